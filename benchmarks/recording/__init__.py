@@ -1,0 +1,1 @@
+"""Real agents, driven by a scripted model on loopback, writing transcripts that are ours."""

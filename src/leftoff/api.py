@@ -1,0 +1,257 @@
+"""What most callers need: summarize a file, read its messages, check a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from leftoff import codec
+from leftoff.errors import FormatError
+from leftoff.extraction.recording import Recording
+from leftoff.findings import (
+    ContextSummary,
+    FileModification,
+    KeyDecision,
+    ProgressInfo,
+    Source,
+)
+from leftoff.model import Message, Ref, record_hash, slice_hash
+from leftoff.sources import lines_of, parts_of
+from leftoff.summary import Pass, assemble
+
+
+def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
+    """The recording at `path`, read to its end and closed.
+
+    Args:
+        path: a file, or "-" for standard input.
+        format: name of the format; recognised by content if None.
+        extractors: plug-in extractors to run beside the built-in ones.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    reading = Pass(path, format, extractors)
+    with lines_of(path) as lines:
+        reading.feed_lines(lines)
+    reading.close()
+    return reading
+
+
+def summarize(
+    path: str,
+    *,
+    format: str | None = None,
+    extractors: Sequence[str] = (),
+    session: int = -1,
+) -> ContextSummary:
+    """The summary of the session recorded at `path`, with its subagents' files.
+
+    Args:
+        path: a file, a session's directory, or "-" for standard input.
+        format: name of the format; recognised by content if None.
+        extractors: plug-in extractors to run beside the built-in ones.
+        session: which one, where a file holds several; the last by default.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+
+    >>> summary = summarize("corpora/sessions/claude_code/prorate.jsonl")
+    >>> summary.session.format
+    'claude_code'
+    """
+    path = str(path)
+    main, subagents = parts_of(path)
+    reading = open_pass(main, format=format, extractors=extractors)
+    if not subagents:
+        return reading.conclude([Source(main)], session)
+    recordings = dict(reading.sessions[session])
+    sources, places = [Source(main)], {}
+    for agent, side in subagents:
+        try:
+            other = open_pass(side, extractors=extractors)
+        except FormatError:
+            continue  # an empty side file of an agent that never spoke
+        found = _speaking(other)
+        if found is not None:
+            recordings[agent] = found
+            places[agent] = len(sources)
+            sources.append(Source(side))
+    return assemble(
+        recordings,
+        sources=sources,
+        format=reading.format.name if reading.format else "",
+        lines=reading.lines,
+        issues=list(reading.issues.values()),
+        child_sources=places,
+    )
+
+
+def _speaking(reading: Pass) -> Recording | None:
+    """The one recording of a side file that has messages."""
+    for recording in reading.sessions[-1].values():
+        if len(recording.thread):
+            return recording
+    return None
+
+
+class _Collector(Pass):
+    """A pass that hands out messages instead of evidence."""
+
+    def __init__(self, where: str, format: str | None) -> None:
+        super().__init__(where, format)
+        self.messages: list[Message] = []
+
+    def _message(self, m: Message) -> None:
+        before = self.cursor.taken.get(m.agent, 0)
+        super()._message(m)
+        if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
+            self.messages.append(m)
+
+    def take(self) -> list[Message]:
+        """The messages read since the last call."""
+        messages, self.messages = self.messages, []
+        return messages
+
+
+def read(path: str, *, format: str | None = None) -> Iterator[Message]:
+    """The messages of a recording in file order, one at a time.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    main, _ = parts_of(str(path))
+    reading = _Collector(main, format)
+    with lines_of(main) as lines:
+        for line in lines:
+            reading.feed_lines((line,))
+            yield from reading.take()
+    reading.close()
+    yield from reading.take()
+
+
+# -- seed 001's functions, on lists of messages ---------------------------------------------
+
+
+def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
+    """The summary of a list of messages in any shape that leftoff reads: seed 001's
+    `AgentMessage`, OpenAI or Anthropic messages, or `leftoff.Message` values.
+
+    Empty lists and null contents give an empty summary, never an error.
+    """
+    reading = Pass("<messages>")
+    plain = [codec.plain(m) if isinstance(m, Message) else m for m in messages]
+    plain = [m for m in plain if isinstance(m, dict)]
+    if plain:
+        reading.feed(codec.dumps(codec.mended(plain)))
+        try:
+            reading.close()
+        except FormatError:
+            reading = Pass("<messages>")
+    return reading.conclude()
+
+
+def extract_key_decisions(messages: Iterable[Any]) -> tuple[KeyDecision, ...]:
+    """The key decisions in a list of messages (see `create_context_summary`)."""
+    return create_context_summary(messages).key_decisions
+
+
+def extract_progress(messages: Iterable[Any]) -> ProgressInfo:
+    """How far the work in a list of messages got (see `create_context_summary`)."""
+    return create_context_summary(messages).progress
+
+
+def track_file_modifications(messages: Iterable[Any]) -> tuple[FileModification, ...]:
+    """What a list of messages did to which file (see `create_context_summary`)."""
+    return create_context_summary(messages).file_modifications
+
+
+# -- checking --------------------------------------------------------------------------------
+
+
+def refs_of(value: Any) -> Iterator[tuple[Ref, str]]:
+    """Every reference in a summary (or part of one) with the words that stand beside it."""
+    if isinstance(value, Ref):
+        yield value, ""
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from refs_of(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from refs_of(item)
+    elif hasattr(value, "__struct_fields__"):
+        words = getattr(value, "text", "")
+        for name in value.__struct_fields__:
+            for ref, inner in refs_of(getattr(value, name)):
+                yield ref, inner or (words if name == "ref" else "")
+
+
+def verify(summary: ContextSummary) -> list[str]:
+    """Re-reads the recording and checks every reference of a summary; [] if all hold.
+
+    A reference holds if its record is where it says, its hash is that of the slice, and the
+    words beside it are the slice's words after redaction.
+
+    Raises:
+        SourceError: a source of the summary cannot be read.
+        FormatError: it is no recording any more.
+    """
+    from leftoff.redaction import Redactor
+
+    wanted: dict[int, list[tuple[Ref, str]]] = {}
+    for ref, words in refs_of(summary):
+        wanted.setdefault(ref.source, []).append((ref, words))
+    problems: list[str] = []
+    for number, refs in sorted(wanted.items()):
+        source = summary.session.sources[number]
+        records = _records(source.path, refs)
+        for ref, words in refs:
+            problem = _check(ref, words, records, Redactor())
+            if problem:
+                problems.append(f"{source.path}: {problem}")
+    return problems
+
+
+def _records(path: str, refs: list[tuple[Ref, str]]) -> dict[tuple[Any, Any], list[Message]]:
+    """The messages that refs point at by place, and raw lines where no message stands."""
+    places = {(ref.line, ref.item) for ref, _ in refs}
+    found: dict[tuple[Any, Any], list[Message]] = {}
+    for message in read(path):
+        place = (message.line, message.item)
+        if place in places:
+            found.setdefault(place, []).append(message)
+    lines = {line for line, _ in places if line and (line, None) not in found}
+    if lines:
+        with lines_of(path) as stream:
+            for number, line in enumerate(stream, 1):
+                if number in lines:
+                    bare = Message(-1, "system", (), line=number, raw=line)
+                    found[number, None] = [bare]
+    return found
+
+
+def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -> str:
+    """What is wrong with a reference, or ""."""
+    if ref.line is None and ref.item is None:
+        return ""  # a point in the session, not a place in the file
+    where = f"line {ref.line}" if ref.line is not None else f"item {ref.item}"
+    candidates = records.get((ref.line, ref.item), [])
+    if not candidates:
+        return f"{where}: nothing there"
+    for message in candidates:
+        if ref.start is None or ref.part is None:
+            if record_hash(message.raw) == ref.hash:
+                return ""
+            continue
+        if ref.part >= len(message.parts):
+            continue
+        text = getattr(message.parts[ref.part], "text", "")[ref.start : ref.end]
+        if slice_hash(text) == ref.hash:
+            shown = gate.text(text)
+            if not words or words in {text, shown, text.strip(), shown.strip()}:
+                return ""
+            return f"{where}: says {text[:60]!r}, not {words[:60]!r}"
+    return f"{where}: changed since the summary was made"

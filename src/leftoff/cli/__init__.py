@@ -1,0 +1,97 @@
+"""The command line. This file imports click and our own words, nothing heavy: commands are
+loaded when they are run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from leftoff._version import __version__
+
+_COMMANDS = {
+    "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
+    "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),
+    "show": ("leftoff.cli.reading:show", "Messages of a session by number."),
+    "verify": ("leftoff.cli.checking:verify", "Check every reference of a saved summary."),
+}
+"""Name of each command: where it is, and its line in the help."""
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and imports the one that is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            from leftoff.errors import nearest
+
+            near = nearest(name, _COMMANDS)
+            hint = f" Did you mean `leftoff {near}`?" if near else ""
+            if Path(name).exists():
+                hint = f" To summarize a file: `leftoff summarize {name}`."
+            raise click.UsageError(f"No such command: {name}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "LEFTOFF"},
+)
+@click.version_option(__version__, "--version", message="leftoff %(version)s")
+def leftoff() -> None:
+    """Reads recorded sessions of AI coding agents: what was decided, how far the work got,
+    what happened to which file, and how to pick it up again. Calls no model.
+
+    stdout is data, stderr is talk. Exit 0: done. 1: done, and the answer is no. 2: could not.
+    """
+
+
+def main(args: list[str]) -> int:
+    """Runs a command line; returns the exit code."""
+    from leftoff.errors import LeftoffError
+
+    try:
+        if "_LEFTOFF_COMPLETE" in os.environ:
+            leftoff.main(args, prog_name="leftoff")
+        # Not click's own `main`: it turns a closed pipe into a failure.
+        with leftoff.make_context("leftoff", list(args)) as context:
+            result = leftoff.invoke(context)
+    except click.Abort:
+        return 130
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return 2
+    except LeftoffError as error:
+        complain(str(error))
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def complain(message: str) -> None:
+    """One line on stderr, safe for a terminal."""
+    from leftoff.text import clean
+
+    flat = " ".join(clean(message).split())
+    print(f"leftoff: {flat}", file=sys.stderr)

@@ -1,0 +1,45 @@
+"""`leftoff show`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
+
+
+@click.command()
+@click.argument("place", metavar="SESSION[#FIRST[-LAST]]")
+@click.option("--full", is_flag=True, help="Do not cut long tool results.")
+def show(place: str, *, full: bool) -> None:
+    """Messages of a session by number, as summaries cite them: session.jsonl#12-20.
+
+    Numbers count from 1; without a range, all messages.
+    """
+    from leftoff.api import read
+    from leftoff.cli.streams import deliver
+    from leftoff.errors import UsageError
+    from leftoff.redaction import Redactor
+    from leftoff.rendering.messages import message_text
+
+    match = _RANGE.match(place)
+    session = match["session"] if match else place
+    first = int(match["first"]) if match and match["first"] else 1
+    if match and match["last"]:
+        last = int(match["last"])
+    else:
+        last = first if match and match["first"] and not place.endswith("-") else 1 << 60
+    if last < first or first < 1:
+        raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
+    gate = Redactor()
+    shown = False
+    for message in read(session):
+        if message.agent or message.index + 1 < first:
+            continue
+        if message.index + 1 > last:
+            break
+        shown = True
+        deliver(message_text(message, gate, full=full), None)
+    if not shown:
+        raise UsageError(f"{session}: has no message #{first}")

@@ -1,0 +1,268 @@
+"""The one door for JSON: recorded bytes in, our documents out.
+
+Reading is typed first: msgspec decodes straight into the fields that somebody reads and skips
+the rest in C. What msgspec refuses is mended in steps (`mend`), so that one bad byte costs at
+most one field, and the caller learns what was mended.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+T = TypeVar("T", bound=Struct)
+
+MAX_LINE = 32 * 1024 * 1024
+"""Bytes; a longer line of a line-based recorder is skipped and reported."""
+
+MAX_DOCUMENT = 256 * 1024 * 1024
+"""Bytes; a larger one-document recording is refused."""
+
+
+class Mended(Struct, frozen=True):
+    """A record that had to be mended on the way in: what was wrong, in a word."""
+
+    codes: tuple[str, ...]
+
+
+class LineDecoder(Generic[T]):
+    """Decodes one physical line into records of one Struct type."""
+
+    def __init__(self, type_: type[T]) -> None:
+        self.type = type_
+        self.strict: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
+
+    def decode(self, line: bytes) -> tuple[list[T], tuple[str, ...]]:
+        """The records on a line, usually one, and the codes of what was mended.
+
+        An empty list means that nothing on the line could be read; the codes say why. Never
+        raises for any bytes.
+        """
+        try:
+            return [self.strict(line)], ()
+        except RecursionError:
+            return [], ("too_deep",)
+        except ValueError:  # msgspec's errors and UnicodeDecodeError are ValueErrors
+            pass
+        objects, codes = mend(line)
+        records: list[T] = []
+        for value in objects:
+            record, lost = loosen(value, self.type)
+            if record is None:
+                codes.append("not_a_record")
+            else:
+                records.append(record)
+                if lost:
+                    codes.append("field_type")
+        return records, tuple(dict.fromkeys(codes))
+
+
+def mend(line: bytes) -> tuple[list[Any], list[str]]:
+    """Every JSON value that can be saved from a damaged line, and what was wrong with it.
+
+    Codes: bom, nul, invalid_utf8, surrogate, not_a_number, glued, control_character, cut,
+    too_deep, no_json.
+    """
+    codes: list[str] = []
+    if line.startswith(b"\xef\xbb\xbf"):
+        codes.append("bom")
+        line = line[3:]
+    if b"\x00" in line:
+        codes.append("nul")
+        line = line.replace(b"\x00", b"")
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        codes.append("invalid_utf8")
+        text = line.decode(errors="replace")
+    text = text.strip()
+    values: list[Any] = []
+    position = 0
+    strict = json.JSONDecoder()
+    lenient = json.JSONDecoder(strict=False)
+    while position < len(text):
+        try:
+            value, end = strict.raw_decode(text, position)
+        except RecursionError:
+            codes.append("too_deep")
+            break
+        except ValueError:
+            try:
+                value, end = lenient.raw_decode(text, position)
+                codes.append("control_character")
+            except (ValueError, RecursionError):
+                # Text between or after objects: go on at the next object, if there is one.
+                following = text.find("{", position + 1)
+                head = text[position : position + 1]
+                codes.append("cut" if head in "{[" else "no_json")
+                if following < 0 or not (values or head not in "{["):
+                    break
+                position = following
+                if len(codes) > 64:  # a line of braces is no JSON; stay linear
+                    break
+                continue
+        if not isinstance(value, (dict, list)):
+            codes.append("no_json")
+        else:
+            try:
+                values.append(_clean(value, codes))
+            except RecursionError:
+                codes.append("too_deep")
+        position = end
+        while position < len(text) and text[position] in " \t\r\n,":
+            position += 1
+    if len(values) > 1:
+        codes.append("glued")
+    return values, list(dict.fromkeys(codes))
+
+
+def _clean(value: Any, codes: list[str]) -> Any:
+    """`value` without lone surrogates and without numbers that JSON does not know."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            codes.append("surrogate")
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        codes.append("not_a_number")
+        return None
+    if isinstance(value, dict):
+        return {_clean(k, codes): _clean(v, codes) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_clean(v, codes) for v in value]
+    return value
+
+
+def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
+    """`value` as `type_`, without the fields that have another type than expected.
+
+    Returns the record (None if `value` is no object) and the names of the fields that were
+    left at their defaults.
+    """
+    if not isinstance(value, dict):
+        return None, []
+    try:
+        return msgspec.convert(value, type_), []
+    except (ValueError, RecursionError):
+        pass
+    kept: dict[str, Any] = {}
+    lost: list[str] = []
+    for field in msgspec.structs.fields(type_):
+        if field.encode_name not in value:
+            continue
+        raw = value[field.encode_name]
+        try:
+            kept[field.name] = msgspec.convert(raw, field.type)
+            continue
+        except (ValueError, RecursionError):
+            pass
+        mended, inner_lost = _loosen_value(raw, field.type)
+        if mended is not None:
+            kept[field.name] = mended
+        lost += inner_lost or [field.name]
+    try:
+        return type_(**kept), lost
+    except TypeError:  # a field without default was lost
+        return None, lost
+
+
+def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
+    """The best that can be made of a field whose value does not have the wanted type."""
+    options = list(_options(wanted))
+    if isinstance(raw, dict):
+        for option in options:
+            if isinstance(option, type) and issubclass(option, Struct):
+                return loosen(raw, option)
+    if isinstance(raw, list):
+        for option in options:
+            item_types = getattr(option, "__args__", ())
+            if getattr(option, "__origin__", None) is list and item_types:
+                items: list[Any] = []
+                lost: list[str] = []
+                for item in raw:
+                    try:
+                        items.append(msgspec.convert(item, item_types[0]))
+                    except (ValueError, RecursionError):
+                        mended, inner = _loosen_value(item, item_types[0])
+                        lost += inner or ["item"]
+                        if mended is not None:
+                            items.append(mended)
+                return items, lost
+    return None, []
+
+
+def _options(wanted: Any) -> Iterator[Any]:
+    """The members of a union type, or the type itself."""
+    args = getattr(wanted, "__args__", None)
+    if args and getattr(wanted, "__origin__", None) is not list:
+        for arg in args:
+            yield from _options(arg)
+    else:
+        yield wanted
+
+
+def parse(data: bytes | str) -> Any:
+    """One whole JSON document as plain values, mended where it must be.
+
+    Raises:
+        ValueError: there is no JSON object or list in it.
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    try:
+        return msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        values, codes = mend(raw)
+        if not values:
+            raise ValueError(", ".join(codes) or "empty") from None
+        return values[0]
+
+
+def dumps(value: Any, *, indent: int = 0) -> bytes:
+    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline."""
+    encoded = msgspec.json.encode(value)
+    if indent:
+        encoded = msgspec.json.format(encoded, indent=indent)
+    return encoded + b"\n"
+
+
+def plain(value: Any) -> Any:
+    """A frozen value as dicts, lists, strings and numbers."""
+    return msgspec.to_builtins(value, str_keys=True)
+
+
+def freeze(value: Any) -> bytes:
+    """A saved state as bytes (MessagePack)."""
+    return msgspec.msgpack.encode(value)
+
+
+def thaw(data: bytes, type_: Any) -> Any:
+    """The value that `freeze` made.
+
+    Raises:
+        ValueError: the bytes are damaged or of another type.
+    """
+    return msgspec.msgpack.decode(data, type=type_)
+
+
+def schema(type_: Any) -> dict[str, Any]:
+    """The JSON schema of a document type."""
+    return msgspec.json.schema(type_)
+
+
+def mended(value: Any) -> Any:
+    """A Python value as JSON can hold it: lone surrogates replaced, NaN dropped, keys as text,
+    unknown types by their text."""
+    if isinstance(value, dict):
+        return {str(mended(k)): mended(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [mended(v) for v in value]
+    if value is None or isinstance(value, (bool, int, str, float)):
+        return _clean(value, [])
+    return str(value)

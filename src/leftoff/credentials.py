@@ -1,0 +1,359 @@
+"""What a credential looks like, apart from the rules: spelling, likelihood, and encoded forms.
+
+Three questions that patterns alone cannot answer. How would a reader spell this text, without
+escapes of ASCII, percent codes, invisible characters and look-alike letters? May a value that
+follows a name such as `token` stand for a real one, or is it a variable, a path, a word? And
+which stretches are private keys, or text in base64 or hexadecimal?
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import re2
+
+# ---------------------------------------------------------------- the spelling a reader sees
+
+_LATIN: Final = dict(
+    zip(
+        "АВЕКМНОРСТХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\u212a\u017f",
+        "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs",
+        strict=True,
+    )
+)
+_INVISIBLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+)
+DISGUISE = re.compile(
+    rf"[{_INVISIBLE}\U000e0000-\U000e0fff]|[\uff01-\uff5e]|[{''.join(_LATIN)}]"
+    r"|\\+u00[2-7][0-9a-fA-F]|\\+/|%(?:25){0,3}[2-7][0-9a-fA-F]"
+)
+_PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9a-fA-F]")
+
+
+@cache
+def _look_alikes() -> Callable[[bytes], list[int] | None]:
+    options = re2.Options()
+    options.log_errors = False
+    letters = f"[{_INVISIBLE}\uff01-\uff5e{''.join(_LATIN)}\U000e0000-\U000e0fff]"
+    fused = re2.Set.SearchSet(options)
+    fused.Add(letters)
+    fused.Compile()
+    match: Callable[[bytes], list[int] | None] = fused.Match
+    return match
+
+
+def disguised(text: str) -> bool:
+    """Whether the text holds a spelling that a reader or a parser would see through."""
+    if not text.isascii() and _look_alikes()(text.encode("utf-8", "surrogatepass")):
+        return True
+    if "\\" in text and ("\\u00" in text or "\\/" in text):
+        return True
+    return "%" in text and _PERCENT.search(text) is not None
+
+
+def reveal(match: re.Match[str]) -> str:
+    """What a stretch that `DISGUISE` matched stands for; nothing for what cannot be seen."""
+    found = match.group()
+    first = found[0]
+    if first == "\\":
+        return "/" if found[-1] == "/" else chr(int(found[-2:], 16))
+    if first == "%":
+        return chr(int(found[-2:], 16))
+    if "\uff01" <= first <= "\uff5e":
+        return chr(ord(first) - 0xFEE0)
+    return _LATIN.get(first, "")
+
+
+def positions(text: str) -> tuple[list[int], list[int]]:
+    """For each character of the revealed text, where it began and ended in `text`."""
+    starts: list[int] = []
+    ends: list[int] = []
+    at = 0
+    for match in DISGUISE.finditer(text):
+        starts.extend(range(at, match.start()))
+        ends.extend(range(at + 1, match.start() + 1))
+        if reveal(match):
+            starts.append(match.start())
+            ends.append(match.end())
+        at = match.end()
+    starts.extend(range(at, len(text)))
+    ends.extend(range(at + 1, len(text) + 1))
+    return starts, ends
+
+
+# ---------------------------------------------------------------- may this match stand?
+
+_MADE_UP = re.compile(
+    r"(?i)your|example|placeholder|change.?(?:me|this)|dummy|sample|redacted|x{4}|\*{2}|\.{3}"
+    r"|<|>|insert|replace|todo|fake|mock|(?<![a-z0-9])my[_-]|test|12345678|abcdef|password|secret"
+    r"|token|credential|undefined|\u2026|process\.env|os\.environ|getenv|none|null"
+)
+_VARIABLE = re.compile(
+    r"^[$%{@*&]|\$[{(]|\{\{|%[sdvq]$|%\(|\{[A-Za-z_]|\(\)|^[A-Za-z_.]+\(|#\{|^!"
+)
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$")
+_PATH = re.compile(
+    r"^(?:\.{0,2}|~|[A-Za-z]:)[/\\]|://|^[\w.-]+/[\w.-]+\.[a-z]{1,5}$|\.[a-z]{2,4}$"
+)
+_DIGEST = re.compile(r"^(?:sha(?:1|256|384|512)|md5)[:=-]", re.IGNORECASE)
+_WORDY = re.compile(
+    r"(?i)^(?:u?int|float|utf|base|sha|md|hmac|aes|rsa|argon|bcrypt|varchar|oauth|v|rs|hs|es|ps"
+    r"|ed|node|py|http|step|line|phase|page|part|item|task|h|col|row|level|text|ipv|hunter|x)"
+    r"[-_ ]?[0-9.]+[a-z]{0,3}$"
+)
+_COMMON = frozenset(
+    "admin root user postgres mysql guest default string str true false bool required optional"
+    " enabled disabled empty hidden missing invalid unknown yes no on off pass pwd xxx foo bar"
+    " changeit letmein welcome qwerty redis rabbitmq minioadmin mongo oracle sa".split()
+)
+
+
+def _shifts(value: str) -> float:
+    """The share of neighbours that change between small, capital, digit and other.
+
+    A capital that opens a word does not count twice, so that names in camel case stay low;
+    strings that a machine drew are about 0.4, names about 0.1.
+    """
+    kinds = [
+        "d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "o"
+        for c in value
+    ]
+    changes = sum(a != b and not (a == "u" and b == "l") for a, b in pairwise(kinds))
+    return changes / max(1, len(value) - 1)
+
+
+def _mixed(value: str, match: re.Match[str] | None) -> bool:
+    """Enough different characters, and not only small letters: not `xxxx` or words."""
+    tail = value[-24:]
+    if len(set(tail)) < min(8, len(tail) // 2):
+        return False
+    return any(c.isdigit() for c in tail) or (tail != tail.lower() and tail != tail.upper())
+
+
+def _mixed_letters(value: str, match: re.Match[str] | None) -> bool:
+    tail = value[3:]
+    return len(set(tail)) >= 10 and tail != tail.lower() and tail != tail.upper()
+
+
+def _credential(value: str, match: re.Match[str] | None) -> bool:
+    """A machine drew it: 16 characters or more that are no name, path, digest or UUID."""
+    value = value.strip("\"' ")
+    if (
+        not len(value) >= 16
+        or " " in value
+        or _MADE_UP.search(value)
+        or _VARIABLE.search(value)
+    ):
+        return False
+    if _UUID.search(value) or _DIGEST.search(value) or _DOTTED.search(value):
+        return False
+    if _PATH.search(value) or len(set(value)) < 8 or not any(c.isalpha() for c in value):
+        return False
+    digits = sum(c.isdigit() for c in value)
+    shifts = _shifts(value)
+    if digits == 0:
+        return shifts >= 0.3 and value.isalnum() and value != value.lower()
+    return shifts >= 0.28 or (shifts >= 0.17 and digits >= 3 and len(set(value)) >= 11)
+
+
+def _password(value: str, match: re.Match[str] | None) -> bool:
+    """A person chose it: letters with a digit or a mark, and not a word, name or call."""
+    value = value.strip("\"' ")
+    if len(value) < 4 or " " in value or _VARIABLE.search(value) or _DOTTED.search(value):
+        return False
+    if value.lower() in _COMMON or _MADE_UP.search(value) or _WORDY.search(value):
+        return False
+    if _PATH.search(value) or _DIGEST.search(value) or value.endswith((":", "/", "(", ")")):
+        return False
+    letters = any(c.isalpha() for c in value)
+    digits = any(c.isdigit() for c in value)
+    marks = any(c in "!@#$%^&*?~+=" for c in value)
+    assigned = match is not None and "secret2" in match.groupdict() and match["secret2"]
+    if assigned and len(value) >= 8 and value.isalpha():
+        return True
+    if value.isalpha():  # no digit, no mark: only what looks drawn, never a word or a name
+        return len(value) >= 10 and value != value.lower() and _shifts(value) >= 0.2
+    if not letters or len(value) < 6 or not (digits or marks):
+        return False
+    return marks or len(value) >= 24 or (_shifts(value) >= 0.1 and not value.startswith("-"))
+
+
+def _url(value: str, match: re.Match[str] | None) -> bool:
+    """The password of a URL or connection string: no stand-in, not the user's own name."""
+    if _VARIABLE.search(value) or re.search(r"[{}<>*]|\.\.\.|%s|%v|\u2026", value):
+        return False
+    low = value.lower()
+    if low in _COMMON or re.fullmatch(
+        r"x+|p(?:ass)?|[a-z_-]*(?:pass(?:word)?|pwd|secret)", low
+    ):
+        return False
+    if _MADE_UP.search(value) and len(value) < 24 and not _shifts(value) > 0.3:
+        return False
+    if match is None:
+        return True
+    head = match.string[match.start() : match.start("secret")] if match["secret"] else ""
+    return not head.endswith(f"/{value}:")
+
+
+def _basic(value: str, match: re.Match[str] | None) -> bool:
+    """Base64 of printable `user:password`."""
+    body = value.rstrip("=")
+    if len(body) % 4 == 1:
+        return False
+    raw = binascii.a2b_base64(body + "=" * (-len(body) % 4))
+    return raw.find(b":") >= 0 and len(raw) >= 5 and all(32 <= byte < 127 for byte in raw)
+
+
+def _email(value: str, match: re.Match[str] | None) -> bool:
+    """An address of somebody: no robot and no host that exists for examples."""
+    user, _, host = value.lower().rpartition("@")
+    if user in {"git", "noreply", "no-reply", "donotreply"} or "noreply" in host:
+        return False
+    if re.search(
+        r"(?:^|\.)example\.(?:com|org|net)$|\.(?:example|invalid|test|png|svg)$", host
+    ):
+        return False
+    return not host.startswith(("-", "."))
+
+
+def _phone(value: str, match: re.Match[str] | None) -> bool:
+    digits = sum(c.isdigit() for c in value)
+    return (8 if value[0] == "+" else 10) <= digits <= 15
+
+
+def _luhn(value: str, match: re.Match[str] | None) -> bool:
+    digits = [int(c) for c in value if c.isdigit()]
+    if not 13 <= len(digits) <= 19 or len(set(digits)) < 2:
+        return False
+    doubled = (d * 2 - 9 * (d > 4) for d in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+CHECKS: Final[dict[str, Callable[[str, re.Match[str] | None], bool]]] = {
+    "mixed": _mixed,
+    "mixed-letters": _mixed_letters,
+    "credential": _credential,
+    "password": _password,
+    "url": _url,
+    "basic": _basic,
+    "email": _email,
+    "phone": _phone,
+    "luhn": _luhn,
+}
+
+# ---------------------------------------------------------------- matchers that need code
+
+_KEY_BEGIN = re.compile(
+    r"(?:-|%2D|\\u002[dD]){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"|Private-Lines: [0-9]{1,4}"
+)
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{16}")
+_KEY_RUN = re.compile(
+    r"(?:(?:\\{1,8}[nrt]|%0[AaDd]|[\s\"'+|>,:#`\\-]|[0-9]{1,6}[\u2192:|\t])*"
+    r"(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,}))*"
+)
+MAX_KEY: Final = 20_000
+
+
+def _key_words(text: str) -> list[int]:
+    found: list[int] = []
+    for word in ("PRIVATE KEY", "Private-Lines"):
+        at = text.find(word)
+        while at >= 0:
+            found.append(at)
+            at = text.find(word, at + len(word))
+    return sorted(found)
+
+
+def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Private key blocks with a body; one that is cut short ends where its body ends."""
+    after = 0
+    closing = 0
+    for word in _key_words(text):
+        if word < after:
+            continue
+        begin = _KEY_BEGIN.search(text, max(after, word - 80), word + 50)
+        if begin is None:
+            continue
+        body = begin.end()
+        if 0 <= closing < body:
+            closing = text.find("-----END ", body)
+        end = -1
+        if closing >= 0 and closing - body <= MAX_KEY:
+            inner = text[body:closing]
+            if "-----BEGIN" not in inner and _KEY_BODY.search(inner):
+                tail = text.find("-----", closing + 9)
+                end = tail + 5 if 0 <= tail <= closing + 60 else closing
+        if end < 0:
+            run = _KEY_RUN.match(text, body, body + MAX_KEY)
+            end = run.end() if run is not None else body
+            if not _KEY_BODY.search(text, body, end):
+                continue
+        yield begin.start(), end
+        after = end
+
+
+_BASE64_RUN = re.compile(
+    r"(?:[A-Za-z0-9+/]{76}(?:\r?\n|\\n)|[A-Za-z0-9+/]{64}(?:\r?\n|\\n))*"
+    r"[A-Za-z0-9+/_-]{4,}(?:={1,2}|%3[Dd](?:%3[Dd])?)?"
+)
+_LINE_END = re.compile(r"\r?\n|\\n")
+_HEX_RUN = re.compile(r"(?:[2-7][0-9a-fA-F]|0[9aAdD]){20,}")
+_READABLE = bytes({9, 10, 13, *range(32, 127), *range(0x80, 0xF5)})
+
+
+def _as_text(raw: bytes) -> str:
+    """The text that these bytes spell, or nothing when it is not mostly readable."""
+    if len(raw.translate(None, _READABLE)) * 10 > len(raw):
+        return ""
+    return raw.decode("utf-8", "replace")
+
+
+def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str]]:
+    """Runs of base64 that spell text: start, end, text.
+
+    A hint is where seven groups of four begin that stand for ASCII; it tells how a run is
+    aligned.
+    """
+    after = 0
+    for hint in hints:
+        if hint < after:
+            continue
+        start = hint
+        while start >= after + 4 and _is_base64(text, start - 4):
+            start -= 4
+        run = _BASE64_RUN.match(text, start)
+        if run is None:
+            continue
+        after = run.end()
+        body = run.group().split("%")[0].rstrip("=")
+        if not body.isalnum():
+            body = _LINE_END.sub("", body)
+        body = body.replace("-", "+").replace("_", "/")
+        body = body[: len(body) - (len(body) % 4 == 1)]
+        decoded = _as_text(binascii.a2b_base64(body + "=" * (-len(body) % 4)))
+        if decoded:
+            yield start, after, decoded
+
+
+_BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+
+
+def _is_base64(text: str, start: int) -> bool:
+    return _BASE64_DIGITS.issuperset(text[start : start + 4])
+
+
+def hex_text(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of hexadecimal that spell text: start, end, text."""
+    for run in _HEX_RUN.finditer(text):
+        decoded = _as_text(bytes.fromhex(run.group()))
+        if decoded:
+            yield run.start(), run.end(), decoded

@@ -1,0 +1,66 @@
+"""What can go wrong, and whose fault it is.
+
+    LeftoffError
+    ├── UsageError           the caller asked for something that does not exist or fit
+    │   ├── UnknownName      no plug-in, session or option of that name; names the nearest
+    │   └── NotPlainName     an id that is not one plain path component
+    ├── InputError           the input cannot be read at all (bad parts of it are `Issue`s)
+    │   ├── SourceError      missing, unreadable or not a file
+    │   └── FormatError      no message found; names what was tried
+    └── StateError           a saved state or document does not fit or is damaged
+
+Every message says what happened, where, and what to do. An error that is not one of these is
+a defect of leftoff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class LeftoffError(Exception):
+    """The base of every error that leftoff raises on purpose."""
+
+
+class UsageError(LeftoffError):
+    """The caller's mistake."""
+
+
+class UnknownName(UsageError):
+    """A name that nothing answers to; the message suggests the nearest known one."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name = kind, name
+        names = sorted(known)
+        near = nearest(name, names)
+        hint = f"; did you mean {near!r}?" if near else ""
+        listing = ", ".join(names) or "none"
+        super().__init__(f"no {kind} named {name!r}{hint} (known: {listing})")
+
+
+class NotPlainName(UsageError):
+    """An id that could leave its folder: not one plain path component."""
+
+
+class InputError(LeftoffError):
+    """The input cannot be read at all."""
+
+
+class SourceError(InputError):
+    """The file is missing, unreadable, or not a regular file."""
+
+
+class FormatError(InputError):
+    """No message was found; the message names the formats that were tried."""
+
+
+class StateError(LeftoffError):
+    """A saved state or document that does not fit or is damaged."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like `name`, or None if none is close."""
+    import difflib  # only on the way to an error message
+
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return close[0] if close else None

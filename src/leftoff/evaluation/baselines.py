@@ -1,0 +1,164 @@
+"""What our figures are measured beside: seed 001's patterns, everything, a bag of words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from leftoff.evaluation.linear import Detector, Example
+from leftoff.evaluation.predictions import Claim, Predictions
+from leftoff.evaluation.sessions import Session, place_of
+from leftoff.findings import STAGES
+
+# Seed 001's patterns as written there, read as JavaScript reads them: words are ASCII, and
+# `match` finds the first one in a message.
+
+DECISION_PATTERNS: tuple[tuple[str, str, float], ...] = (
+    (r"\bI will\s+(.{10,100})", "implementation", 0.9),
+    (r"\bdecided to\s+(.{10,100})", "implementation", 0.95),
+    (r"\bchoosing\s+(.{10,80})", "approach", 0.85),
+    (r"\bwe should\s+(.{10,100})", "approach", 0.8),
+    (r"\bthe approach\s+(.{10,80})", "architecture", 0.75),
+    (r"\bimplementing\s+(.{10,80})", "implementation", 0.7),
+    (r"\bcreating\s+(.{10,60})", "implementation", 0.65),
+    (r"\bmodifying\s+(.{10,60})", "implementation", 0.65),
+    (r"\busing\s+(the\s+)?(\w+)\s+(pattern|approach|strategy)", "architecture", 0.8),
+    (r"\barchitecture:\s*(.{10,100})", "architecture", 0.9),
+    (r"\bfixing\s+(.{10,80})", "fix", 0.75),
+    (r"\bthe bug\s+(.{10,80})", "fix", 0.7),
+)
+"""Pattern, type and confidence of seed 001's decisions."""
+
+STAGE_PATTERNS: tuple[str, ...] = (
+    r"(?:current\s+)?stage:\s*(\w+)",
+    (
+        r"\b(planning|architecture|implementation|testing|review|deployment)\s+(?:stage\s+)?"
+        r"(?:completed|done|finished)"
+    ),
+    r"\bmoving\s+to\s+(\w+)\s+stage",
+)
+"""Seed 001's stage markers; the second one says what is over."""
+
+MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = (
+    (r"tests?\s+(?:all\s+)?pass(?:ing|ed)?", "tests_pass"),
+    (r"build\s+(?:succeeded|successful)", "build_passes"),
+    (r"code\s+review\s+(?:approved|passed)", "review_passed"),
+    (r"deployed\s+to\s+(\w+)", "deployed"),
+)
+"""Seed 001's milestones, each with the kind that the labels call it."""
+
+_FLAGS = re.IGNORECASE | re.ASCII
+_DECISIONS = [(re.compile(p, _FLAGS), kind, sure) for p, kind, sure in DECISION_PATTERNS]
+_STAGES = [re.compile(p, _FLAGS) for p in STAGE_PATTERNS]
+_MILESTONES = [(re.compile(p, _FLAGS), kind) for p, kind in MILESTONE_PATTERNS]
+
+MOST_COMMON = "implementation"
+"""The stage that most turns are in."""
+
+
+def seed001(session: Session) -> Predictions:
+    """Seed 001's patterns on the agent's words, its stage markers on everybody's."""
+    decisions: list[Claim] = []
+    milestones: list[Claim] = []
+    for place, text in sorted(session.agent_places.items()):
+        for pattern, kind, sure in _DECISIONS:
+            found = pattern.search(text)
+            if found:
+                decisions.append(Claim(place, found[0], kind, sure))
+        for pattern, kind in _MILESTONES:
+            found = pattern.search(text)
+            if found:
+                milestones.append(Claim(place, found[0], kind))
+    timeline: list[tuple[int, str]] = []
+    stage_now: list[tuple[int, str]] = []
+    for message in session.messages:
+        for pattern in (_STAGES[0], _STAGES[2]):
+            found = pattern.search(message.text)
+            if found and found[1].casefold() in STAGES:
+                timeline.append((message.index, found[1].casefold()))
+                stage_now.append((place_of(message), found[1].casefold()))
+    return Predictions(
+        decisions=tuple(decisions),
+        milestones=tuple(milestones),
+        timeline=tuple(timeline),
+        cuts={
+            cut: next((s for place, s in reversed(stage_now) if place <= cut), "")
+            for cut in session.cuts
+        },
+    )
+
+
+def everything(session: Session) -> Predictions:
+    """Every agent message a decision, every user message a task, one stage throughout."""
+    first = session.messages[0].index if session.messages else 0
+    return Predictions(
+        decisions=tuple(
+            Claim(place, text, "fix") for place, text in sorted(session.agent_places.items())
+        ),
+        directives=tuple(
+            Claim(place, text, "task") for place, text in sorted(session.user_places.items())
+        ),
+        timeline=((first, MOST_COMMON),),
+        cuts=dict.fromkeys(session.cuts, MOST_COMMON),
+    )
+
+
+def examples(session: Session) -> list[Example]:
+    """The agent's messages with whether a decision is labelled in them; those that only say
+    an earlier one again are left out."""
+    gold = {d.line for d in session.labels.decisions}
+    repeats = {place for d in session.labels.decisions for place in d.also} - gold
+    return [
+        Example(text, place in gold, session.labels.repository)
+        for place, text in sorted(session.agent_places.items())
+        if place not in repeats
+    ]
+
+
+def bag_of_words(session: Session, others: Sequence[Session]) -> Predictions:
+    """A linear model of messages, trained on the sessions of other source repositories.
+
+    The type is the one most often labelled there.
+    """
+    return _bag_of_words(session, *_learn(session.labels.repository, others))
+
+
+def _learn(repository: str, sessions: Sequence[Session]) -> tuple[Detector, str]:
+    others = [s for s in sessions if s.labels.repository != repository]
+    types = Counter(d.type for s in others for d in s.labels.decisions)
+    common = min(types, key=lambda kind: (-types[kind], kind)) if types else "other"
+    return Detector.trained([e for s in others for e in examples(s)]), common
+
+
+def _bag_of_words(session: Session, detector: Detector, kind: str) -> Predictions:
+    claims = [
+        Claim(place, text, kind, round(detector.confidence(text), 6))
+        for place, text in sorted(session.agent_places.items())
+    ]
+    return Predictions(decisions=tuple(c for c in claims if c.confidence >= detector.threshold))
+
+
+def all_baselines(
+    sessions: Sequence[Session], further: Sequence[Session] = ()
+) -> list[tuple[str, list[Predictions]]]:
+    """Every baseline by name with what it says about each session.
+
+    Args:
+        further: sessions that the linear model may learn from besides the others of
+            `sessions`; those of the same source repository are never used.
+    """
+    plain: list[tuple[str, Callable[[Session], Predictions]]] = [
+        ("seed 001's patterns", seed001),
+        ("every message, one stage", everything),
+    ]
+    found = [(name, [system(s) for s in sessions]) for name, system in plain]
+    known = [*sessions, *further]
+    if len({s.labels.repository for s in known}) < 2:
+        return found
+    learnt = {
+        repository: _learn(repository, known)
+        for repository in sorted({s.labels.repository for s in sessions})
+    }
+    linear = [_bag_of_words(s, *learnt[s.labels.repository]) for s in sessions]
+    return [*found, ("linear bag of words", linear)]

@@ -1,0 +1,124 @@
+"""One evaluation from label files to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from leftoff.errors import UsageError
+from leftoff.evaluation import systems
+from leftoff.evaluation.intervals import RESAMPLES, SWAPS
+from leftoff.evaluation.labels import Labels, digest, load
+from leftoff.evaluation.metrics import score
+from leftoff.evaluation.predictions import Predictions
+from leftoff.evaluation.reports import SCHEMA, Report, Result, measure
+from leftoff.evaluation.sessions import Session
+from leftoff.sources import lines_of
+
+
+class Finished(Struct, frozen=True):
+    """A report with the sessions and our predictions it was made from.
+
+    Attributes:
+        problems: labels that point at nothing, as sentences.
+    """
+
+    report: Report
+    sessions: tuple[Session, ...]
+    predictions: tuple[Predictions, ...]
+    problems: tuple[str, ...]
+
+
+def kept(
+    path: str,
+    *,
+    only: Sequence[str] = (),
+    held_out: str = "",
+    reporting: bool = False,
+) -> tuple[Labels, ...]:
+    """The labels in a directory that may be looked at.
+
+    Args:
+        only: source repositories to keep; all if empty.
+        held_out: the repository that is kept for reporting.
+        reporting: keep that one and nothing else.
+    """
+    return tuple(
+        label
+        for label in load(path)
+        if (label.repository == held_out) == reporting
+        and (not only or label.repository in only)
+    )
+
+
+def evaluate_labels(
+    labels: Sequence[Labels],
+    directory: str,
+    *,
+    baselines: bool = False,
+    train: Sequence[Labels] = (),
+    progress: Callable[[str], None] | None = None,
+    resamples: int = RESAMPLES,
+    swaps: int = SWAPS,
+    date: str = "",
+    machine: str = "",
+) -> Finished:
+    """Summaries of labelled recordings, scored.
+
+    Args:
+        directory: where the recordings are.
+        baselines: measure the baselines too.
+        train: labels that baselines may learn from besides `labels`.
+        progress: told the name of each session.
+
+    Raises:
+        UsageError: none of the recordings could be read.
+    """
+    sessions, left_out = systems.sessions(labels, directory)
+    if not sessions:
+        raise UsageError("no labelled recording could be read: " + "; ".join(left_out[:3]))
+    predictions: list[Predictions] = []
+    rules = version = ""
+    for session in sessions:
+        if progress is not None:
+            progress(session.labels.file)
+        said, version, rules = systems.leftoff(session)
+        predictions.append(said)
+    ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
+    results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
+    if baselines:
+        from leftoff.evaluation.baselines import all_baselines
+
+        further = systems.sessions(train, directory)[0]
+        for name, others in all_baselines(sessions, further):
+            scores = [score(s, p) for s, p in zip(sessions, others, strict=True)]
+            results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
+    return Finished(
+        report=Report(
+            schema=SCHEMA,
+            leftoff=version,
+            rules=rules,
+            labels=digest(s.labels for s in sessions),
+            recordings=_recordings(sessions),
+            left_out=tuple(left_out),
+            results=tuple(results),
+            date=date,
+            machine=machine,
+        ),
+        sessions=tuple(sessions),
+        predictions=tuple(predictions),
+        problems=tuple(problem for s in sessions for problem in s.problems),
+    )
+
+
+def _recordings(sessions: Sequence[Session]) -> str:
+    """16 hex digits of the recordings' bytes, unpacked."""
+    state = blake2b(digest_size=8)
+    for session in sorted(sessions, key=lambda s: s.labels.file):
+        state.update(session.labels.file.encode() + b"\0")
+        with lines_of(session.path) as lines:
+            for line in lines:
+                state.update(line)
+    return state.hexdigest()

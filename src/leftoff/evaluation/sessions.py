@@ -1,0 +1,96 @@
+"""A labelled session as the scorer sees it: places, who spoke there, which turn it was."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from leftoff.evaluation.labels import Labels, misplaced
+from leftoff.model import Message
+
+CUTS = 10
+"""Places at which the current stage is asked for, in each session."""
+
+
+class Session:
+    """Labels and the messages of the main thread that they point into.
+
+    Attributes:
+        labels: what was labelled.
+        path: where the recording is.
+        messages: of the main thread, in file order.
+        problems: labels that point at nothing, as sentences.
+    """
+
+    def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
+        self.labels = labels
+        self.path = path
+        self.messages = tuple(m for m in messages if not m.agent)
+        self.problems = misplaced(labels, self.texts)
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """Visible words by place."""
+        found: dict[int, str] = {}
+        for message in self.messages:
+            if message.text.strip():
+                place = place_of(message)
+                before = found.get(place)
+                found[place] = message.text if before is None else f"{before}\n\n{message.text}"
+        return found
+
+    @cached_property
+    def agent_places(self) -> dict[int, str]:
+        """Words of the agent by place."""
+        return self._spoken("assistant")
+
+    @cached_property
+    def user_places(self) -> dict[int, str]:
+        """Words on the user's side by place, typed or injected."""
+        return self._spoken("user")
+
+    def _spoken(self, role: str) -> dict[int, str]:
+        places = {place_of(m) for m in self.messages if m.role == role and m.text.strip()}
+        return {place: text for place, text in self.texts.items() if place in places}
+
+    @cached_property
+    def turns(self) -> list[tuple[int, int]]:
+        """Place and message index of the first message of each agent turn."""
+        seen: set[str] = set()
+        found: list[tuple[int, int]] = []
+        for message in self.messages:
+            if message.role != "assistant":
+                continue
+            if message.response:
+                if message.response in seen:
+                    continue
+                seen.add(message.response)
+            found.append((place_of(message), message.index))
+        return found
+
+    def stage_at(self, place: int) -> str:
+        """The labelled stage at a place; "" before the first label."""
+        stages = sorted(self.labels.stages, key=lambda s: s.line)
+        number = bisect_right([s.line for s in stages], place)
+        return stages[number - 1].stage if number else ""
+
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """The last place that is still read, for each random cut; always the same ones.
+
+        A cut lies at or after the agent's first turn and the first labelled stage.
+        """
+        if not self.turns or not self.labels.stages:
+            return ()
+        first = max(self.turns[0][0], min(s.line for s in self.labels.stages))
+        places = sorted({place_of(m) for m in self.messages if place_of(m) >= first})
+        rng = random.Random(self.labels.file)  # noqa: S311 - must be repeatable
+        return tuple(sorted(rng.sample(places, min(CUTS, len(places)))))
+
+
+def place_of(message: Message) -> int:
+    """Line or item of a message, as labels count."""
+    place = message.line if message.line is not None else message.item
+    return -1 if place is None else place

@@ -1,0 +1,94 @@
+"""Runs what is to be scored over labelled recordings: the one place that calls the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from leftoff import api, codec
+from leftoff.errors import InputError
+from leftoff.evaluation.labels import Labels, transcripts
+from leftoff.evaluation.predictions import Predictions, from_summary
+from leftoff.evaluation.sessions import Session, place_of
+from leftoff.sources import lines_of
+from leftoff.summary import Pass
+
+_LISTS = ("history", "messages", "trajectory")
+"""Names of the list that items count in, in the order of the labelling guideline."""
+
+
+def sessions(labels: Iterable[Labels], directory: str) -> tuple[list[Session], list[str]]:
+    """The labelled sessions whose recordings are under `directory`, and what was left out.
+
+    Raises:
+        StateError: two recordings have the same name.
+    """
+    wanted = list(labels)
+    paths = transcripts(directory, (label.file for label in wanted))
+    found: list[Session] = []
+    left_out: list[str] = []
+    for label in wanted:
+        path = paths.get(label.file)
+        if path is None:
+            left_out.append(f"{label.file}: no such recording under {directory}")
+            continue
+        try:
+            found.append(Session(label, path, list(api.read(path))))
+        except InputError as error:
+            left_out.append(f"{label.file}: {str(error).split(';')[0]}")
+    return found, left_out
+
+
+def leftoff(session: Session, *, cuts: bool = True) -> tuple[Predictions, str, str]:
+    """What our own summary says about a session, our version and the digest of our rules.
+
+    Args:
+        cuts: also summarize the session's beginnings, for the current stage at each cut.
+    """
+    places = {m.index: place_of(m) for m in session.messages}
+    stages = current_stages(session) if cuts else None
+    summary = api.summarize(session.path)
+    return from_summary(summary, places, stages), summary.leftoff, summary.rules
+
+
+def current_stages(session: Session) -> dict[int, str]:
+    """The current stage as summaries of the recording up to each cut give it."""
+    if any(m.line is None for m in session.messages):
+        return _document_stages(session)
+    wanted = set(session.cuts)
+    found: dict[int, str] = {}
+    reading = Pass(session.path)
+    with lines_of(session.path) as lines:
+        for number, line in enumerate(lines, 1):
+            reading.feed_lines((line,))
+            if number in wanted:
+                found[number] = _stage_now(reading)
+    return found
+
+
+def _document_stages(session: Session) -> dict[int, str]:
+    """The same for one JSON document: its list of messages is cut off."""
+    with lines_of(session.path) as lines:
+        document = codec.parse(b"".join(lines))
+    found: dict[int, str] = {}
+    for cut in session.cuts:
+        reading = Pass(session.path)
+        reading.feed(codec.dumps(_beginning(document, cut + 1)))
+        found[cut] = _stage_now(reading)
+    return found
+
+
+def _beginning(document: Any, count: int) -> Any:
+    if isinstance(document, list):
+        return document[:count]
+    for name in _LISTS:
+        if isinstance(document.get(name), list):
+            return {**document, name: document[name][:count]}
+    return document
+
+
+def _stage_now(reading: Pass) -> str:
+    try:
+        return reading.summary().progress.current_stage
+    except InputError:
+        return ""

@@ -1,0 +1,1 @@
+"""Finding: the pass over a recording and the extractors that it shows each message to."""

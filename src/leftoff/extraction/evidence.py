@@ -1,0 +1,199 @@
+"""What the extractors record: local facts with a place, append-only, plain data.
+
+Evidence never judges: it says what stood where. What it means is decided in `summary.assemble`,
+which sees all of it at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from leftoff.model import Ref, Usage
+
+
+class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
+    """The agent called a tool.
+
+    `text` is what stages and milestones look at: the command, the path, or the patch's paths.
+    """
+
+    message: int
+    part: int
+    name: str
+    kind: str
+    text: str = ""
+
+
+class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
+    """A call asks for something to be done to a file.
+
+    Attributes:
+        ref: the call.
+        verb: read | write | edit | create | delete | move | list.
+        path: absolute where the working directory is known.
+        target: the new path of a move.
+        whole: the call writes the whole file, so it may create it.
+    """
+
+    ref: Ref
+    part: int
+    tool: str
+    verb: str
+    path: str
+    target: str = ""
+
+
+class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
+    """A call runs a command line.
+
+    `language`: bash | powershell | python | javascript. `background`: it was started and left.
+    """
+
+    ref: Ref
+    part: int
+    tool: str
+    command: str
+    cwd: str
+    language: str = "bash"
+    background: bool = False
+
+
+class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
+    """A call came back.
+
+    Attributes:
+        message, part: of the result.
+        call_message, call_part: of the call it answers; -1 where no call is known.
+        created: the recorder says whether the file was new.
+        output: the part of the output that tells of files, kept only for commands that need it.
+    """
+
+    message: int
+    part: int
+    call_message: int
+    call_part: int
+    status: str
+    exit_code: int | None = None
+    created: bool | None = None
+    output: str = ""
+
+
+class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
+    """The recorder itself says which files a call changed."""
+
+    ref: Ref
+    call_message: int
+    call_part: int
+    succeeded: bool
+    files: tuple[tuple[str, str, str], ...]
+
+
+class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
+    """A sentence that a rule fired on.
+
+    Attributes:
+        topic: decision | milestone | stage | finding | next_step.
+        rule: id of the rule.
+        ref: the sentence.
+        text: the sentence as it stands.
+        value: what the rule captured: a stage, a kind.
+        start: where the rule matched, in code points from the start of the sentence.
+    """
+
+    topic: str
+    rule: str
+    ref: Ref
+    text: str
+    value: str = ""
+    start: int = 0
+
+
+class Shown(Struct, frozen=True, gc=False, tag="o", array_like=True):
+    """A tool's output shows a result: tests passed, a commit was made, ...
+
+    `kind` is a milestone kind; `good` is False where the output shows its opposite.
+    """
+
+    ref: Ref
+    call_message: int
+    call_part: int
+    kind: str
+    good: bool
+    text: str
+    rule: str
+
+
+class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
+    """A person's own words. `via`: prompt | queued | rejection | answer | command."""
+
+    ref: Ref
+    text: str
+    via: str
+
+
+class Failed(Struct, frozen=True, gc=False, tag="e", array_like=True):
+    """A call failed; `text` is the line that says why."""
+
+    ref: Ref
+    call_message: int
+    call_part: int
+    status: str
+    text: str
+
+
+class Planned(Struct, frozen=True, gc=False, tag="p", array_like=True):
+    """The agent wrote or changed its to-do list.
+
+    `items` are (key, words, status); status is pending | in_progress | completed | deleted, or
+    "" where only the words are known. `whole`: the list replaces the earlier one.
+    """
+
+    ref: Ref
+    items: tuple[tuple[str, str, str], ...]
+    whole: bool = True
+
+
+class Spent(Struct, frozen=True, gc=False, tag="u", array_like=True):
+    """Usage recorded for an API response; the same response may be recorded again."""
+
+    message: int
+    response: str
+    model: str
+    usage: Usage
+
+
+class Counted(Struct, frozen=True, gc=False, tag="n", array_like=True):
+    """The recorder's own running total of the session."""
+
+    message: int
+    last: Usage
+    total: Usage
+
+
+class Compacted(Struct, frozen=True, gc=False, tag="k", array_like=True):
+    """The conversation was replaced by a summary.
+
+    `occupancy` is ours: the last call's tokens and an estimate of what followed it; None where
+    no usage was recorded. `recorded` is the recorder's own figure, or None.
+    """
+
+    ref: Ref
+    trigger: str
+    occupancy: int | None
+    recorded: int | None
+
+
+class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
+    """What a plug-in extractor found; kept under the extractor's own name."""
+
+    extractor: str
+    ref: Ref
+    value: Any
+
+
+Evidence: TypeAlias = (
+    Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
+    | Spent | Counted | Compacted | Noted
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""One fused gate in front of all rules.
+
+A rule matches where its gate and its pattern both do. The gates of all rules are one RE2 set
+that scans a text once; the pattern, a Python regular expression compiled when first needed,
+looks only at texts that pass. A pattern is its own gate unless it has gaps (`[^.]{0,40}`) or
+look-around: gaps in one set would multiply its states, so such a rule names as its gate the
+part that is rarest.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+import re2
+from msgspec import Struct
+
+
+class Rule(Struct, frozen=True):
+    """One pattern with its meaning.
+
+    Attributes:
+        id: stable name; it appears in the output.
+        pattern: a Python regular expression without look-around and back-references.
+        topic, value: what a match means, e.g. topic "milestone", value "tests_pass".
+        weight: what a match is worth, 0 to 1, where the topic has degrees.
+        good: False where a match shows the opposite of `value`.
+        matches, misses: lines that the rule must and must not match.
+    """
+
+    id: str
+    pattern: str
+    gate: str = ""
+    topic: str = ""
+    value: str = ""
+    weight: float = 0.5
+    good: bool = True
+    ignore_case: bool = True
+    matches: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> re.Pattern[str]:
+        """The pattern that decides; for `lowered` text unless the rule minds case."""
+        return _compiled(self.pattern, self.ignore_case)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The rule's first match in a text, gate left aside."""
+        return self.exact.search(lowered(text) if self.ignore_case else text)
+
+
+@cache
+def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+    # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
+    # literals and takes several times as long.
+    return re.compile(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
+
+
+_UPPER = re.compile(r"(?<!\\)[A-Z]")
+
+
+def lowered(text: str) -> str:
+    """`text` in lower case, code point for code point: U+0130 alone would become two."""
+    return text.replace("\u0130", "i").lower()
+
+
+class Hit(NamedTuple):
+    """A rule matched: `start` and `end` in code points of part `part`'s text."""
+
+    rule: Rule
+    part: int
+    start: int
+    end: int
+    value: str
+
+
+def rules(name: str) -> tuple[Rule, ...]:
+    """The rules of `rules/<name>.toml`, in file order.
+
+    Called when a module is imported, never while a recording is read.
+    """
+    text = files("leftoff.extraction").joinpath(f"rules/{name}.toml").read_text("utf-8")
+    table: dict[str, Any] = tomllib.loads(text)
+    shared = {"topic": table["topic"]} if "topic" in table else {}
+    return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))
+
+
+def digest(*groups: Sequence[Rule]) -> str:
+    """16 hex digits that change whenever a rule changes."""
+    state = blake2b(digest_size=8)
+    for group in groups:
+        for rule in group:
+            state.update(f"{rule.id}\0{rule.pattern}\0{rule.value}\0{rule.weight}\n".encode())
+    return state.hexdigest()
+
+
+class Gate:
+    """Scans a text once for many rules.
+
+    Args:
+        named: the rules by the name of the extractor that asked for them.
+    """
+
+    def __init__(self, named: dict[str, Sequence[Rule]]) -> None:
+        self.rules: list[tuple[str, Rule]] = [
+            (name, rule) for name, group in named.items() for rule in group
+        ]
+        options = re2.Options()
+        options.case_sensitive = False
+        options.log_errors = False
+        options.max_mem = 64 << 20
+        self._set = re2.Set.SearchSet(options)
+        for _, rule in self.rules:
+            self._set.Add(rule.gate or rule.pattern)
+        self._set.Compile()
+
+    def candidates(self, text: str) -> list[int]:
+        """Numbers of the rules that might match; [] for most texts."""
+        return (self._set.Match(text) or []) if text else []
+
+    def scan(self, text: str, part: int) -> dict[str, list[Hit]]:
+        """Every match of every rule, by extractor, in order of place."""
+        numbers = self.candidates(text)
+        if not numbers:
+            return {}
+        found: dict[str, list[Hit]] = {}
+        low = lowered(text)
+        for number in sorted(numbers):
+            name, rule = self.rules[number]
+            for match in rule.exact.finditer(low if rule.ignore_case else text):
+                start, end = match.span(1) if match.re.groups else (-1, -1)
+                captured = text[start:end] if start >= 0 else rule.value
+                hit = Hit(rule, part, match.start(), match.end(), captured)
+                found.setdefault(name, []).append(hit)
+        for hits in found.values():
+            hits.sort(key=lambda h: (h.start, h.rule.id))
+        return found

@@ -1,0 +1,118 @@
+"""Errors, findings, what comes next, and the agent's own to-do list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
+from leftoff.extraction.sentences import sentences_hit
+from leftoff.extraction.view import FAILED, HIT, PLAN, View
+from leftoff.formats.tools import argument
+from leftoff.model import ToolCall, ToolResult
+
+_TELLING = re.compile(
+    r"^.*(?:\b(?:error|exception|fatal|panic|failed|failure|denied|cannot|can't|could not"
+    r"|no such|not found|undefined|unexpected|invalid|traceback|timed out)\b).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NUMBER = re.compile(r"#(\d+)")
+_STATUS = {"in_progress": "in_progress", "completed": "completed", "done": "completed"}
+
+
+class Insights(Struct):
+    """Records failed calls with the line that says why, findings, next steps, to-do lists.
+
+    `created` remembers the words of to-do items whose number the recorder gives only in the
+    result.
+    """
+
+    name: ClassVar[str] = "insights"
+    wants: ClassVar[int] = FAILED | HIT | PLAN
+
+    created: dict[str, str] = field(default_factory=dict)
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        found: list[Evidence] = []
+        for number, part in enumerate(view.message.parts):
+            if type(part) is ToolCall:
+                if part.kind == "plan":
+                    found += self._planned(view, number, part)
+            elif type(part) is ToolResult:
+                if part.status in {"error", "timeout"}:
+                    found.append(_failed(view, number, part))
+                elif self.created and part.call_id in self.created:
+                    found += self._numbered(view, number, part)
+        for hit, start, end, text in sentences_hit(view, self.name):
+            ref = view.text_ref(hit.part, start, end)
+            found.append(Said(hit.rule.topic, hit.rule.id, ref, text, "", hit.start - start))
+        return found
+
+    def _planned(self, view: View, number: int, call: ToolCall) -> list[Evidence]:
+        given = call.input if isinstance(call.input, dict) else {}
+        ref = view.record_ref(number)
+        if call.name == "TaskCreate":
+            if call.id and isinstance(given.get("subject"), str):
+                self.created[call.id] = given["subject"]
+                while len(self.created) > 64:
+                    del self.created[next(iter(self.created))]
+            return []
+        if call.name == "TaskUpdate":
+            key, status = str(given.get("taskId", "")), str(given.get("status", ""))
+            words = given.get("subject")
+            item = (key, words if isinstance(words, str) else "", status)
+            return [Planned(ref, (item,), whole=False)] if key else []
+        items = _items(argument(call, "items"))
+        return [Planned(ref, items)] if items else []
+
+    def _numbered(self, view: View, number: int, result: ToolResult) -> list[Evidence]:
+        words = self.created.pop(result.call_id)
+        match = _NUMBER.search(result.text)
+        if match is None:
+            return []
+        item = (match[1], words, "pending")
+        return [Planned(view.record_ref(number), (item,), whole=False)]
+
+
+def _items(value: Any) -> tuple[tuple[str, str, str], ...]:
+    """The items of a to-do list as any recorder writes them."""
+    found: list[tuple[str, str, str]] = []
+    for entry in value if isinstance(value, list) else ():
+        if isinstance(entry, str):
+            found.append(("", entry, "pending"))
+        elif isinstance(entry, dict):
+            words = next(
+                (entry[k] for k in ("content", "step", "title", "text", "description")
+                 if isinstance(entry.get(k), str)),
+                "",
+            )  # fmt: skip
+            status = str(entry.get("status", "pending")).replace("-", "_")
+            if words:
+                found.append(("", words, _STATUS.get(status, "pending")))
+    return tuple(found)
+
+
+def _failed(view: View, number: int, result: ToolResult) -> Failed:
+    """The first line of the output that tells what went wrong, else its last line."""
+    text = result.text
+    match = _TELLING.search(text, 0, 8000)
+    if match is None and len(text) > 8000:
+        match = _TELLING.search(text, len(text) - 4000)
+    if match is not None:
+        start, end = match.span()
+    else:
+        end = len(text.rstrip())
+        start = text.rfind("\n", 0, end) + 1
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end = min(end, start + 300)
+    call = view.calls.get(number)
+    return Failed(
+        view.text_ref(number, start, end),
+        call.message if call else -1,
+        call.part if call else -1,
+        result.status,
+        text[start:end],
+    )

@@ -1,0 +1,72 @@
+"""How far the work got: what was done, what was said about it, what the tools showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Evidence, Said, Shown
+from leftoff.extraction.gate import Hit, lowered
+from leftoff.extraction.rulebook import GROUPS
+from leftoff.extraction.sentences import sentences_hit
+from leftoff.extraction.view import HIT, OUTPUT, TYPED, View
+
+
+_MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
+
+
+class Progress(Struct):
+    """Records stage markers, claims, and the results that tools show."""
+
+    name: ClassVar[str] = "progress"
+    wants: ClassVar[int] = HIT | OUTPUT | TYPED
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        message = view.message
+        found: list[Evidence] = []
+        if view.hits:
+            found += [
+                _said(view, hit, start, end, text)
+                for hit, start, end, text in sentences_hit(view, self.name)
+            ]
+        if message.typed:
+            found += _typed_markers(view)
+        for number, hits in view.outputs.items():
+            call = view.calls[number]
+            for hit in hits:
+                text: str = getattr(message.parts[number], "text", "")
+                end = min(hit.end, hit.start + 200)
+                found.append(
+                    Shown(
+                        view.text_ref(number, hit.start, end),
+                        call.message,
+                        call.part,
+                        hit.rule.value,
+                        hit.rule.good,
+                        text[hit.start : end].strip(),
+                        hit.rule.id,
+                    )
+                )
+        return found
+
+
+def _said(view: View, hit: Hit, start: int, end: int, text: str) -> Said:
+    ref = view.text_ref(hit.part, start, end)
+    return Said(hit.rule.topic, hit.rule.id, ref, text, hit.value, hit.start - start)
+
+
+def _typed_markers(view: View) -> list[Evidence]:
+    """Stage markers in the person's own words."""
+    found: list[Evidence] = []
+    for typed in view.message.typed:
+        text: str = getattr(view.message.parts[typed.part], "text", "")
+        if "stage" not in text.casefold():
+            continue
+        for rule in _MARKERS:
+            for match in rule.exact.finditer(lowered(text), typed.start, typed.end):
+                start, end = match.span()
+                hit = Hit(rule, typed.part, start, end, text[match.start(1) : match.end(1)])
+                found.append(_said(view, hit, start, end, text[start:end]))
+    return found

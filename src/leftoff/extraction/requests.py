@@ -1,0 +1,30 @@
+"""The person's own words, typed where they were typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Asked, Evidence
+from leftoff.extraction.view import TYPED, View
+
+
+class Requests(Struct):
+    """Records every span that a person typed: prompts, queued prompts, words in a rejected
+    call, answers to a question tool, arguments of slash commands."""
+
+    name: ClassVar[str] = "requests"
+    wants: ClassVar[int] = TYPED
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        found: list[Evidence] = []
+        for typed in view.message.typed:
+            part = view.message.parts[typed.part]
+            text: str = getattr(part, "text", "")
+            words = text[typed.start : typed.end]
+            if words.strip():
+                ref = view.text_ref(typed.part, typed.start, typed.end)
+                found.append(Asked(ref, words, typed.via))
+        return found

@@ -1,0 +1,235 @@
+"""A shell command line as plain data: its words, redirections and control structure.
+
+`shell_syntax.parse` reads a command once by the tree-sitter grammar for bash and keeps what
+decides later which files it touches. Nothing is evaluated here: a variable stays a `Variable`,
+a substitution stays the statement that it runs, a glob stays a pattern. The values are frozen
+and can be written by msgspec, so that a parsed command can be kept as evidence.
+
+Here-documents and here-strings are taken out before the grammar sees the text and put back as
+redirections: their bodies are data, and the grammar loses its way on lines such as
+``cat <<A; next`` or ``cat <<A <<B``.
+
+Marks: an unquoted pattern character is kept as a private-use code point (`STAR`, `QUESTION`,
+`BRACKET`), so that a quoted ``*`` remains an ordinary character of a word.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = [
+    "BRACKET",
+    "PATTERN_MARKS",
+    "QUESTION",
+    "STAR",
+    "TEMPORARY",
+    "UNKNOWN",
+    "Array",
+    "Background",
+    "Case",
+    "Command",
+    "Document",
+    "Function",
+    "Group",
+    "If",
+    "Logical",
+    "Loop",
+    "Negated",
+    "Opaque",
+    "Pipeline",
+    "Redirect",
+    "Script",
+    "Sequence",
+    "Substitution",
+    "Variable",
+    "While",
+    "Word",
+]
+
+UNKNOWN = "\ue000"
+"""Stands for text that cannot be known from the recording."""
+TEMPORARY = "\ue007"
+"""Stands in a path for text that is not known but stays the same: the name of a temporary
+file, a date, a process number."""
+STAR = "\ue001"
+QUESTION = "\ue002"
+BRACKET = "\ue003"
+PATTERN_MARKS = frozenset((STAR, QUESTION, BRACKET))
+
+MAX_FIELDS = 256
+
+
+class _Node(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
+    """The base of all parts of a script."""
+
+
+class Variable(_Node, frozen=True):
+    """``$name`` or ``${name…}``; `operation` is the text after the name, as written."""
+
+    name: str
+    operation: str
+    quoted: bool
+
+
+class Substitution(_Node, frozen=True):
+    """The output of a statement; `process` where it is ``<(…)`` or ``>(…)``."""
+
+    body: Statement
+    quoted: bool
+    process: bool
+
+
+class Word(_Node, frozen=True):
+    """A word whose text depends on variables or on the output of commands."""
+
+    parts: tuple[str | Variable | Substitution, ...]
+
+
+Field = str | Word
+
+
+class Document(_Node, frozen=True):
+    """The body of a here-document or here-string; `text` is None where it was not kept."""
+
+    text: str | None
+    expands: bool
+
+
+class Redirect(_Node, frozen=True):
+    """One redirection: operator, file descriptor (-1 where not given) and target."""
+
+    operator: str
+    descriptor: int
+    target: str | Word | Document
+
+
+class Array(_Node, frozen=True):
+    """The value of ``name=(a b c)``."""
+
+    items: tuple[str | Word, ...]
+
+
+class Command(_Node, frozen=True):
+    """One simple command: its words, the variables set for it, its redirections.
+
+    `plain` where no word needs an expansion.
+    """
+
+    words: tuple[str | Word, ...]
+    assignments: tuple[tuple[str, str | Word | Array], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    plain: bool = False
+
+
+class Sequence(_Node, frozen=True):
+    """Statements run one after another."""
+
+    items: tuple[Statement, ...]
+
+
+class Logical(_Node, frozen=True):
+    """``left && right`` (`both`) or ``left || right``."""
+
+    both: bool
+    left: Statement
+    right: Statement
+
+
+class Negated(_Node, frozen=True):
+    """``! item``."""
+
+    item: Statement
+
+
+class Pipeline(_Node, frozen=True):
+    """``a | b``."""
+
+    items: tuple[Statement, ...]
+
+
+class Group(_Node, frozen=True):
+    """Braces or parentheses with redirections; `subshell` keeps its directory to itself."""
+
+    item: Statement
+    redirects: tuple[Redirect, ...]
+    subshell: bool
+
+
+class Background(_Node, frozen=True):
+    """``item &``."""
+
+    item: Statement
+
+
+class Loop(_Node, frozen=True):
+    """``for name in values``; values is None where they cannot be listed."""
+
+    name: str
+    values: tuple[str | Word, ...] | None
+    body: Statement
+
+
+class While(_Node, frozen=True):
+    """``while condition`` or ``until condition``."""
+
+    condition: Statement
+    body: Statement
+    until: bool
+
+
+class If(_Node, frozen=True):
+    """Branches of (condition, body) and what runs otherwise."""
+
+    branches: tuple[tuple[Statement, Statement], ...]
+    otherwise: Statement | None
+
+
+class Case(_Node, frozen=True):
+    """``case word in``: branches of (patterns, body)."""
+
+    word: str | Word
+    branches: tuple[tuple[tuple[str | Word, ...], Statement], ...]
+
+
+class Function(_Node, frozen=True):
+    """The definition of a function."""
+
+    name: str
+    body: Statement
+
+
+class Opaque(_Node, frozen=True):
+    """Something that is not understood: `reason` names it."""
+
+    reason: str
+
+
+Statement = (
+    Command
+    | Sequence
+    | Logical
+    | Negated
+    | Pipeline
+    | Group
+    | Background
+    | Loop
+    | While
+    | If
+    | Case
+    | Function
+    | Opaque
+)
+
+
+class Script(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A parsed command line with the directory and home it was run with.
+
+    `broken` is true where the grammar could not read every part of it; `quiet` where none of
+    its programs touches files.
+    """
+
+    body: Statement
+    cwd: str | None = None
+    home: str | None = None
+    broken: bool = False
+    quiet: bool = False

@@ -1,0 +1,292 @@
+"""What a summary says: the values of a `ContextSummary`, attribute names as in its JSON.
+
+Nothing here computes; `summary.assemble` does.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from leftoff.model import Issue, Ref, Usage
+
+DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
+STAGES = (
+    "planning",
+    "architecture",
+    "implementation",
+    "testing",
+    "review",
+    "deployment",
+    "other",
+)
+MILESTONE_KINDS = (
+    "tests_pass",
+    "build_passes",
+    "lint_passes",
+    "committed",
+    "pushed",
+    "merged",
+    "pr_opened",
+    "review_passed",
+    "deployed",
+    "released",
+    "bug_fixed",
+    "feature_done",
+    "task_done",
+)
+REQUEST_KINDS = ("task", "constraint", "correction", "choice", "approval")
+ACTIONS = ("created", "modified", "deleted", "read")
+
+
+class Source(Struct, frozen=True):
+    """One file, or member of a container, that the session was read from."""
+
+    path: str
+    member: str = ""
+
+
+class SessionInfo(Struct, frozen=True):
+    """Which session this is. Times as recorded, ISO 8601, "" where the recorder gives none."""
+
+    id: str = ""
+    format: str = ""
+    path: str = ""
+    cwd: str = ""
+    branch: str = ""
+    models: tuple[str, ...] = ()
+    agent_version: str = ""
+    started: str = ""
+    ended: str = ""
+    title: str = ""
+    parent_id: str = ""
+    sources: tuple[Source, ...] = ()
+    children: tuple[Child, ...] = ()
+
+
+class Child(Struct, frozen=True):
+    """A subagent's session within this one: what it was asked and what it did."""
+
+    id: str
+    request: str = ""
+    message_count: int = 0
+    tool_call_count: int = 0
+    models: tuple[str, ...] = ()
+    spend: Usage = Usage()
+    result: str = ""
+
+
+class LineCounts(Struct, frozen=True):
+    """Every physical line (or element of a document) ends in one of the last four."""
+
+    total: int = 0
+    parsed: int = 0
+    unknown: int = 0
+    repaired: int = 0
+    skipped: int = 0
+
+
+class Stats(Struct, frozen=True):
+    """Counts of the main thread; copies of earlier history are not counted again.
+
+    Attributes:
+        turn_count: distinct API responses of the agent.
+        estimated_tokens: size of the conversation: what the calls recorded before each
+            compaction and at the end, else an estimate from the text.
+        duration_seconds: from the first to the last recorded time; None without times.
+        redactions: secrets replaced in this output, by kind (filled by the gate).
+    """
+
+    message_count: int = 0
+    turn_count: int = 0
+    tool_call_count: int = 0
+    estimated_tokens: int = 0
+    user_message_count: int = 0
+    assistant_message_count: int = 0
+    error_count: int = 0
+    duration_seconds: int | None = None
+    lines: LineCounts = LineCounts()
+    redactions: dict[str, int] = field(default_factory=dict)
+
+
+class KeyDecision(Struct, frozen=True):
+    """A commitment to one way where another was open.
+
+    Attributes:
+        confidence: probability that a careful reader would call it a key decision, 0 to 1.
+        owner: agent | user.
+        rationale, alternative: the words that give a reason or name what was not taken.
+        status: made | reversed | superseded; `replaced_by` is the index of the decision that
+            took its place.
+        rule: ids of the rules that fired.
+    """
+
+    text: str
+    type: str
+    confidence: float
+    message_index: int
+    ref: Ref
+    owner: str = "agent"
+    rationale: str = ""
+    alternative: str = ""
+    status: str = "made"
+    replaced_by: int | None = None
+    rule: str = ""
+
+
+class Milestone(Struct, frozen=True):
+    """A result said or shown to be reached. evidence: verified | claimed | contradicted."""
+
+    text: str
+    kind: str
+    evidence: str
+    ref: Ref
+
+
+class StageChange(Struct, frozen=True):
+    """From `ref` on the session is in `stage`."""
+
+    stage: str
+    ref: Ref
+
+
+class ProgressInfo(Struct, frozen=True):
+    """How far the work got.
+
+    Attributes:
+        completed_stages: stages that were passed through, in canonical order.
+        current_stage: the stage at the end of the recording, "" if there is none.
+        declared_stage: the last explicit marker as written.
+        progress_percentage: 0 to 100, by the formula in `judgement.progress`. It may fall when
+            work is reopened, and is 100 only if nothing is open and the last test run passed.
+        tests_older_than_last_edit: the last test run came before the last edit; None if there
+            was no test run.
+    """
+
+    completed_stages: tuple[str, ...] = ()
+    current_stage: str = ""
+    declared_stage: str = ""
+    progress_percentage: int = 0
+    tests_older_than_last_edit: bool | None = None
+    milestones: tuple[Milestone, ...] = ()
+    timeline: tuple[StageChange, ...] = ()
+
+
+class FileModification(Struct, frozen=True):
+    """What the session did to one file: its state at the end relative to the start.
+
+    Attributes:
+        action: read | created | modified | deleted.
+        touch_count: how many calls touched it.
+        certainty: sure | likely | unknown.
+        renamed_from: its path at the start, "" if it did not move.
+        branch: "" or "abandoned", where a rewound conversation did it.
+    """
+
+    path: str
+    action: str
+    touch_count: int
+    tools: tuple[str, ...]
+    certainty: str = "sure"
+    renamed_from: str = ""
+    branch: str = ""
+    refs: tuple[Ref, ...] = ()
+
+
+class UserRequest(Struct, frozen=True):
+    """The person's own words. status: done | open | withdrawn."""
+
+    text: str
+    kind: str
+    status: str
+    ref: Ref
+
+
+class Finding(Struct, frozen=True):
+    """Something found out on the way that is worth keeping."""
+
+    text: str
+    ref: Ref
+
+
+class ErrorSeen(Struct, frozen=True):
+    """A tool call that failed. `fixed`: the same call or command worked later."""
+
+    text: str
+    tool: str
+    ref: Ref
+    count: int = 1
+    fixed: bool = False
+
+
+class NextStep(Struct, frozen=True):
+    """What was left to do. status: in_progress | pending | said."""
+
+    text: str
+    status: str
+    ref: Ref
+
+
+class CompactionInfo(Struct, frozen=True):
+    """The conversation was replaced by a summary: our figure beside the recorder's own."""
+
+    ref: Ref
+    trigger: str
+    occupancy: int | None
+    recorded: int | None
+
+
+class Spend(Struct, frozen=True):
+    """Tokens over distinct API calls of the main thread; `subagents` are counted apart."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    by_model: dict[str, Usage] = field(default_factory=dict)
+    subagents: dict[str, Usage] = field(default_factory=dict)
+
+
+class ContextInfo(Struct, frozen=True):
+    """How full the context window is.
+
+    Attributes:
+        window: tokens that the model takes, None if neither recorded nor known.
+        usable_window: window minus the recorder's compaction reserve.
+        occupancy: tokens in the window at the end, None where no usage is recorded.
+        fraction: occupancy of the usable window, 0 to 1.
+        fraction_of_window: occupancy of the whole window.
+    """
+
+    window: int | None = None
+    usable_window: int | None = None
+    occupancy: int | None = None
+    fraction: float | None = None
+    fraction_of_window: float | None = None
+    spend: Spend = Spend()
+    compactions: tuple[CompactionInfo, ...] = ()
+
+
+class ContextSummary(Struct, frozen=True):
+    """Everything leftoff can tell of one session. Values are raw: outputs redact.
+
+    Field by field: docs/summary.md. Raised by nothing: a session without decisions has none.
+    """
+
+    schema: str
+    leftoff: str
+    rules: str
+    session: SessionInfo
+    stats: Stats
+    key_decisions: tuple[KeyDecision, ...] = ()
+    progress: ProgressInfo = ProgressInfo()
+    file_modifications: tuple[FileModification, ...] = ()
+    tools_used: tuple[str, ...] = ()
+    tool_counts: dict[str, int] = field(default_factory=dict)
+    user_requests: tuple[UserRequest, ...] = ()
+    key_findings: tuple[Finding, ...] = ()
+    errors: tuple[ErrorSeen, ...] = ()
+    next_steps: tuple[NextStep, ...] = ()
+    context: ContextInfo = ContextInfo()
+    issues: tuple[Issue, ...] = ()
+    formatted: str = ""

@@ -1,0 +1,196 @@
+"""Seed 001's `AgentMessage` list: docs/formats/agent_messages.md.
+
+A JSON list (or one object on each line) of {"type": "user" | "assistant" | "system" | ...,
+"content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+)
+
+TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_result", "result"})
+
+
+class AgentMessage(Struct, gc=False):
+    type: str = ""
+    content: Any = None
+    timestamp: Any = None
+    id: Any = None
+    uuid: Any = None
+
+
+class AgentMessageReader(Struct):
+    """Reads one message on each line. Fields are its state between lines."""
+
+    record: ClassVar[Any] = AgentMessage
+
+    calls: int = 0
+    open: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    """Id and tool name of calls without a result."""
+
+    def read(self, record: AgentMessage, cursor: Cursor) -> Iterable[Record]:
+        return self.message(record, cursor, None)
+
+    def message(self, m: AgentMessage, cursor: Cursor, item: int | None) -> tuple[Record, ...]:
+        """One message, on a line or at place `item` of a document."""
+        if m.type not in TYPES:
+            return (Unknown(m.type),)
+        parts: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        content = m.content if isinstance(m.content, list) else [m.content]
+        for block in content:
+            if isinstance(block, str):
+                block = {"type": "text", "text": block}
+            if not isinstance(block, dict):
+                continue
+            for part in self._parts(block):
+                if m.type == "user" and type(part) is Text:
+                    typed += typed_spans(len(parts), part.text)
+                parts.append(part)
+        role = m.type if m.type in {"user", "assistant", "system"} else "tool"
+        if role == "tool" and any(type(p) is ToolCall for p in parts):
+            role = "assistant"
+        origin = (
+            "prompt"
+            if typed
+            else {"assistant": "agent", "system": "injected"}.get(role, "tool")
+        )
+        return (
+            Message(
+                index=cursor.take(),
+                role=role,  # type: ignore[arg-type]
+                parts=tuple(parts),
+                line=None if item is not None else cursor.line,
+                item=item,
+                origin=origin,
+                typed=typed,
+                key=next((k for k in (m.uuid, m.id) if isinstance(k, str)), ""),
+                time=m.timestamp if isinstance(m.timestamp, str) else "",
+                raw=cursor.raw,
+            ),
+        )
+
+    def _parts(self, block: dict[str, Any]) -> Iterable[Part]:
+        name = block.get("toolName") or block.get("tool_name") or block.get("name")
+        kind = block.get("type")
+        result = block.get("toolResult", block.get("tool_result"))
+        if kind == "thinking":
+            yield Reasoning(str(block.get("thinking") or block.get("text") or ""))
+            return
+        called = (
+            isinstance(name, str)
+            and kind != "tool_result"
+            and (kind == "tool_use" or "toolInput" in block or "tool_input" in block)
+        )
+        if called:
+            self.calls += 1
+            identity = block.get("toolUseId") or block.get("id")
+            identity = identity if isinstance(identity, str) else f"call-{self.calls}"
+            self.open = [*self.open[-63:], (identity, str(name))]
+            given = block.get("toolInput", block.get("tool_input", block.get("input")))
+            yield ToolCall(identity, str(name), kind_of(str(name)), given)
+        if result is not None or kind == "tool_result":
+            given = result if result is not None else block.get("content")
+            failed = block.get("isError") is True or block.get("is_error") is True
+            if isinstance(given, dict):
+                failed = failed or given.get("isError") is True or bool(given.get("error"))
+            identity = self._answered(block.get("toolUseId") or block.get("tool_use_id"), name)
+            yield ToolResult(identity, _text(given), "error" if failed else "ok")
+        elif isinstance(block.get("text"), str):
+            yield Text(block["text"])
+        elif not called:
+            yield Media(str(kind or ""))
+
+    def _answered(self, identity: Any, name: Any) -> str:
+        """The call that a result answers: by id, else the oldest open one of that tool."""
+        for place, (known, tool) in enumerate(self.open):
+            if known == identity or (not identity and (tool == name or not name)):
+                del self.open[place]
+                return known
+        return identity if isinstance(identity, str) else ""
+
+
+class AgentMessageDocumentReader(AgentMessageReader):
+    """Reads a list of messages."""
+
+    record: ClassVar[Any] = bytes
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+        decoder = codec.LineDecoder(AgentMessage)
+        for number, raw in enumerate(msgspec.json.decode(data, type=list[msgspec.Raw])):
+            cursor.raw = bytes(raw)
+            records, _ = decoder.decode(cursor.raw)
+            if not records:
+                yield Unknown("")
+            for record in records:
+                yield from self.message(record, cursor, number)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        for key in ("output", "content", "text", "error", "stdout"):
+            if isinstance(value.get(key), str):
+                return str(value[key])
+    if isinstance(value, list):
+        return "\n".join(_text(v) for v in value)
+    return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def is_message(value: Any) -> bool:
+    """Whether a JSON value looks like a message of this format: a `type` and no `role`."""
+    if not isinstance(value, dict) or value.get("type") not in TYPES or "role" in value:
+        return False
+    return "content" in value and "message" not in value and "payload" not in value
+
+
+def _tells(values: list[dict[str, Any]]) -> bool:
+    return bool(values) and sum(map(is_message, values)) * 2 > len(values)
+
+
+class AgentMessages(Struct, frozen=True):
+    """A JSON list of messages."""
+
+    name: str = "agent_messages"
+    shape: str = "document"
+    reader: type[AgentMessageDocumentReader] = AgentMessageDocumentReader
+
+    def detect(self, sample: Sample) -> bool:
+        return _tells(sample.items)
+
+
+class AgentMessageLines(Struct, frozen=True):
+    """One message on each line."""
+
+    name: str = "agent_message_lines"
+    shape: str = "lines"
+    reader: type[AgentMessageReader] = AgentMessageReader
+
+    def detect(self, sample: Sample) -> bool:
+        return _tells(sample.lines)
+
+
+FORMAT = AgentMessages()
+LINES = AgentMessageLines()

@@ -1,0 +1,352 @@
+"""Aider's chat history, markdown: docs/formats/aider.md.
+
+Lines of three kinds, told apart by how they begin and by the two blanks with which aider ends
+its own: what the person typed (`#### `), what aider printed (`> `), and the model's reply. One
+file holds every session of a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Changes,
+    Message,
+    NewSession,
+    Part,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Usage,
+)
+
+_HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*$")
+_DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*$")
+_SEARCH = re.compile(r"<{5,9} SEARCH>?\s*$")
+_MIDDLE = re.compile(r"={5,9}\s*$")
+_REPLACE = re.compile(r">{5,9} REPLACE\s*$")
+_FENCE = re.compile(r"\s*(?:`{3,}|<source>|<code>|<pre>)")
+_TOKENS = re.compile(
+    r"Tokens: (?P<sent>[\d.,]+[kM]?) sent,(?P<more>(?: [\d.,]+[kM]? cached?(?: write| hit)?,)*)"
+    r" (?P<received>[\d.,]+[kM]?) received"
+)
+_CACHE = re.compile(r"([\d.,]+[kM]?) cache(d| write| hit)")
+_APPLIED = re.compile(r"Applied edit to (.+)")
+_SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
+_VERSION = re.compile(r"Aider v(\S+)")
+_MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
+_FOLDER = re.compile(r"Git working dir: (.+)")
+_NOT_APPLIED = (
+    "SEARCH/REPLACE block failed to match",
+    "SEARCH/REPLACE blocks failed to match",
+    "did not conform to the edit format",
+    "did not conform to the expected edit format",
+    "Malformed edit block",
+    "Can't edit",
+)
+_OWN_WORDS = (
+    "# Fix any errors below",
+    "# Question:",
+    "I ran this command:",
+    "<blank>",
+    "I added these files to the chat",
+    "# Summarize",
+)
+"""Beginnings of prompts that aider writes in the person's place."""
+_OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
+
+
+class AiderReader(Struct):
+    """Reads the lines of one history. Fields are its state between lines."""
+
+    record: ClassVar[Any] = bytes
+
+    block: str = ""
+    """The kind of block that the last lines are of: user | tool | reply | ""."""
+    open: bool = False
+    """Inside an output of several lines: only its first and last line are marked."""
+    ends: bool = False
+    """The last line of such an output may have been its end."""
+    again: bool = False
+    """The line begins another prompt, not the next line of the same one."""
+    blank: bool = True
+    """The line before was blank."""
+    first: int = 0
+    lines: list[bytes] = []
+    started: str = ""
+    sessions: dict[str, int] = {}
+    model: str = ""
+    cwd: str = ""
+    replies: int = 0
+    edits: int = 0
+    waiting: list[tuple[str, str]] = []
+    """Id and path of the edits that nothing was printed about yet."""
+    sent: int = 0
+    received: int = 0
+    hit: int = 0
+    written: int = 0
+
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+        if not line and cursor.ended:
+            return self._flush(cursor)
+        text = line.decode(errors="replace").rstrip("\r\n")
+        header = _HEADER.match(text)
+        if header is not None and self.blank:
+            return self._begin(f"{header[1]}T{header[2]}", cursor)
+        kind = self._kind(text)
+        self.blank = not text.strip()
+        if kind == self.block and not (kind == "user" and self.again):
+            if self.lines or not self.blank:
+                self.lines.append(line)
+            return ()
+        found = tuple(self._flush(cursor))
+        self.block, self.lines, self.first = kind, [line], cursor.line
+        self.again = False
+        return found
+
+    def _kind(self, text: str) -> str:
+        """What kind of block the line is of, judged by it and by the lines before it."""
+        marked = text.endswith("  ")
+        beginning = self.blank or self.block in {"user", "tool"} and not self.open
+        if text.startswith("####") and marked and (self.blank or self.block == "user"):
+            self.again = self.blank
+            self.open = False
+            return "user"
+        quoted = text.startswith("> ")
+        if quoted and marked and (beginning or self.open):
+            self.open = False
+            return "tool"
+        if not text.strip():
+            if self.open and self.ends:
+                self.open = False
+            self.ends = False
+            return self.block
+        if self.open:
+            self.ends = marked
+            return "tool"
+        if quoted and beginning and (self.block != "reply" or _OUTPUT.match(text)):
+            self.open, self.ends = True, False
+            return "tool"
+        return "reply"
+
+    def _begin(self, moment: str, cursor: Cursor) -> Iterable[Record]:
+        found = tuple(self._flush(cursor))
+        count = self.sessions.get(moment, 0) + 1
+        name = moment if count == 1 else f"{moment}-{count}"
+        self.sessions = {moment: count}
+        self.started = moment
+        self.block, self.lines, self.open, self.blank = "", [], False, False
+        self.waiting, self.model, self.cwd = [], "", ""
+        self.sent = self.received = self.hit = self.written = 0
+        name = name.replace(":", "")
+        return (*found, NewSession(name), SessionFacts(id=name, started=moment))
+
+    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+        """The block that has ended, as messages."""
+        block, lines = self.block, self.lines
+        self.lines = []
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if not lines or not block:
+            return
+        raw = b"".join(lines)
+        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines]
+        if block == "user":
+            yield self._prompt(texts, raw, cursor)
+        elif block == "tool":
+            yield from self._printed(texts, raw, cursor)
+        else:
+            yield self._reply("\n".join(texts), raw, cursor)
+
+    def _prompt(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
+        text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
+        self.waiting = []
+        typed: tuple[Typed, ...] = ()
+        if not text.startswith(_OWN_WORDS):
+            if text.startswith(("/", "!")):
+                typed = (Typed(0, 0, len(text), "command"),)
+            else:
+                typed = typed_spans(0, text) or (
+                    (Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
+                )
+        origin = "prompt" if typed else "injected"
+        return self._message("user", (Text(text),), origin, raw, cursor, typed)
+
+    def _printed(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
+        results: list[Part] = []
+        rest: list[str] = []
+        changed: list[str] = []
+        for text in shown:
+            applied, skipped = _APPLIED.match(text), _SKIPPED.match(text)
+            if applied is not None:
+                path = applied[1].strip()
+                answered = self._answered(path, text, "ok")
+                results += answered
+                if not answered:
+                    changed.append(path)
+            elif skipped is not None:
+                results += self._answered(skipped[1].strip(), text, "denied")
+            elif any(mark in text for mark in _NOT_APPLIED):
+                results += self._answered("", text, "error")
+                rest.append(text)
+            else:
+                rest.append(text)
+        yield from self._facts(rest)
+        if results:
+            parts = (*results, Text("\n".join(rest))) if rest else tuple(results)
+            yield self._message("tool", parts, "tool", raw, cursor)
+        else:
+            yield self._message("system", (Text("\n".join(shown)),), "meta", raw, cursor)
+        if changed:
+            files = tuple((path, "modified", "") for path in changed)
+            yield Changes("", files, line=self.first, raw=raw)
+        yield from self._tokens("\n".join(rest))
+
+    def _answered(self, path: str, text: str, status: str) -> list[Part]:
+        """Results of the edits of `path` that wait for one; of every file if `path` is ""."""
+        mine = [w for w in self.waiting if not path or w[1] == path]
+        self.waiting = [w for w in self.waiting if w not in mine]
+        return [ToolResult(identity, text, status) for identity, _ in mine]
+
+    def _facts(self, texts: list[str]) -> Iterator[Record]:
+        for text in texts:
+            version, model = _VERSION.match(text), _MODEL.match(text)
+            folder = _FOLDER.match(text)
+            if version is not None:
+                yield SessionFacts(agent_version=version[1])
+            elif model is not None:
+                self.model = model[1]
+            elif folder is not None:
+                self.cwd = folder[1].strip()
+                yield SessionFacts(cwd=self.cwd)
+
+    def _tokens(self, text: str) -> Iterator[Record]:
+        for found in _TOKENS.finditer(text):
+            cache = {kind: _number(n) for n, kind in _CACHE.findall(found["more"])}
+            hit, written = cache.get(" hit", cache.get("d", 0)), cache.get(" write", 0)
+            sent, received = _number(found["sent"]), _number(found["received"])
+            last = Usage(max(0, sent - hit - written), received, hit, written)
+            self.sent += last.input
+            self.received += received
+            self.hit += hit
+            self.written += written
+            yield TokenCount(last, Usage(self.sent, self.received, self.hit, self.written))
+
+    def _reply(self, text: str, raw: bytes, cursor: Cursor) -> Message:
+        if not self.started and not self.replies and self.first == 1:
+            # What stands above the first session is an editor's mode line, not a reply.
+            return self._message("system", (Text(text),), "injected", raw, cursor)
+        parts: list[Part] = [Text(text)]
+        for path, old, new in edits_in(text):
+            self.edits += 1
+            identity = f"edit-{self.edits}"
+            self.waiting.append((identity, path))
+            given = {"path": path, "old_string": old, "new_string": new}
+            parts.append(ToolCall(identity, "edit", kind_of("edit"), given))
+        self.replies += 1
+        return self._message("assistant", tuple(parts), "agent", raw, cursor)
+
+    def _message(
+        self,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        speaks = role == "assistant"
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            self.first,
+            None,
+            origin,
+            typed,
+            response=f"r{self.replies}" if speaks else "",
+            model=self.model if speaks else "",
+            cwd=self.cwd,
+            raw=raw,
+        )
+
+
+def edits_in(text: str) -> list[tuple[str, str, str]]:
+    """Path, old and new text of each SEARCH/REPLACE block in a reply; unfinished ones left
+    out."""
+    found: list[tuple[str, str, str]] = []
+    path = ""
+    before: list[str] = []
+    old: list[str] | None = None
+    new: list[str] | None = None
+    for line in text.split("\n"):
+        if new is not None:
+            if _REPLACE.match(line):
+                found.append((path, _joined(old or []), _joined(new)))
+                old = new = None
+                before = []
+            else:
+                new.append(line)
+        elif old is not None:
+            if _MIDDLE.match(line):
+                new = []
+            else:
+                old.append(line)
+        elif _SEARCH.match(line):
+            path = _path_before(before) or path
+            old = []
+        elif line.strip():
+            before = [*before[-2:], line]
+    return [edit for edit in found if edit[0]]
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _path_before(lines: list[str]) -> str:
+    for line in reversed(lines):
+        if _FENCE.match(line):
+            continue
+        name = line.strip().rstrip(":").lstrip("#").strip(" `*")
+        if name and " " not in name and ("." in name or "/" in name):
+            return name
+        return ""
+    return ""
+
+
+def _number(text: str) -> int:
+    """5.1k, 9,869 or 1.2M as a number."""
+    factor = {"k": 1_000, "M": 1_000_000}.get(text[-1:], 1)
+    try:
+        return round(float(text.rstrip("kM").replace(",", "")) * factor)
+    except (ValueError, OverflowError):
+        return 0
+
+
+class Aider(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "aider"
+    shape: str = "text"
+    reader: type[AiderReader] = AiderReader
+
+    def detect(self, sample: Sample) -> bool:
+        if sample.data.lstrip()[:1] in {b"{", b"["} or sample.binary:
+            return False
+        return _DETECT.search(sample.text) is not None
+
+
+FORMAT = Aider()

@@ -1,0 +1,433 @@
+"""ATIF, the Agent Trajectory Interchange Format, read and written: docs/formats/atif.md.
+
+A step is what was said and asked for at once, together with what came back. A step of the agent
+becomes its message and, if it observed anything, a second one with the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.thread import ORIGINS
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+VERSION = "ATIF-v1.5"
+"""What is written: every consumer that knows a later version reads it."""
+
+
+class Step(Struct, gc=False):
+    step_id: Any = None
+    timestamp: Any = None
+    source: Any = None
+    model_name: Any = None
+    message: Any = None
+    reasoning_content: Any = None
+    tool_calls: Any = None
+    observation: Any = None
+    metrics: Any = None
+    is_copied_context: Any = None
+    extra: Any = None
+
+
+_STEP = codec.LineDecoder(Step)
+_TASK = re.compile(
+    r"-{5,} NEW TASK DESCRIPTION -{5,}\n(?P<a>.*?)\n-{5,} END OF NEW TASK"
+    r"|\nTask Description:\n(?P<b>.*?)\n\nCurrent terminal state:",
+    re.DOTALL,
+)
+_FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*</function>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
+_EXITED = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
+_STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
+
+
+class AtifReader(Struct):
+    """Reads one trajectory. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    model: str = ""
+    turns: int = 0
+    calls: int = 0
+    prompted: bool = False
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        document = fields_of(data)
+        agent = dict_of(value_of(document.get("agent")))
+        self.model = text_of(agent.get("model_name"))
+        yield SessionFacts(
+            id=text_of(value_of(document.get("session_id"))),
+            agent_version=text_of(agent.get("version")),
+        )
+        for number, given in enumerate(items_of(document.get("steps"))):
+            raw = bytes(given)
+            found, _ = _STEP.decode(raw)
+            if not found:
+                yield Unknown("step")
+            elif not found[0].is_copied_context:
+                yield from self._step(found[0], number, raw, cursor)
+
+    def _step(self, step: Step, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        extra = dict_of(step.extra)
+        if dict_of(extra.get("context_management")).get("type") == "compaction":
+            yield Compaction(item=number, trigger="auto", raw=raw)
+        if step.source == "agent":
+            yield from self._agent(step, extra, number, raw, cursor)
+        elif step.source == "user" or step.source == "system":
+            yield self._given(step, extra, number, raw, cursor)
+            shown = _results(step, [], extra)
+            if shown:
+                yield self._message(step, "tool", tuple(shown), "tool", number, raw, cursor)
+        else:
+            yield Unknown(f"source {step.source}")
+
+    def _given(
+        self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
+    ) -> Message:
+        text = words(step.message)
+        origin = text_of(extra.get("origin"))
+        typed: tuple[Typed, ...] = ()
+        if step.source == "user" and origin in {"", "prompt"}:
+            task = None if self.prompted else _TASK.search(text)
+            if task is not None:
+                typed = (Typed(0, *task.span("a" if task["a"] is not None else "b")),)
+            else:
+                typed = typed_spans(0, text)
+            self.prompted = True
+        if origin not in ORIGINS or origin == "prompt":
+            origin = "prompt" if typed else "injected"
+        role = "user" if step.source == "user" else "system"
+        return self._message(step, role, (Text(text),), origin, number, raw, cursor, typed)
+
+    def _agent(
+        self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
+        self.turns += 1
+        text = words(step.message)
+        parts: list[Part] = []
+        reasoning = text_of(step.reasoning_content)
+        if reasoning:
+            parts.append(Reasoning(reasoning))
+        calls = [
+            self._call(
+                text_of(c.get("tool_call_id")),
+                text_of(c.get("function_name")),
+                c.get("arguments"),
+            )
+            for c in dicts_of(step.tool_calls)
+        ]
+        if not calls:
+            text, calls = self._written(text)
+        if text:
+            parts.append(Text(text))
+        parts += calls
+        origin = text_of(extra.get("origin"))
+        yield self._message(
+            step,
+            "assistant",
+            tuple(parts),
+            origin if origin in ORIGINS else "agent",
+            number,
+            raw,
+            cursor,
+            response=text_of(extra.get("response")) or f"r{self.turns}",
+        )
+        results = _results(step, calls, extra)
+        if results:
+            role = "tool" if type(results[0]) is ToolResult else "user"
+            origin = "tool" if role == "tool" else "injected"
+            yield self._message(step, role, tuple(results), origin, number, raw, cursor)
+
+    def _call(self, identity: str, name: str, given: Any) -> ToolCall:
+        self.calls += 1
+        return ToolCall(identity or f"call-{self.calls}", name, kind_of(name), given)
+
+    def _written(self, text: str) -> tuple[str, list[ToolCall]]:
+        """The calls that an agent without function calling writes in its message: JSON with
+        keystrokes (terminus), or `<function=...>` markup (OpenHands)."""
+        if text.lstrip().startswith("{"):
+            given = decoded(text)
+            if isinstance(given, dict) and "commands" in given:
+                said = [text_of(given.get("analysis")), text_of(given.get("plan"))]
+                typed = [text_of(c.get("keystrokes")) for c in dicts_of(given["commands"])]
+                calls = [self._call("", "bash", {"command": "".join(typed)})] if typed else []
+                return "\n\n".join(s for s in said if s), calls
+        found = _FUNCTION.search(text)
+        if found is None:
+            return text, []
+        arguments = {name: value.strip("\n") for name, value in _PARAMETER.findall(found[2])}
+        return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
+
+    def _message(
+        self,
+        step: Step,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        number: int,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+        response: str = "",
+    ) -> Message:
+        speaks = role == "assistant"
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            None,
+            number,
+            origin,
+            typed,
+            response=response,
+            time=text_of(step.timestamp),
+            model=(text_of(step.model_name) or self.model) if speaks else "",
+            usage=_usage(step.metrics) if speaks else None,
+            raw=raw,
+        )
+
+
+def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:
+    """What the step observed: results of its calls, or words of the environment."""
+    found: list[Part] = []
+    outcomes = dict_of(extra.get("outcomes"))
+    for result in dicts_of(dict_of(step.observation).get("results")):
+        text = words(result.get("content"))
+        call = text_of(result.get("source_call_id"))
+        if not call and len(calls) == 1:
+            call = calls[0].id
+        if not call and step.source == "agent":
+            if text:
+                found.append(Text(text))
+            continue
+        if not call and not text:
+            continue  # only refers to the trajectories of helpers
+        known = dict_of(outcomes.get(call))
+        status, code = text_of(known.get("status")), known.get("exit_code")
+        if not isinstance(code, int) or isinstance(code, bool):
+            told = _EXITED.search(text[-300:])
+            code = int(told[1]) if told is not None and not known else None
+        if status not in _STATUSES:
+            failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
+            status = "error" if failed else "ok" if code == 0 or call else "unknown"
+        found.append(ToolResult(call, text, status, code))
+    if any(type(part) is ToolResult for part in found):
+        return [p for p in found if type(p) is ToolResult]
+    return found
+
+
+def _usage(metrics: Any) -> Usage | None:
+    """A step's tokens; `prompt_tokens` include the cached ones."""
+    given = dict_of(metrics)
+    prompt, output = (
+        count_of(given.get("prompt_tokens")),
+        count_of(given.get("completion_tokens")),
+    )
+    cached = count_of(given.get("cached_tokens"))
+    more = dict_of(given.get("extra"))
+    written = count_of(more.get("cache_creation_input_tokens"))
+    thought = count_of(more.get("reasoning_tokens")) or count_of(
+        more.get("reasoning_output_tokens")
+    )
+    if not prompt and not output:
+        return None
+    return Usage(max(0, prompt - cached - written), output, cached, written, thought)
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def write(
+    messages: Iterable[Message],
+    facts: SessionFacts,
+    *,
+    agent: str = "unknown",
+    version: str = VERSION,
+) -> bytes:
+    """A session as an ATIF trajectory, read by every ATIF consumer.
+
+    Results stand in the step of the call that they answer, as the format wants it. What ATIF
+    has no field for (whether a prompt was typed, how a call came back) stands in the steps'
+    `extra`. Left out: messages of subagents, media, and the order of words and calls within
+    one message.
+
+    Args:
+        messages: the messages of one session, in order.
+        facts: what is known of the session; `id` and `agent_version` are used.
+        agent: the recorder's name.
+        version: the schema version to name.
+    """
+    steps: list[dict[str, Any]] = []
+    asked: dict[str, dict[str, Any]] = {}
+    model = ""
+    spent: dict[str, Usage] = {}
+    told: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        if message.agent:
+            continue
+        model = model or message.model
+        results = [part for part in message.parts if type(part) is ToolResult]
+        step = _step(message)
+        if step is not None:
+            steps.append(step)
+            for part in message.parts:
+                if type(part) is ToolCall and part.id:
+                    asked[part.id] = step
+        for result in results:
+            _observe(result, asked, steps)
+        if message.usage is not None and step is not None:
+            # One response may fill several messages, each with the usage of the whole.
+            key = message.response or f"message {message.index}"
+            before = spent.get(key)
+            if before is None or message.usage.total > before.total:
+                spent[key] = message.usage
+            told.setdefault(key, step)
+    for key, step in told.items():
+        step["metrics"] = _metrics(spent[key])
+    for number, step in enumerate(steps, 1):
+        step["step_id"] = number
+    total = sum(spent.values(), Usage())
+    described = {"name": agent, "version": facts.agent_version or "unknown"}
+    if model:
+        described["model_name"] = model
+    document: dict[str, Any] = {
+        "schema_version": version,
+        "session_id": facts.id or "unknown",
+        "agent": described,
+        "steps": [{k: step[k] for k in _ORDER if k in step} for step in steps],
+        "final_metrics": {
+            "total_prompt_tokens": total.input + total.cache_read + total.cache_write,
+            "total_completion_tokens": total.output,
+            "total_cached_tokens": total.cache_read,
+            "total_steps": len(steps),
+        },
+    }
+    return codec.dumps(document, indent=2)
+
+
+_ORDER = (
+    "step_id", "timestamp", "source", "model_name", "message", "reasoning_content",
+    "tool_calls", "observation", "metrics", "extra",
+)  # fmt: skip
+
+
+def _step(message: Message) -> dict[str, Any] | None:
+    """The step of one message; None for one that only brings results."""
+    text = message.text
+    speaks = message.role == "assistant"
+    calls = [part for part in message.parts if type(part) is ToolCall]
+    thought = [part.text for part in message.parts if type(part) is Reasoning]
+    only_results = not text and not calls and not thought
+    if only_results and any(type(part) is ToolResult for part in message.parts):
+        return None
+    source = "agent" if speaks else "user" if message.role in {"user", "tool"} else "system"
+    step: dict[str, Any] = {"source": source, "message": text}
+    extra: dict[str, Any] = {}
+    if message.time:
+        step["timestamp"] = message.time
+    if speaks:
+        if message.model:
+            step["model_name"] = message.model
+        if thought:
+            step["reasoning_content"] = "\n\n".join(thought)
+        if calls:
+            step["tool_calls"] = [
+                {
+                    "tool_call_id": call.id,
+                    "function_name": call.name,
+                    "arguments": call.input
+                    if isinstance(call.input, dict)
+                    else {"input": call.input},
+                }
+                for call in calls
+            ]
+        if message.response:
+            extra["response"] = message.response
+    usual = {"agent": "agent", "user": "prompt", "system": "injected"}[source]
+    if message.origin != usual:
+        extra["origin"] = message.origin
+    if extra:
+        step["extra"] = extra
+    return step
+
+
+def _observe(
+    result: ToolResult, asked: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
+) -> None:
+    """Puts a result into the step that asked for it; a result of no call gets a step."""
+    step = asked.get(result.call_id) if result.call_id else None
+    shown: dict[str, Any] = {"content": result.text}
+    if step is None:
+        step = {"source": "system", "message": ""}
+        steps.append(step)
+    else:
+        shown = {"source_call_id": result.call_id, **shown}
+        outcome: dict[str, Any] = {"status": result.status}
+        if result.exit_code is not None:
+            outcome["exit_code"] = result.exit_code
+        step.setdefault("extra", {}).setdefault("outcomes", {})[result.call_id] = outcome
+    step.setdefault("observation", {"results": []})["results"].append(shown)
+
+
+def _metrics(usage: Usage) -> dict[str, Any]:
+    metrics: dict[str, Any] = {
+        "prompt_tokens": usage.input + usage.cache_read + usage.cache_write,
+        "completion_tokens": usage.output,
+        "cached_tokens": usage.cache_read,
+    }
+    extra: dict[str, Any] = {}
+    if usage.cache_write:
+        extra["cache_creation_input_tokens"] = usage.cache_write
+    if usage.reasoning:
+        extra["reasoning_tokens"] = usage.reasoning
+    if extra:
+        metrics["extra"] = extra
+    return metrics
+
+
+class Atif(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "atif"
+    shape: str = "document"
+    reader: type[AtifReader] = AtifReader
+
+    def detect(self, sample: Sample) -> bool:
+        if "schema_version" not in sample.keys:
+            return False
+        named = sample.document["schema_version"]
+        return isinstance(named, str) and named.startswith("ATIF-")
+
+
+FORMAT = Atif()

@@ -1,0 +1,480 @@
+"""Cline and its kin: `ui_messages.json` and `api_conversation_history.json`.
+
+The first is what the panel showed, the second what the model was sent; each is one JSON list,
+and the same task leaves both: docs/formats/cline.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    dicts_of,
+    items_of,
+    text_of,
+    time_of_ms,
+)
+from leftoff.formats.injected import is_continuation, typed_spans
+from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Item(Struct, gc=False):
+    type: str | None = None
+    ts: Any = None
+    say: Any = None
+    ask: Any = None
+    text: Any = None
+    partial: Any = None
+    modelInfo: Any = None
+    conversationHistoryDeletedRange: Any = None
+    # the history of the model has messages of the Anthropic kind
+    role: str | None = None
+    content: Any = None
+    metrics: Any = None
+
+
+_ITEM = LineDecoder(Item)
+QUIET = frozenset(
+    {
+        "checkpoint_created", "checkpoint_saved", "task_progress", "resume_task",
+        "resume_completed_task", "command_output", "completion_result", "error_retry",
+        "api_req_retried", "api_req_retry_delayed", "api_req_finished", "api_req_deleted",
+        "api_req_rate_limit_wait", "mcp_server_request_started", "mcp_server_response", "hook",
+        "browser_action_result", "shell_integration_warning", "diff_error", "error",
+        "api_req_failed", "condense_context_error", "load_mcp_documentation", "info",
+        "clineignore_error", "rooignore_error", "mistake_limit_reached",
+        "auto_approval_max_req", "auto_approval_max_req_reached", "mode_switch", "hook_status",
+        "hook_output_stream", "shell_integration_warning_with_long_running_command",
+        "browser_action_launch_denied", "user_edit_todos", "subtask_result",
+        "codebase_search_result", "command_permission_denied", "generate_explanation",
+        "conditional_rules_applied", "image", "tool_permission_denied", "interactive_subtask",
+        "sliding_window_truncation", "too_many_tools_warning",
+    }
+)  # fmt: skip
+"""Kinds that carry no message: copies, progress, notices of the panel."""
+
+_TYPED = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
+_RESULT = re.compile(r"^\[(\w+)(?: for '[^\n]*?')?[^\]\n]*\] Result:[ \t]*\n?", re.MULTILINE)
+_DETAILS = re.compile(r"\n*<environment_details>.*", re.DOTALL)
+_REQUEST = "REQ_APP"
+_OWN = re.compile(r"<(task|feedback|user_message|answer)>\n?(.*?)\n?</\1>", re.DOTALL)
+_CALL = re.compile(r"<([a-z][a-z_]*)>\s*(<([a-z][a-z_]*)>.*?</\3>)\s*</\1>", re.DOTALL)
+_ARGUMENT = re.compile(r"<([a-z][a-z_]*)>(.*?)</\1>", re.DOTALL)
+_EXITED = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
+_RESULT_NAMES = {
+    "readFile": "read_file",
+    "editedExistingFile": "replace_in_file",
+    "newFileCreated": "write_to_file",
+    "appliedDiff": "apply_diff",
+    "searchFiles": "search_files",
+    "listFilesTopLevel": "list_files",
+    "listFilesRecursive": "list_files",
+    "listCodeDefinitionNames": "list_code_definition_names",
+    "fileDeleted": "apply_patch",
+    "webFetch": "web_fetch",
+    "webSearch": "web_search",
+}
+"""Names of tools on the panel and in the request that brings their results."""
+
+
+class ClineReader(Struct):
+    """Reads one list of either kind. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    model: str = ""
+    turns: int = 0
+    calls: int = 0
+    usage: Usage | None = None
+    waiting: list[tuple[str, str]] = []
+    """Id and name of the calls that have no result yet, oldest first."""
+    output: dict[str, str] = {}
+    """What a command has printed so far, by the id of its call."""
+    removed: int = 0
+    shown: str = ""
+    """The agent's last words, shown twice by some versions."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        number, raw = -1, b""
+        for number, given in enumerate(items_of(data)):
+            raw = bytes(given)
+            found, _ = _ITEM.decode(raw)
+            if not found:
+                yield Unknown("item")
+                continue
+            item = found[0]
+            self.model = text_of(dict_of(item.modelInfo).get("modelId")) or self.model
+            if item.role is not None:
+                yield from self._exchanged(item, number, raw, cursor)
+            else:
+                yield from self._shown(item, number, raw, cursor)
+        yield from self._unanswered(number, raw, cursor)
+
+    # -- the panel -------------------------------------------------------------------------
+
+    def _shown(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        removed = item.conversationHistoryDeletedRange
+        if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
+            if removed[1] != self.removed:
+                self.removed = count_of(removed[1])
+                yield Compaction(item=number, trigger="auto", raw=raw)
+        kind = item.say if item.type == "say" else item.ask if item.type == "ask" else None
+        text = text_of(item.text)
+        if not isinstance(kind, str):
+            yield Unknown("item")
+        elif kind in _TYPED:
+            yield self._asked(kind, text, item, number, raw, cursor)
+        elif kind == "api_req_started":
+            yield from self._request(text, item, number, raw, cursor)
+        elif kind == "text" or kind == "completion_result" and item.type == "say":
+            if text and text != self.shown:
+                self.shown = text
+                part: Part = Text(text)
+                parts: tuple[Part, ...] = (part,)
+                if kind == "completion_result":
+                    parts = (part, self._call("attempt_completion", {}))
+                yield self._said(parts, item, number, raw, cursor)
+        elif kind == "reasoning":
+            if text:
+                yield self._said((Reasoning(text),), item, number, raw, cursor)
+        elif kind == "tool":
+            given = decoded(text)
+            name = text_of(dict_of(given).get("tool")) or "tool"
+            call = self._call(name, _arguments(name, given))
+            yield self._said((call,), item, number, raw, cursor)
+        elif kind == "command":
+            call = self._call("command", {"command": text.removesuffix(_REQUEST)})
+            yield self._said((call,), item, number, raw, cursor)
+        elif kind in {"use_mcp_server", "use_mcp_tool"}:
+            given = dict_of(decoded(text))
+            name = text_of(given.get("toolName")) or "use_mcp_tool"
+            call = self._call(name, decoded(given.get("arguments")))
+            yield self._said((call,), item, number, raw, cursor)
+        elif kind in {
+            "followup",
+            "plan_mode_respond",
+            "browser_action",
+            "browser_action_launch",
+        }:
+            given = decoded(text)
+            name = {"followup": "ask_followup_question"}.get(kind, kind)
+            call = self._call(name, given if isinstance(given, dict) else {"text": text})
+            yield self._said((call,), item, number, raw, cursor)
+        elif kind in {"condense", "condense_context", "summarize_task"}:
+            yield Compaction(item=number, trigger="auto", raw=raw)
+        elif kind == "command_output":
+            self._printed(text)
+        elif kind not in QUIET:
+            yield Unknown(f"{item.type} {kind}")
+
+    def _asked(
+        self, kind: str, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Message:
+        typed = typed_spans(0, text, _TYPED[kind])
+        return self._message(
+            "user",
+            (Text(text),),
+            "prompt" if typed else "injected",
+            typed,
+            item,
+            number,
+            raw,
+            cursor,
+        )
+
+    def _request(
+        self, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
+        """A request to the model: it brings the results of the calls before it, and the
+        tokens of the reply after it."""
+        facts = dict_of(decoded(text))
+        self.turns += 1
+        self.shown = ""
+        usage = Usage(
+            count_of(facts.get("tokensIn")),
+            count_of(facts.get("tokensOut")),
+            count_of(facts.get("cacheReads")),
+            count_of(facts.get("cacheWrites")),
+        )
+        self.usage = usage if usage.total else None
+        results = self._results(_DETAILS.sub("", text_of(facts.get("request"))))
+        if results:
+            yield self._message("tool", tuple(results), "tool", (), item, number, raw, cursor)
+
+    def _results(self, request: str) -> list[ToolResult]:
+        """The results that a request brings, in the order of their calls.
+
+        A result may quote other results, so a heading counts only if it names the tool of the
+        call that is next.
+        """
+        heads: list[tuple[re.Match[str], str]] = []
+        waiting = list(self.waiting)
+        for head in _RESULT.finditer(request):
+            place = next(
+                (n for n, (_, name) in enumerate(waiting) if _same(name, head[1])), None
+            )
+            if place is not None:
+                heads.append((head, waiting[place][0]))
+                del waiting[: place + 1]
+        results: list[ToolResult] = []
+        for n, (head, call) in enumerate(heads):
+            end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
+            results.append(_result(call, request[head.end() : end].rstrip("\n")))
+            self.output.pop(call, None)
+        answered = {call for _, call in heads}
+        self.waiting = [w for w in self.waiting if w[0] not in answered]
+        return results
+
+    def _printed(self, text: str) -> None:
+        running = [call for call, name in self.waiting if name == "command"]
+        if running and text:
+            call = running[-1]
+            self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
+
+    def _unanswered(self, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        """Commands that printed something, but whose result was not sent any more."""
+        results = [
+            ToolResult(call, self.output[call].rstrip("\n"), "unknown")
+            for call, _ in self.waiting
+            if call in self.output
+        ]
+        if results:
+            yield self._message("tool", tuple(results), "tool", (), Item(), number, raw, cursor)
+
+    # -- what the model was sent -------------------------------------------------------------
+
+    def _exchanged(
+        self, item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
+        blocks = item.content
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
+        if item.role == "assistant":
+            self.turns += 1
+            tokens = dict_of(dict_of(item.metrics).get("tokens"))
+            usage = Usage(count_of(tokens.get("prompt")), count_of(tokens.get("completion")),
+                          count_of(tokens.get("cached")))  # fmt: skip
+            self.usage = usage if usage.total else None
+            self.waiting = []
+            parts: list[Part] = []
+            for block in dicts_of(blocks):
+                parts += self._reply(block)
+            yield self._said(tuple(parts), item, number, raw, cursor)
+        elif item.role == "user":
+            yield from self._sent(dicts_of(blocks), item, number, raw, cursor)
+        else:
+            yield Unknown(f"role {item.role}")
+
+    def _reply(self, block: dict[str, Any]) -> Iterator[Part]:
+        kind = block.get("type")
+        if kind == "text":
+            text = text_of(block.get("text"))
+            yield Text(text)
+            # Older versions ask for tools in XML inside the text.
+            for call in _CALL.finditer(text):
+                if kind_of(call[1]) != "other":
+                    given = {
+                        name: value.strip("\n") for name, value in _ARGUMENT.findall(call[2])
+                    }
+                    yield self._call(call[1], given)
+        elif kind == "tool_use":
+            name = text_of(block.get("name"))
+            yield self._call(name, block.get("input"), text_of(block.get("id")))
+        elif kind == "thinking":
+            yield Reasoning(text_of(block.get("thinking")))
+        else:
+            yield Media(text_of(kind))
+
+    def _sent(
+        self, blocks: list[dict[str, Any]], item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
+        parts: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        answers = ""
+        for block in blocks:
+            kind = block.get("type")
+            text = words(block.get("text"))
+            if kind == "tool_result":
+                call = text_of(block.get("tool_use_id"))
+                shown = words(block.get("content"))
+                self.waiting = [w for w in self.waiting if w[0] != call]
+                failed = bool(block.get("is_error"))
+                typed += _own_words(len(parts), shown)
+                parts.append(_result(call, shown, failed=failed))
+            elif kind == "text":
+                head = _RESULT.match(text)
+                known = head is not None and self._next(head[1])
+                if head is not None and known:
+                    answers = known
+                    rest = text[head.end() :]
+                    if rest.strip():
+                        typed += _own_words(len(parts), rest)
+                        parts.append(_result(known, rest))
+                        answers = ""
+                elif answers:  # the block after a heading that stands alone
+                    parts.append(_result(answers, text))
+                    answers = ""
+                else:
+                    typed += _own_words(len(parts), text)
+                    parts.append(Text(text))
+            else:
+                parts.append(Media(text_of(kind)))
+        if any(type(part) is ToolResult for part in parts):
+            origin, role = "tool", "tool"
+        elif any(type(part) is Text and is_continuation(part.text) for part in parts):
+            origin, role, typed = "compaction", "user", ()
+        else:
+            origin, role = "prompt" if typed else "injected", "user"
+        yield self._message(role, tuple(parts), origin, typed, item, number, raw, cursor)
+
+    def _next(self, name: str) -> str:
+        """The call that a heading with this tool's name answers; "" if there is none."""
+        for call, waiting in self.waiting:
+            if _same(waiting, name):
+                self.waiting = [w for w in self.waiting if w[0] != call]
+                return call
+        return ""
+
+    # -- both ----------------------------------------------------------------------------------
+
+    def _call(self, name: str, given: Any, identity: str = "") -> ToolCall:
+        self.calls += 1
+        identity = identity or f"call-{self.calls}"
+        self.waiting = [*self.waiting[-63:], (identity, name)]
+        return ToolCall(identity, name, kind_of(name), given)
+
+    def _said(
+        self, parts: tuple[Part, ...], item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Message:
+        return self._message("assistant", parts, "agent", (), item, number, raw, cursor)
+
+    def _message(
+        self,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        typed: tuple[Typed, ...],
+        item: Item,
+        number: int,
+        raw: bytes,
+        cursor: Cursor,
+    ) -> Message:
+        speaks = role == "assistant"
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            None,
+            number,
+            origin,
+            typed,
+            response=f"r{self.turns}" if speaks else "",
+            time=time_of_ms(item.ts),
+            model=self.model if speaks else "",
+            usage=self.usage if speaks else None,
+            raw=raw,
+        )
+
+
+def _same(shown: str, named: str) -> bool:
+    """Whether a tool of the panel and a tool named in a request are the same."""
+    if shown == "command":
+        return named == "execute_command"
+    known = _RESULT_NAMES.get(shown)
+    if shown in {"editedExistingFile", "newFileCreated"}:
+        return named in {"replace_in_file", "write_to_file", "apply_diff", "insert_content",
+                         "search_and_replace", "apply_patch", "edit_file"}  # fmt: skip
+    return (
+        named in {shown, known}
+        or known is None
+        and shown != "attempt_completion"
+        and (kind_of(shown) == kind_of(named) != "other")
+    )
+
+
+def _arguments(name: str, given: Any) -> Any:
+    """The panel's `content` of a file that was read is the path again, and that of an edit is
+    its diff."""
+    found = dict_of(given)
+    if not found:
+        return given
+    kept = {
+        k: v for k, v in found.items() if k not in {"tool", "operationIsLocatedInWorkspace"}
+    }
+    if name == "editedExistingFile" and "content" in kept and "diff" not in kept:
+        kept["diff"] = kept.pop("content")
+    return kept
+
+
+def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
+    head = text[:400]
+    code = _EXITED.search(head)
+    number = int(code[1]) if code is not None else None
+    status = "ok"
+    if head.startswith(("The user denied", "The user rejected")):
+        status = "denied"
+    elif failed or number or head.startswith(("Error", "The tool execution failed")):
+        status = "error"
+    elif "<error>" in head:
+        status = "error"
+    elif "Command is still running" in head:
+        status = "running"
+    return ToolResult(call, text, status, number)
+
+
+def _own_words(part: int, text: str) -> tuple[Typed, ...]:
+    """The person's words in what the model was sent: they stand in tags of their own."""
+    via = {"task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer"}
+    return tuple(
+        Typed(part, *found.span(2), via[found[1]]) for found in _OWN.finditer(text) if found[2]
+    )
+
+
+class Cline(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "cline"
+    shape: str = "document"
+    reader: type[ClineReader] = ClineReader
+
+    def detect(self, sample: Sample) -> bool:
+        items = sample.items
+        if any(
+            isinstance(i.get("ts"), int)
+            and (i.get("type") == "say" and "say" in i or i.get("type") == "ask" and "ask" in i)
+            for i in items[:5]
+        ):
+            return True
+        if not items or not all(i.get("role") in ("user", "assistant") for i in items):
+            return False
+        first = words(items[0].get("content"))
+        return "<environment_details>" in first and (
+            first.lstrip().startswith(("<task>", "<feedback>", "<user_message>"))
+            or any(isinstance(i.get("ts"), int) for i in items)
+        )
+
+
+FORMAT = Cline()

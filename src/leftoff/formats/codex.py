@@ -1,0 +1,451 @@
+"""Codex CLI rollouts, current and legacy: docs/formats/codex.md.
+
+The `response_item` lines are the conversation; most `event_msg` lines say the same again and
+are read only for what the items lack: token counts, exit codes, applied changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Changes,
+    Compaction,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Payload(Struct, gc=False):
+    type: str = ""
+    id: Any = None
+    cwd: Any = None
+    cli_version: Any = None
+    git: Any = None
+    forked_from_id: Any = None
+    parent_thread_id: Any = None
+    source: Any = None
+    model: Any = None
+    model_context_window: Any = None
+    timestamp: Any = None
+    role: str | None = None
+    content: Any = None
+    summary: Any = None
+    name: str | None = None
+    namespace: Any = None
+    arguments: Any = None
+    call_id: str | None = None
+    input: Any = None
+    output: Any = None
+    action: Any = None
+    author: Any = None
+    text: Any = None
+    info: Any = None
+    exit_code: Any = None
+    status: Any = None
+    changes: Any = None
+    success: Any = None
+    thread_name: Any = None
+    item: Any = None
+
+
+class Line(Struct, gc=False):
+    """A line of either layout: the current one wraps everything in `payload`."""
+
+    type: str | None = None
+    timestamp: str | None = None
+    payload: Payload | None = None
+    record_type: str | None = None
+    # the legacy layout has the items bare
+    id: Any = None
+    instructions: Any = None
+    git: Any = None
+    role: str | None = None
+    content: Any = None
+    summary: Any = None
+    name: str | None = None
+    arguments: Any = None
+    call_id: str | None = None
+    input: Any = None
+    output: Any = None
+    action: Any = None
+
+
+ITEMS = frozenset(
+    {
+        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+        "custom_tool_call_output", "web_search_call", "local_shell_call", "tool_search_call",
+        "tool_search_output", "agent_message", "compaction", "ghost_snapshot",
+        "image_generation_call", "compaction_summary",
+    }
+)  # fmt: skip
+QUIET_LINES = frozenset(
+    {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
+)
+_EXITED = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
+_RUNNING = "Process running with session ID"
+
+
+class CodexReader(Struct):
+    """Reads the lines of one rollout. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Line
+
+    session: str = ""
+    cwd: str = ""
+    model: str = ""
+    turn: int = 0
+    """Number of the model response that is being recorded."""
+    speaking: bool = False
+    """The last item came from the model, so the next model item is of the same response."""
+    exit_codes: dict[str, int] = msgspec.field(default_factory=dict)
+    """Exit codes told by an event before the output item of the same call."""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        payload = line.payload
+        kind = line.type
+        if payload is None:
+            return self._legacy(line, cursor)
+        if kind == "response_item":
+            return self._item(payload, line.timestamp or "", cursor)
+        if kind == "event_msg":
+            return self._event(payload, cursor)
+        if kind == "turn_context":
+            return self._context(payload)
+        if kind == "session_meta":
+            return self._meta(payload)
+        if kind == "compacted":
+            return (Compaction(line=cursor.line, raw=cursor.raw),)
+        if kind in QUIET_LINES:
+            return ()
+        return (Unknown(kind or ""),)
+
+    def _legacy(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        if line.record_type is not None:
+            return ()
+        if line.type is None:
+            if line.id is not None:
+                git = line.git if isinstance(line.git, dict) else {}
+                return (
+                    SessionFacts(
+                        id=_str(line.id),
+                        started=line.timestamp or "",
+                        branch=_str(git.get("branch")),
+                        commit=_str(git.get("commit_hash")),
+                    ),
+                )
+            return (Unknown(""),)
+        item = Payload(
+            type=line.type,
+            role=line.role,
+            content=line.content,
+            summary=line.summary,
+            name=line.name,
+            arguments=line.arguments,
+            call_id=line.call_id,
+            input=line.input,
+            output=line.output,
+            action=line.action,
+        )
+        return self._item(item, line.timestamp or "", cursor)
+
+    def _meta(self, payload: Payload) -> Iterable[Record]:
+        identity = _str(payload.id)
+        git = payload.git if isinstance(payload.git, dict) else {}
+        source = payload.source if isinstance(payload.source, dict) else {}
+        spawn = source.get("subagent")
+        spawn = spawn.get("thread_spawn") if isinstance(spawn, dict) else None
+        parent = _str(payload.parent_thread_id) or _str(
+            spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
+        )
+        if self.session and identity != self.session:
+            # A fork: the parent's own header is copied in front of the parent's history.
+            return (SessionFacts(forked_from=identity),)
+        self.session = identity
+        self.cwd = _str(payload.cwd) or self.cwd
+        return (
+            SessionFacts(
+                id=identity,
+                cwd=_str(payload.cwd),
+                branch=_str(git.get("branch")),
+                commit=_str(git.get("commit_hash")),
+                agent_version=_str(payload.cli_version),
+                parent_id=parent,
+                forked_from=_str(payload.forked_from_id),
+                started=_str(payload.timestamp),
+            ),
+        )
+
+    def _context(self, payload: Payload) -> Iterable[Record]:
+        self.model = _str(payload.model) or self.model
+        if payload.cwd and payload.cwd != self.cwd:
+            self.cwd = _str(payload.cwd)
+            return (SessionFacts(cwd=self.cwd),)
+        return ()
+
+    def _event(self, payload: Payload, cursor: Cursor) -> Iterable[Record]:
+        kind = payload.type
+        if kind == "token_count":
+            return _token_count(payload.info)
+        if kind == "exec_command_end":
+            self._exited(payload.call_id, payload.exit_code)
+        elif kind == "patch_apply_end":
+            succeeded = payload.success is not False
+            return _applied(payload.call_id, payload.changes, cursor, succeeded=succeeded)
+        elif kind == "item_completed" and isinstance(payload.item, dict):
+            return self._completed(payload.item, cursor)
+        elif kind == "task_started":
+            if isinstance(payload.model_context_window, int):
+                return (SessionFacts(window=payload.model_context_window),)
+        elif kind == "thread_name_updated":
+            return (SessionFacts(title=_str(payload.thread_name)),)
+        return ()
+
+    def _completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+        """An event of newer versions: a command or a file change that ended."""
+        if item.get("type") == "CommandExecution":
+            self._exited(item.get("id"), item.get("exit_code"))
+        elif item.get("type") == "FileChange":
+            failed = item.get("status") in {"failed", "declined"}
+            return _applied(item.get("id"), item.get("changes"), cursor, succeeded=not failed)
+        return ()
+
+    def _exited(self, call: Any, code: Any) -> None:
+        """Remembers an exit code until the output of the call comes."""
+        if isinstance(call, str) and isinstance(code, int):
+            self.exit_codes[call] = code
+            while len(self.exit_codes) > 64:
+                del self.exit_codes[next(iter(self.exit_codes))]
+
+    def _item(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
+        kind = item.type
+        if kind == "message":
+            return self._words(item, time, cursor)
+        if kind in {"function_call", "custom_tool_call", "local_shell_call"}:
+            name = item.name or ("local_shell" if kind == "local_shell_call" else "")
+            given = item.input if item.input is not None else item.arguments
+            if isinstance(given, str) and kind == "function_call":
+                given = _decoded(given)
+            if given is None and isinstance(item.action, dict):
+                given = item.action
+            call = ToolCall(item.call_id or "", name, kind_of(name), given)
+            return (self._said(call, time, cursor),)
+        if kind in {"function_call_output", "custom_tool_call_output"}:
+            return (self._returned(item, time, cursor),)
+        if kind == "reasoning":
+            text = "\n\n".join(_texts(item.summary)) or "\n\n".join(_texts(item.content))
+            if text:
+                return (self._said(Reasoning(text), time, cursor),)
+            return ()
+        if kind == "web_search_call":
+            action = item.action if isinstance(item.action, dict) else {}
+            call = ToolCall("", "web_search_call", "fetch", action)
+            return (self._said(call, time, cursor),)
+        if kind == "agent_message":
+            text = "\n\n".join(_texts(item.content))
+            self.speaking = False
+            return (self._message("user", (Text(text),), "injected", (), time, cursor),)
+        return () if kind in ITEMS else (Unknown(f"response_item/{kind}"),)
+
+    def _words(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
+        texts = _texts(item.content)
+        if item.role == "assistant":
+            parts = tuple(Text(t) for t in texts)
+            if not self.speaking:
+                self.turn += 1
+            self.speaking = True
+            return (self._message("assistant", parts, "agent", (), time, cursor),)
+        self.speaking = False
+        if item.role != "user":
+            parts = tuple(Text(t) for t in texts)
+            return (self._message("system", parts, "injected", (), time, cursor),)
+        typed: tuple[Typed, ...] = ()
+        for number, text in enumerate(texts):
+            typed += typed_spans(number, text)
+        origin = "prompt" if typed else "injected"
+        parts = tuple(Text(t) for t in texts)
+        return (self._message("user", parts, origin, typed, time, cursor),)
+
+    def _said(self, part: Part, time: str, cursor: Cursor) -> Message:
+        if not self.speaking:
+            self.turn += 1
+        self.speaking = True
+        return self._message("assistant", (part,), "agent", (), time, cursor)
+
+    def _returned(self, item: Payload, time: str, cursor: Cursor) -> Message:
+        self.speaking = False
+        call = item.call_id or ""
+        text, code = _output(item.output)
+        known = self.exit_codes.pop(call, None)
+        code = known if known is not None else code
+        if code is not None:
+            status = "ok" if code == 0 else "error"
+        elif _RUNNING in text[:400]:
+            status = "running"
+        elif text.startswith(("aborted", "user rejected", "exec_command failed")):
+            status = "denied" if "reject" in text[:40] else "interrupted"
+            status = "error" if text.startswith("exec_command failed") else status
+        elif text.startswith(("apply_patch verification failed", "error", "failed to parse")):
+            status = "error"
+        else:
+            status = "ok"
+        result = ToolResult(call, text, status, code)
+        return self._message("tool", (result,), "tool", (), time, cursor)
+
+    def _message(
+        self,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        typed: tuple[Typed, ...],
+        time: str,
+        cursor: Cursor,
+    ) -> Message:
+        speaks = role == "assistant"
+        return Message(
+            index=cursor.take(),
+            role=role,
+            parts=parts,
+            line=cursor.line,
+            origin=origin,
+            typed=typed,
+            response=f"response-{self.turn}" if speaks else "",
+            time=time,
+            model=self.model if speaks else "",
+            cwd=self.cwd,
+            raw=cursor.raw,
+        )
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(content: Any) -> list[str]:
+    """The texts of a content list, or of a bare string."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    return [
+        b["text"] for b in content if isinstance(b, dict) and isinstance(b.get("text"), str)
+    ]
+
+
+def _decoded(arguments: str) -> Any:
+    """Arguments are a JSON string; text that is not JSON stays text."""
+    try:
+        return msgspec.json.decode(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _output(output: Any) -> tuple[str, int | None]:
+    """Text and exit code of a tool's output, in any of its four shapes."""
+    code: int | None = None
+    if isinstance(output, str) and output.startswith("{"):
+        value = _decoded(output)
+        if isinstance(value, dict) and isinstance(value.get("output"), str):
+            facts = value.get("metadata")
+            if isinstance(facts, dict) and isinstance(facts.get("exit_code"), int):
+                code = facts["exit_code"]
+            return value["output"], code
+    if isinstance(output, dict):
+        output = output.get("content", "")
+    text = output if isinstance(output, str) else "\n".join(_texts(output))
+    found = _EXITED.search(text, 0, 400)
+    return text, int(found[1]) if found else None
+
+
+def _applied(
+    call: Any, changes: Any, cursor: Cursor, *, succeeded: bool
+) -> Iterable[Record]:
+    if not isinstance(changes, dict):
+        return ()
+    actions = {"add": "created", "update": "modified", "delete": "deleted"}
+    files: list[tuple[str, str, str]] = []
+    for path, change in changes.items():
+        if not isinstance(change, dict):
+            continue
+        action = actions.get(_str(change.get("type")), "modified")
+        target = _str(change.get("move_path"))
+        files.append((target, action, path) if target else (path, action, ""))
+    return (
+        Changes(
+            _str(call),
+            tuple(files),
+            succeeded,
+            line=cursor.line,
+            raw=cursor.raw,
+        ),
+    )
+
+
+def _token_count(info: Any) -> Iterable[Record]:
+    if not isinstance(info, dict):
+        return ()
+    last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
+    window = info.get("model_context_window")
+    if last is None and total is None:
+        return ()
+    return (
+        TokenCount(
+            last or Usage(),
+            total or Usage(),
+            window if isinstance(window, int) else None,
+        ),
+    )
+
+
+def _usage(value: Any) -> Usage | None:
+    """A recorded usage; `input_tokens` there includes what came from the cache."""
+    if not isinstance(value, dict):
+        return None
+    number = {k: v for k, v in value.items() if isinstance(v, int)}
+    cached = number.get("cached_input_tokens", 0)
+    return Usage(
+        input=max(0, number.get("input_tokens", 0) - cached),
+        output=number.get("output_tokens", 0),
+        cache_read=cached,
+        reasoning=number.get("reasoning_output_tokens", 0),
+    )
+
+
+class Codex(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "codex"
+    shape: str = "lines"
+    reader: type[CodexReader] = CodexReader
+
+    def detect(self, sample: Sample) -> bool:
+        wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+        bare = False
+        for line in sample.lines:
+            if str(line.get("type")) in wrapped and "payload" in line:
+                return True
+            if "record_type" in line and "type" not in line:
+                bare = True
+        first = sample.lines[0] if sample.lines else {}
+        return bare and "id" in first and "timestamp" in first
+
+
+FORMAT = Codex()

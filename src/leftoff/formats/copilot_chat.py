@@ -1,0 +1,298 @@
+"""VS Code Copilot Chat exports, one JSON document each: docs/formats/copilot_chat.md.
+
+Each request holds the prompt and everything that came of it. The calls and their results are
+in `result.metadata`, round by round; `response` is what the chat window showed and is read
+where there are no rounds, and for edits that no call tells of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    time_of_ms,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.openai_parts import decoded
+from leftoff.formats.tools import EDITS, kind_of, text_argument
+from leftoff.model import (
+    Changes,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+
+
+class Request(Struct, gc=False):
+    requestId: Any = None
+    message: Any = None
+    response: Any = None
+    result: Any = None
+    timestamp: Any = None
+    modelId: Any = None
+    isCanceled: Any = None
+    confirmation: Any = None
+
+
+_REQUEST = LineDecoder(Request)
+_EXITED = re.compile(r"exited with code:? (-?\d+)")
+_REFUSED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
+
+
+class CopilotChatReader(Struct):
+    """Reads one export. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    session: str = ""
+    rounds: int = 0
+    calls: int = 0
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        document = fields_of(data)
+        title = text_of(value_of(document.get("customTitle")))
+        identity = text_of(value_of(document.get("sessionId")))
+        if title or identity:
+            yield SessionFacts(id=identity, title=title)
+        self.session = identity
+        for number, item in enumerate(items_of(document.get("requests"))):
+            cursor.raw = bytes(item)
+            found, _ = _REQUEST.decode(cursor.raw)
+            if found:
+                yield from self._request(found[0], number, cursor)
+            else:
+                yield Unknown("request")
+
+    def _request(self, request: Request, number: int, cursor: Cursor) -> Iterator[Record]:
+        result = dict_of(request.result)
+        metadata = dict_of(result.get("metadata"))
+        session = text_of(metadata.get("sessionId"))
+        if session and not self.session:
+            self.session = session
+            yield SessionFacts(id=session)
+        text = _asked(request.message)
+        # A button of the chat window stands for words that it puts into the prompt.
+        via = "answer" if request.confirmation else "prompt"
+        typed = typed_spans(0, text, via)
+        yield Message(
+            cursor.take(),
+            "user",
+            (Text(text),),
+            item=number,
+            origin="prompt" if typed else "injected",
+            typed=typed,
+            key=text_of(request.requestId),
+            time=time_of_ms(request.timestamp),
+            raw=cursor.raw,
+        )
+        yield from self._answer(request, result, metadata, number, cursor)
+        failure = text_of(dict_of(result.get("errorDetails")).get("message"))
+        if failure:
+            yield self._said((Text(failure),), "meta", "", request, number, cursor)
+        if request.isCanceled is True:
+            yield Message(
+                cursor.take(), "user", (), item=number, origin="interruption", raw=cursor.raw
+            )
+
+    def _answer(
+        self,
+        request: Request,
+        result: dict[str, Any],
+        metadata: dict[str, Any],
+        number: int,
+        cursor: Cursor,
+    ) -> Iterator[Record]:
+        shown = dicts_of(request.response)
+        results = dict_of(metadata.get("toolCallResults"))
+        edited: set[str] = set()
+        told = False
+        for entry in dicts_of(metadata.get("toolCallRounds")):
+            parts = self._parts(entry, edited)
+            if not parts:
+                continue
+            told = True
+            self.rounds += 1
+            name = text_of(entry.get("id")) or f"r{self.rounds}"
+            yield self._said(parts, "agent", name, request, number, cursor)
+            for part in parts:
+                if type(part) is ToolCall and part.id in results:
+                    yield Message(
+                        cursor.take(),
+                        "tool",
+                        (_result(part, results[part.id]),),
+                        item=number,
+                        origin="tool",
+                        raw=cursor.raw,
+                    )
+        if not told:
+            parts = _shown(shown)
+            if parts:
+                self.rounds += 1
+                yield self._said(parts, "agent", f"r{self.rounds}", request, number, cursor)
+        changed = dict.fromkeys(
+            path
+            for item in shown
+            if item.get("kind") in {"textEditGroup", "notebookEditGroup"}
+            and (path := _path(item.get("uri")))
+            and path not in edited
+        )
+        if changed:
+            files = tuple((path, "modified", "") for path in changed)
+            yield Changes("", files, item=number, raw=cursor.raw)
+
+    def _parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
+        """Thoughts, words and calls of one round; notes the paths that its calls edit."""
+        parts: list[Part] = []
+        thought = dict_of(entry.get("thinking")).get("text")
+        if isinstance(thought, list):
+            thought = "\n\n".join(t for t in thought if isinstance(t, str))
+        if text_of(thought):
+            parts.append(Reasoning(text_of(thought)))
+        if text_of(entry.get("response")).strip():
+            parts.append(Text(text_of(entry.get("response"))))
+        for call in dicts_of(entry.get("toolCalls")):
+            self.calls += 1
+            name = text_of(call.get("name"))
+            identity = text_of(call.get("id")) or f"call-{self.calls}"
+            made = ToolCall(identity, name, kind_of(name), decoded(call.get("arguments")))
+            if made.kind in EDITS:
+                edited.add(text_argument(made, "path"))
+            parts.append(made)
+        return tuple(parts)
+
+    def _said(
+        self,
+        parts: tuple[Part, ...],
+        origin: str,
+        response: str,
+        request: Request,
+        number: int,
+        cursor: Cursor,
+    ) -> Message:
+        return Message(
+            cursor.take(),
+            "assistant",
+            parts,
+            item=number,
+            origin=origin,
+            response=response,
+            model=text_of(request.modelId),
+            raw=cursor.raw,
+        )
+
+
+def _asked(message: Any) -> str:
+    """The prompt: `text`, or its parts where an old version kept only these."""
+    if isinstance(message, str):
+        return message
+    given = dict_of(message)
+    return text_of(given.get("text")) or "".join(
+        text_of(p.get("text")) for p in dicts_of(given.get("parts"))
+    )
+
+
+def _shown(response: list[dict[str, Any]]) -> tuple[Part, ...]:
+    """What the chat window showed: thoughts, and markdown with file names in its middle."""
+    parts: list[Part] = []
+    text = ""
+    for item in response:
+        kind = item.get("kind")
+        value = item.get("value", item.get("content"))
+        value = dict_of(value).get("value") if isinstance(value, dict) else value
+        if kind is None or kind == "markdownContent":
+            text += text_of(value)
+        elif kind == "inlineReference":
+            reference = dict_of(item.get("inlineReference"))
+            text += text_of(item.get("name")) or _path(reference.get("uri") or reference)
+        elif kind == "thinking" and text_of(value):
+            parts.append(Reasoning(text_of(value)))
+    if text.strip():
+        parts.append(Text(text))
+    return tuple(parts)
+
+
+def _path(uri: Any) -> str:
+    given = dict_of(uri)
+    return text_of(given.get("fsPath")) or text_of(given.get("path"))
+
+
+def _result(call: ToolCall, given: Any) -> ToolResult:
+    text = "\n".join(_leaves(dict_of(given).get("content")))
+    exited = _EXITED.search(text[-400:]) if call.kind == "shell" else None
+    code = int(exited[1][:9]) if exited else None
+    status = "unknown" if call.kind == "shell" else "ok"
+    if code is not None:
+        status = "error" if code else "ok"
+    elif text.startswith(_REFUSED):
+        status = "denied"
+    elif text.lstrip().startswith("ERROR"):
+        status = "error"
+    return ToolResult(call.id, text, status, code)
+
+
+def _leaves(content: Any) -> Iterator[str]:
+    """The texts of a result: strings, or the leaves of the tree that a prompt was made from.
+
+    A leaf that no line break stands before goes on where the last one ended.
+    """
+    for item in dicts_of(content):
+        value = item.get("value")
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            pieces: list[str] = []
+            _collect(value.get("node"), pieces, 0)
+            yield "".join(pieces)
+
+
+def _collect(node: Any, pieces: list[str], depth: int) -> None:
+    given = dict_of(node)
+    text = given.get("text")
+    if isinstance(text, str):
+        breaks = given.get("lineBreakBefore") is True and pieces
+        if breaks and not pieces[-1].endswith("\n"):
+            pieces.append("\n")
+        pieces.append(text)
+    if depth < 200:
+        for child in dicts_of(given.get("children")):
+            _collect(child, pieces, depth + 1)
+
+
+class CopilotChat(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "copilot_chat"
+    shape: str = "document"
+    reader: type[CopilotChatReader] = CopilotChatReader
+
+    def detect(self, sample: Sample) -> bool:
+        if "requests" not in sample.keys or not isinstance(sample.document["requests"], list):
+            return False
+        if "responderUsername" in sample.keys:
+            return True
+        return any(
+            "requestId" in r and "message" in r
+            for r in sample.document["requests"][:3]
+            if isinstance(r, dict)
+        )
+
+
+FORMAT = CopilotChat()

@@ -1,0 +1,329 @@
+"""GitHub Copilot CLI event logs, `events.jsonl`: docs/formats/copilot_cli.md.
+
+Every line is an event of one chain (`parentId`); a few kinds carry the conversation, the rest
+are links of the chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import count_of, dict_of, dicts_of, known_id, text_of
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Changes,
+    Compaction,
+    Link,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Role,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Data(Struct, gc=False):
+    """What the events that we read hold, all in one."""
+
+    sessionId: Any = None
+    copilotVersion: Any = None
+    startTime: Any = None
+    selectedModel: Any = None
+    newModel: Any = None
+    context: Any = None
+    cwd: Any = None
+    branch: Any = None
+    title: Any = None
+    content: Any = None
+    source: Any = None
+    attachments: Any = None
+    messageId: Any = None
+    apiCallId: Any = None
+    model: Any = None
+    toolRequests: Any = None
+    reasoningText: Any = None
+    outputTokens: Any = None
+    parentToolCallId: Any = None
+    toolCallId: Any = None
+    toolName: Any = None
+    arguments: Any = None
+    success: Any = None
+    result: Any = None
+    error: Any = None
+    toolTelemetry: Any = None
+    codeChanges: Any = None
+    modelMetrics: Any = None
+    currentTokens: Any = None
+    tokenLimit: Any = None
+    trigger: Any = None
+    preCompactionTokens: Any = None
+    postCompactionTokens: Any = None
+    summaryContent: Any = None
+
+
+class Line(Struct, gc=False):
+    type: str = ""
+    id: str | None = None
+    parentId: str | None = None
+    timestamp: str | None = None
+    agentId: str | None = None
+    data: Data | None = None
+
+
+QUIET = frozenset(
+    {
+        "abort", "assistant.intent", "assistant.message_delta", "assistant.message_start",
+        "assistant.reasoning", "assistant.reasoning_delta", "assistant.streaming_delta",
+        "assistant.turn_end", "assistant.turn_start", "assistant.usage",
+        "capabilities.changed", "model.call_failure", "pending_messages.modified",
+        "skill.invoked", "tool.execution_partial_result", "tool.execution_progress",
+        "tool.user_requested",
+    }
+)  # fmt: skip
+_QUIET_FAMILIES = (
+    "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
+    "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",
+)  # fmt: skip
+_EXITED = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
+_RUNNING = re.compile(r"<[^<>\n]{0,80}still running[^<>\n]{0,200}>\s*$")
+_ANSWERED = ("User responded: ", "User selected: ")
+
+
+class CopilotReader(Struct):
+    """Reads the lines of one event log. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Line
+
+    cwd: str = ""
+    model: str = ""
+    calls: dict[str, str] = field(default_factory=dict)
+    """Calls that were asked for and did not come back yet: id to tool name."""
+    before: Usage = Usage()
+    """Tokens that the recorder totalled up at the last shutdown."""
+    output: int = 0
+    """Output tokens since then, as told with each message."""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        data = line.data or Data()
+        kind = line.type
+        if kind == "assistant.message":
+            return self._answer(line, data, cursor)
+        if kind == "user.message":
+            return (self._prompt(line, data, cursor),)
+        if kind == "tool.execution_start":
+            return self._start(line, data, cursor)
+        if kind == "tool.execution_complete":
+            return (self._result(line, data, cursor),)
+        if kind in ("system.message", "system.notification"):
+            parts = (Text(text_of(data.content)),)
+            return (self._message(line, data, cursor, "system", parts, "injected"),)
+        if kind == "abort":
+            return (self._message(line, data, cursor, "system", (), "interruption"),)
+        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        if kind.startswith("session."):
+            return (*link, *self._session(line, data, cursor))
+        if kind in QUIET or kind.startswith(_QUIET_FAMILIES):
+            return link
+        return (*link, Unknown(kind))
+
+    # -- the conversation ------------------------------------------------------------------
+
+    def _prompt(self, line: Line, data: Data, cursor: Cursor) -> Message:
+        text = text_of(data.content)
+        by_person = not data.parentToolCallId and not line.agentId
+        if text_of(data.source) not in ("", "user"):
+            by_person = False
+        typed = typed_spans(0, text) if by_person else ()
+        parts: list[Part] = [Text(text)]
+        parts += [Media(text_of(a.get("type"))) for a in dicts_of(data.attachments)]
+        origin = "prompt" if typed else "injected"
+        return self._message(line, data, cursor, "user", tuple(parts), origin, typed)
+
+    def _answer(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+        parts: list[Part] = []
+        if text_of(data.reasoningText):
+            parts.append(Reasoning(data.reasoningText))
+        if text_of(data.content):
+            parts.append(Text(data.content))
+        for request in dicts_of(data.toolRequests):
+            call, name = known_id(request.get("toolCallId")), text_of(request.get("name"))
+            if call:
+                self._called(call, name)
+            parts.append(ToolCall(call, name, kind_of(name), request.get("arguments")))
+        self.output += count_of(data.outputTokens)
+        yield self._message(line, data, cursor, "assistant", tuple(parts), "agent")
+        if count_of(data.outputTokens):
+            yield TokenCount(Usage(), self.before + Usage(output=self.output))
+
+    def _start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+        call, name = known_id(data.toolCallId), text_of(data.toolName)
+        if not call or call in self.calls:
+            return (Link(line.id, line.parentId or ""),) if line.id else ()
+        # Nobody asked for it in a message: the person did, or that line is lost.
+        self._called(call, name)
+        parts = (ToolCall(call, name, kind_of(name), data.arguments),)
+        return (self._message(line, data, cursor, "assistant", parts, "agent"),)
+
+    def _called(self, call: str, name: str) -> None:
+        self.calls[call] = name
+        if len(self.calls) > 512:  # calls of an interrupted session never come back
+            del self.calls[next(iter(self.calls))]
+
+    def _result(self, line: Line, data: Data, cursor: Cursor) -> Message:
+        call = known_id(data.toolCallId)
+        name = self.calls.pop(call, "")
+        self.model = text_of(data.model) or self.model
+        result, error = dict_of(data.result), dict_of(data.error)
+        text = text_of(result.get("content")) or text_of(error.get("message"))
+        metrics = dict_of(dict_of(data.toolTelemetry).get("metrics"))
+        code = metrics.get("exit_code")
+        if not isinstance(code, int) or code is True:
+            found = _EXITED.search(text[-200:])
+            code = int(found[1]) if found else None
+        status = "ok" if data.success is True else "error"
+        if text_of(error.get("code")) in ("denied", "rejected"):
+            status = "denied"
+        elif status == "ok" and code:
+            status = "error"
+        elif status == "ok" and _RUNNING.search(text[-400:]):
+            status = "running"
+        typed: tuple[Typed, ...] = ()
+        prefix = next((p for p in _ANSWERED if text.startswith(p)), "")
+        if prefix and kind_of(name) == "ask" and len(text) > len(prefix):
+            typed = (Typed(0, len(prefix), len(text), "answer"),)
+        parts = (ToolResult(call, text, status, code),)
+        return self._message(line, data, cursor, "tool", parts, "tool", typed)
+
+    def _message(
+        self,
+        line: Line,
+        data: Data,
+        cursor: Cursor,
+        role: Role,
+        parts: tuple[Part, ...],
+        origin: str,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        agent = line.agentId or text_of(data.parentToolCallId)
+        index = cursor.take(agent)
+        response = ""
+        if role == "assistant":
+            response = text_of(data.apiCallId) or text_of(data.messageId) or f"r{index}"
+        return Message(
+            index=index,
+            role=role,
+            parts=parts,
+            line=cursor.line,
+            origin=origin,
+            typed=typed,
+            key=line.id or "",
+            parent=line.parentId or "",
+            response=response,
+            time=line.timestamp or "",
+            agent=agent,
+            model=(text_of(data.model) or self.model) if role == "assistant" else "",
+            cwd=self.cwd,
+            raw=cursor.raw,
+        )
+
+    # -- the session -----------------------------------------------------------------------
+
+    def _session(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+        kind = line.type
+        if kind in ("session.start", "session.resume", "session.context_changed"):
+            context = dict_of(data.context)
+            self.cwd = text_of(context.get("cwd")) or text_of(data.cwd) or self.cwd
+            self.model = text_of(data.selectedModel) or self.model
+            yield SessionFacts(
+                id=text_of(data.sessionId),
+                cwd=self.cwd,
+                branch=text_of(context.get("branch")) or text_of(data.branch),
+                commit=text_of(context.get("headCommit")),
+                agent_version=text_of(data.copilotVersion),
+                started=text_of(data.startTime),
+            )
+        elif kind == "session.model_change":
+            self.model = text_of(data.newModel) or self.model
+        elif kind == "session.title_changed":
+            yield SessionFacts(title=text_of(data.title))
+        elif kind == "session.usage_info":
+            yield SessionFacts(window=count_of(data.tokenLimit) or None)
+        elif kind == "session.compaction_complete" and data.success is not False:
+            yield Compaction(
+                line=cursor.line,
+                trigger=text_of(data.trigger),
+                recorded=count_of(data.preCompactionTokens) or None,
+                recorded_after=count_of(data.postCompactionTokens) or None,
+                raw=cursor.raw,
+            )
+            if text_of(data.summaryContent):
+                parts = (Text(data.summaryContent),)
+                yield self._message(line, data, cursor, "user", parts, "compaction")
+        elif kind == "session.shutdown":
+            yield from self._shutdown(data, cursor)
+
+    def _shutdown(self, data: Data, cursor: Cursor) -> Iterable[Record]:
+        modified = dict_of(data.codeChanges).get("filesModified")
+        files = [f for f in modified if text_of(f)] if isinstance(modified, list) else []
+        if files:
+            yield Changes(
+                "",
+                tuple((f, "modified", "") for f in files),
+                line=cursor.line,
+                raw=cursor.raw,
+            )
+        told = Usage()
+        for metrics in dict_of(data.modelMetrics).values():
+            told += _usage(dict_of(dict_of(metrics).get("usage")))
+        # A resumed session's totals go on or start anew; the outputs of its messages tell.
+        goes_on = told.output >= self.before.output + self.output
+        self.before, self.output = told if goes_on else self.before + told, 0
+        yield TokenCount(Usage(input=count_of(data.currentTokens)), self.before)
+
+
+def _usage(value: dict[str, Any]) -> Usage:
+    """Tokens of one model; `inputTokens` there includes what came from the cache."""
+    read = count_of(value.get("cacheReadTokens"))
+    write = count_of(value.get("cacheWriteTokens"))
+    return Usage(
+        input=max(0, count_of(value.get("inputTokens")) - read - write),
+        output=count_of(value.get("outputTokens")),
+        cache_read=read,
+        cache_write=write,
+        reasoning=count_of(value.get("reasoningTokens")),
+    )
+
+
+class CopilotCli(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "copilot_cli"
+    shape: str = "lines"
+    reader: type[CopilotReader] = CopilotReader
+
+    def detect(self, sample: Sample) -> bool:
+        families = ("session.", "assistant.", "user.message", "tool.execution_", "hook.")
+        return any(
+            isinstance(line.get("data"), dict)
+            and "parentId" in line
+            and str(line.get("type")).startswith(families)
+            for line in sample.lines
+        )
+
+
+FORMAT = CopilotCli()

@@ -1,0 +1,142 @@
+"""Cursor agent transcripts, JSON lines: docs/formats/cursor.md.
+
+The barest of all: no ids, no times, no model, no tool results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import dicts_of, known_id, text_of
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+)
+
+
+class Body(Struct, gc=False):
+    content: Any = None
+
+
+class Line(Struct, gc=False):
+    role: str = ""
+    type: str = ""
+    message: Body | None = None
+
+
+QUIET = frozenset({"turn_ended"})
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
+_CONTEXT = re.compile(
+    r"\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
+    r"|git_status|timestamp|additional_data|rules|agent_skills|system_reminder)\b"
+)
+
+
+class CursorReader(Struct):
+    """Reads the lines of one transcript. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Line
+
+    made: int = 0
+    """How many call ids were made; the recorder gives none."""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        if line.role not in ("user", "assistant"):
+            other = line.type or line.role
+            return () if other in QUIET else (Unknown(other),)
+        content: Any = line.message.content if line.message else None
+        parts: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        results = False
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        for block in dicts_of(content):
+            kind = block.get("type")
+            if kind == "text":
+                text = text_of(block.get("text"))
+                if line.role == "user":
+                    typed += _typed(len(parts), text)
+                parts.append(Text(text))
+            elif kind == "thinking":
+                parts.append(Reasoning(text_of(block.get("thinking"))))
+            elif kind == "tool_use":
+                name = text_of(block.get("name"))
+                call = known_id(block.get("id"))
+                if not call:
+                    self.made += 1
+                    call = f"call-{self.made}"
+                parts.append(ToolCall(call, name, kind_of(name), block.get("input")))
+            elif kind == "tool_result":
+                results = True
+                parts.append(_result(block))
+            else:
+                parts.append(Media(text_of(kind)))
+        index = cursor.take()
+        speaks = line.role == "assistant"
+        origin = "agent" if speaks else "tool" if results else "prompt" if typed else "injected"
+        return (
+            Message(
+                index=index,
+                role="assistant" if speaks else "user",
+                parts=tuple(parts),
+                line=cursor.line,
+                origin=origin,
+                typed=typed,
+                response=f"r{index}" if speaks else "",
+                raw=cursor.raw,
+            ),
+        )
+
+
+def _typed(part: int, text: str) -> tuple[Typed, ...]:
+    """Cursor wraps the person's words in a tag, beside its own context in others."""
+    if "<user_query>" in text:
+        return tuple(Typed(part, *found.span(1)) for found in _QUERY.finditer(text) if found[1])
+    return () if _CONTEXT.match(text) else typed_spans(part, text)
+
+
+def _result(block: dict[str, Any]) -> ToolResult:
+    content = block.get("content")
+    if isinstance(content, str):
+        text = content
+    else:
+        text = "\n".join(text_of(b.get("text")) for b in dicts_of(content))
+    failed = block.get("is_error")
+    status = "error" if failed is True else "ok" if failed is False else "unknown"
+    return ToolResult(known_id(block.get("tool_use_id")), text, status)
+
+
+class CursorTranscript(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "cursor"
+    shape: str = "lines"
+    reader: type[CursorReader] = CursorReader
+
+    def detect(self, sample: Sample) -> bool:
+        spoken = [line for line in sample.lines if "role" in line]
+        return bool(spoken) and all(
+            line["role"] in ("user", "assistant")
+            and isinstance(line.get("message"), dict)
+            and "content" in line["message"]
+            and not {"type", "uuid", "id", "sessionId"} & line.keys()
+            for line in spoken
+        )
+
+
+FORMAT = CursorTranscript()

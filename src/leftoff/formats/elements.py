@@ -1,0 +1,82 @@
+"""Reading one-document recordings, and values of unsure type, without ever raising.
+
+A document is taken apart into its fields and its list of items as raw JSON first, so that an
+odd value costs one field or one item, and every item keeps its own bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_ITEMS = msgspec.json.Decoder(list[Raw])
+
+
+def fields_of(data: bytes | Raw) -> dict[str, Raw]:
+    """The raw values of a JSON object by name; {} for anything else."""
+    try:
+        return _FIELDS.decode(data)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def items_of(data: bytes | Raw | None) -> list[Raw]:
+    """The raw items of a JSON list; [] for anything else."""
+    if data is None:
+        return []
+    try:
+        return _ITEMS.decode(data)
+    except (ValueError, RecursionError):
+        return []
+
+
+def value_of(data: Raw | None) -> Any:
+    """The value of a raw field; None where there is none."""
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def text_of(value: Any) -> str:
+    """The value if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: Any) -> int:
+    """The value if it is a count, else 0."""
+    return value if isinstance(value, int) and value > 0 and value is not True else 0
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else {}."""
+    return value if isinstance(value, dict) else {}
+
+
+def dicts_of(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; [] for anything else."""
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def known_id(value: Any) -> str:
+    """The value if it is an id; "" for none and for one that a recorder has blacked out."""
+    found = text_of(value)
+    return "" if "REDACTED" in found else found
+
+
+def time_of_ms(value: Any) -> str:
+    """Milliseconds since 1970 as ISO 8601 in UTC; "" for anything that is no such time."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return ""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=round(value))
+    except (OverflowError, ValueError):
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

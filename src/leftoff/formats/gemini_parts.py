@@ -1,0 +1,161 @@
+"""The parts of a Gemini `Content` (role and parts), as several recorders keep them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from leftoff.formats.elements import dict_of, dicts_of, known_id, text_of
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed
+
+_EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_FILES_FROM = "--- Content from referenced files ---"
+_FILES_TO = "--- End of content ---"
+_OPEN_CALLS = 256
+"""How many unanswered calls are remembered for answers that name no call."""
+
+
+class Content(Struct, frozen=True):
+    """What a list of parts holds."""
+
+    parts: tuple[Part, ...] = ()
+    typed: tuple[Typed, ...] = ()
+    results: bool = False
+
+
+class GeminiParts(Struct):
+    """Reads lists of parts; gives ids to calls that have none, and finds their answers.
+
+    Attributes:
+        open: unanswered calls as (name, id), oldest first.
+        made: how many ids were made.
+    """
+
+    open: list[tuple[str, str]] = field(default_factory=list)
+    made: int = 0
+
+    def content(self, parts: Any, person: bool) -> Content:
+        """The parts as ours; `person`: a person may have typed their text."""
+        if isinstance(parts, (str, dict)):
+            parts = [{"text": parts} if isinstance(parts, str) else parts]
+        found: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        results = False
+        inserted = False  # between the marks of files that the recorder put in
+        for given in parts if isinstance(parts, list) else ():
+            part = {"text": given} if isinstance(given, str) else given
+            if not isinstance(part, dict):
+                continue
+            if isinstance(part.get("text"), str):
+                text = part["text"]
+                if part.get("thought"):
+                    found.append(Reasoning(text))
+                    continue
+                inserted = inserted or text.lstrip().startswith(_FILES_FROM)
+                if person and not inserted:
+                    typed += typed_spans(len(found), text)
+                inserted = inserted and _FILES_TO not in text
+                found.append(Text(text))
+            elif "functionCall" in part:
+                found.append(self.call(dict_of(part["functionCall"])))
+            elif "functionResponse" in part:
+                results = True
+                found.append(self.answer(dict_of(part["functionResponse"])))
+            elif "inlineData" in part or "fileData" in part:
+                data = dict_of(part.get("inlineData") or part.get("fileData"))
+                found.append(Media(text_of(data.get("mimeType"))))
+            elif "executableCode" in part or "codeExecutionResult" in part:
+                found.append(Media("code"))
+        return Content(tuple(found), typed, results)
+
+    def call(self, call: dict[str, Any]) -> ToolCall:
+        """One `functionCall`."""
+        name = text_of(call.get("name"))
+        identity = known_id(call.get("id"))
+        if not identity:
+            self.made += 1
+            identity = f"call-{self.made}"
+        self.open.append((name, identity))
+        del self.open[:-_OPEN_CALLS]
+        return ToolCall(identity, name, kind_of(name), call.get("args"))
+
+    def close(self, call: str) -> None:
+        """Forgets an open call: no answer of its own will come."""
+        self.open = [(name, known) for name, known in self.open if known != call]
+
+    def answer(self, answer: dict[str, Any]) -> ToolResult:
+        """One `functionResponse`, paired by id, else with the oldest open call of its name."""
+        name = text_of(answer.get("name"))
+        identity = known_id(answer.get("id"))
+        for number, (called, known) in enumerate(self.open):
+            if known == identity or (not identity and called == name):
+                identity = known
+                del self.open[number]
+                break
+        text, failed = response_text(answer.get("response"))
+        status = ("error" if failed else "ok") if answer.get("response") else "unknown"
+        return result_of(identity, name, text, status)
+
+
+def response_text(response: Any) -> tuple[str, bool]:
+    """The text of a function's response, and whether it is an error."""
+    if isinstance(response, str):
+        return response, False
+    given = dict_of(response)
+    if given.get("error"):
+        error = given["error"]
+        message = dict_of(error).get("message") or error
+        return message if isinstance(message, str) else _json(message), True
+    for key in ("output", "content", "result"):
+        if key in given:
+            value = given[key]
+            if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+                return "\n".join(text_of(v.get("text")) for v in value), False
+            return value if isinstance(value, str) else _json(value), False
+    return (_json(given) if given else ""), False
+
+
+def answers_text(parts: Any) -> tuple[str, bool]:
+    """The text of all function responses in a list of parts, and whether one is an error."""
+    if isinstance(parts, str):
+        return parts, False
+    texts: list[str] = []
+    failed = False
+    for part in dicts_of([parts] if isinstance(parts, dict) else parts):
+        answer = part.get("functionResponse")
+        if isinstance(answer, dict):
+            text, wrong = response_text(answer.get("response"))
+            failed = failed or wrong
+            texts.append(text)
+        elif isinstance(part.get("text"), str):
+            texts.append(part["text"])
+    return "\n".join(texts), failed
+
+
+def result_of(
+    call: str, name: str, text: str, status: str, detail: dict[str, Any] | None = None
+) -> ToolResult:
+    """A result with what only its words tell: denial, interruption, the exit code."""
+    code: int | None = None
+    if status in {"error", "cancelled"}:
+        if "Operation Cancelled" in text[:200] or status == "cancelled":
+            refused = "denied" in text[:400] or "did not allow" in text[:400]
+            status = "denied" if refused else "interrupted"
+    elif kind_of(name) == "shell":
+        exits = _EXIT_CODE.findall(text[-600:])
+        if exits and len(exits[-1]) < 10:
+            code = int(exits[-1])
+            status = "error" if code else status
+    return ToolResult(call, text, status, code, detail)
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return ""

@@ -1,0 +1,82 @@
+"""What recorders put into user messages that no person typed.
+
+Reminders, hook output, slash-command markup, notices of background tasks: all ride on user
+lines. A person's words are what is left.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.model import Typed
+
+_TAGS = (
+    "task-notification|command-name|command-message|local-command-stdout|local-command-stderr"
+    "|local-command-caveat|bash-input|bash-stdout|bash-stderr|system-reminder|ide_opened_file"
+    "|ide_selection|ide_diagnostics|new-diagnostics|user-prompt-submit-hook|session-start-hook"
+    "|environment_context|environment_details|user_instructions|INSTRUCTIONS|turn_aborted"
+    "|recommended_plugins|subagent_notification|permissions instructions|collaboration_mode"
+    "|personality_spec|skill|skills_instructions|apps_instructions|plugins_instructions"
+    "|session_context|state_snapshot|external_links|available_skills|user_shell_command"
+    "|teammate-message|channel-message|agent_message|model_switch|codex_internal_context"
+    "|hook_context|loaded_context|leftoff"
+)
+_LEADING = re.compile(rf"\s*<({_TAGS})\b")
+_ENCLOSED = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|external_links|environment_details"
+    r"|hook_context|loaded_context|leftoff)\b[^>]*>.*?</\1>",
+    re.DOTALL,
+)
+_AGENTS_FILE = re.compile(r"\s*# (?:AGENTS|CLAUDE|GEMINI)\.md instructions\b")
+_ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
+_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
+_CONTINUED = re.compile(
+    r"\s*(?:This session is being continued from a previous conversation"
+    r"|The conversation is summarized below:)"
+)
+
+
+def is_interruption(text: str) -> bool:
+    """Whether the text is the recorder's mark of an interruption."""
+    return text.startswith("[") and _INTERRUPTED.match(text) is not None
+
+
+def is_continuation(text: str) -> bool:
+    """Whether the text opens as a compaction summary does."""
+    return _CONTINUED.match(text) is not None
+
+
+def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
+    """The spans of `text` that a person typed, as far as the markup tells.
+
+    The arguments of a slash command are typed (`via` "command"); its markup is not.
+    """
+    if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:")):
+        return _careful_spans(part, text, via)
+    return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
+
+
+def _careful_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
+    if is_interruption(text) or _AGENTS_FILE.match(text) or text.startswith("Caveat: The mes"):
+        return ()
+    spans: list[Typed] = []
+    position = 0
+    kept: list[tuple[int, int]] = []
+    for block in _ENCLOSED.finditer(text):
+        kept.append((position, block.start()))
+        position = block.end()
+    kept.append((position, len(text)))
+    for start, end in kept:
+        piece = text[start:end]
+        if not piece.strip():
+            continue
+        if _LEADING.match(piece):
+            arguments = _ARGUMENTS.search(piece)
+            if arguments:
+                a, b = arguments.span(1)
+                spans.append(Typed(part, start + a, start + b, "command"))
+            break  # markup of the recorder's own fills the rest of such a block
+        lead = len(piece) - len(piece.lstrip())
+        trail = len(piece.rstrip())
+        spans.append(Typed(part, start + lead, start + trail, via))
+    return tuple(spans)

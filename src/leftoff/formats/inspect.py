@@ -1,0 +1,423 @@
+"""Inspect AI logs, `.json` and `.eval` (a ZIP archive): docs/formats/inspect.md.
+
+A log holds many samples, and each sample is a session. The conversation is a sample's
+`messages`; its `events` repeat every message many times and are read only for the tokens and
+times of the model calls.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from typing import Any, ClassVar
+
+from msgspec import Raw, Struct
+
+from leftoff.codec import MAX_DOCUMENT, LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Media,
+    Message,
+    NewSession,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Item(Struct, gc=False):
+    id: Any = None
+    role: str = ""
+    content: Any = None
+    source: Any = None
+    model: Any = None
+    tool_calls: Any = None
+    tool_call_id: Any = None
+    function: Any = None
+    error: Any = None
+
+
+class Reply(Struct, gc=False):
+    id: Any = None
+    content: Any = None
+
+
+class Choice(Struct, gc=False):
+    message: Reply | None = None
+
+
+class Output(Struct, gc=False):
+    model: Any = None
+    choices: list[Choice] | None = None
+    usage: Any = None
+
+
+class Event(Struct, gc=False):
+    event: str = ""
+    id: Any = None
+    timestamp: Any = None
+    completed: Any = None
+    output: Output | None = None
+
+
+_ITEM = LineDecoder(Item)
+_EVENT = LineDecoder(Event)
+_ATTACHED = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
+
+MAX_MEMBERS = 100_000
+"""Members of an archive; a larger one is read no further."""
+
+MAX_ARCHIVE = 4 * MAX_DOCUMENT
+"""Bytes of all samples of an archive together, unpacked."""
+
+
+class Call(Struct):
+    """One call of a model, as an event tells it."""
+
+    id: str
+    text: str
+    model: str
+    time: str
+    usage: Usage | None
+
+
+class InspectReader(Struct):
+    """Reads one log. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    model: str = ""
+    task: str = ""
+    version: str = ""
+    created: str = ""
+    turns: int = 0
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        """The whole log: a JSON document or the bytes of an archive."""
+        if data.startswith(b"PK"):
+            yield from self._archive(data, cursor)
+            return
+        document = fields_of(data)
+        self._header(value_of(document.get("eval")))
+        for sample in items_of(document.get("samples")):
+            yield from self._sample(fields_of(sample), cursor)
+
+    def _archive(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
+        try:
+            archive = zipfile.ZipFile(BytesIO(data))
+            # A sample that was written again stands twice; the directory keeps the last.
+            members = {m.filename: m for m in archive.infolist()[:MAX_MEMBERS]}
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+            yield Unknown("damaged archive")
+            return
+        for name in ("header.json", "_journal/start.json"):
+            if name in members:
+                header = value_of(Raw(_unpacked(archive, members[name], MAX_DOCUMENT) or b"0"))
+                self._header(dict_of(header).get("eval"))
+                break
+        left = MAX_ARCHIVE
+        for name, member in members.items():
+            if not name.startswith("samples/") or not name.endswith(".json"):
+                continue
+            unpacked = _unpacked(archive, member, min(left, MAX_DOCUMENT))
+            if unpacked is None:
+                yield Unknown("damaged or oversized sample")
+                continue
+            left -= len(unpacked)
+            sample = fields_of(unpacked)
+            if sample:
+                yield from self._sample(sample, cursor)
+            else:
+                yield Unknown("damaged or oversized sample")
+
+    def _header(self, header: Any) -> None:
+        header = dict_of(header)
+        self.task = text_of(header.get("task"))
+        self.model = text_of(header.get("model"))
+        self.created = text_of(header.get("created"))
+        self.version = text_of(dict_of(header.get("packages")).get("inspect_ai"))
+
+    def _sample(self, sample: dict[str, Raw], cursor: Cursor) -> Iterator[Record]:
+        listed = sample.get("messages", Raw(b""))
+        identity, epoch = value_of(sample.get("id")), value_of(sample.get("epoch"))
+        named = str(identity) if isinstance(identity, str | int) else "sample"
+        name = f"{named}_epoch_{epoch if isinstance(epoch, int) else 1}"
+        yield NewSession(name)
+        started = text_of(value_of(sample.get("started_at"))) or self.created
+        yield SessionFacts(
+            id=name, title=self.task, agent_version=self.version, started=started
+        )
+        attachments: dict[str, Any] = {}
+        if b"attachment://" in bytes(listed):
+            attachments = dict_of(value_of(sample.get("attachments")))
+        calls, tools = _calls(sample.get("events"))
+        items: list[tuple[int, bytes, Item]] = []
+        for number, given in enumerate(items_of(listed)):
+            raw = bytes(given)
+            found, _ = _ITEM.decode(raw)
+            if found and found[0].role in {"system", "user", "assistant", "tool"}:
+                items.append((number, raw, found[0]))
+            else:
+                yield Unknown("message")
+        marked = any(i.role == "user" and i.source == "input" for _, _, i in items)
+        told = prompted = False
+        for number, raw, item in items:
+            if attachments:
+                item.content = _resolved(item.content, attachments)
+            if item.role == "assistant":
+                message = self._said(item, number, raw, calls, cursor)
+                told = told or message.usage is not None
+            elif item.role == "tool":
+                message = _returned(item, number, raw, tools, cursor)
+            else:
+                asked = item.role == "user" and (
+                    item.source in ("input", "operator") or not marked and not prompted
+                )
+                prompted = prompted or asked
+                message = _plain(item, asked, number, raw, cursor)
+            yield message
+        if not told:
+            total = Usage()
+            for usage in dict_of(value_of(sample.get("model_usage"))).values():
+                total += _usage(usage) or Usage()
+            if total.total:
+                yield TokenCount(Usage(), total)
+
+    def _said(
+        self, item: Item, number: int, raw: bytes, calls: list[Call], cursor: Cursor
+    ) -> Message:
+        self.turns += 1
+        identity, text = text_of(item.id), words(item.content)
+        parts = _parts(item.content)
+        for call in dicts_of(item.tool_calls):
+            name = text_of(call.get("function")) or text_of(
+                dict_of(call.get("function")).get("name")
+            )
+            parts.append(
+                ToolCall(
+                    text_of(call.get("id")),
+                    name,
+                    kind_of(name),
+                    decoded(call.get("arguments")),
+                )
+            )
+        recalled = item.source == "input"
+        call_made: Call | None = None
+        if not recalled:
+            for place, known in enumerate(calls):
+                if identity and known.id == identity or not known.id and known.text == text:
+                    call_made = known
+                    del calls[: place + 1]
+                    break
+        return Message(
+            cursor.take(),
+            "assistant",
+            tuple(parts),
+            None,
+            number,
+            "injected" if recalled else "agent",
+            key=identity,
+            response=f"r{self.turns}",
+            time=call_made.time if call_made is not None else "",
+            model=text_of(item.model) or (call_made.model if call_made else "") or self.model,
+            usage=call_made.usage if call_made is not None else None,
+            raw=raw,
+        )
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
+    """The bytes of a member; None if it is damaged or larger than the limit.
+
+    What the directory says of its size is not believed: no more than the limit is unpacked.
+    """
+    if member.file_size > limit:
+        return None
+    try:
+        with archive.open(member) as stream:
+            data = stream.read(limit + 1)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):
+        return None
+    return data if len(data) <= limit else None
+
+
+def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
+    """The model calls that events tell of, in order, and the time of each tool call."""
+    calls: list[Call] = []
+    tools: dict[str, str] = {}
+    for given in items_of(events):
+        found, _ = _EVENT.decode(bytes(given))
+        if not found:
+            continue
+        event = found[0]
+        time = text_of(event.completed) or text_of(event.timestamp)
+        if event.event == "tool":
+            if isinstance(event.id, str):
+                tools[event.id] = time
+        elif event.event == "model" and event.output is not None:
+            reply = next((c.message for c in event.output.choices or () if c.message), None)
+            if reply is not None:
+                calls.append(
+                    Call(
+                        text_of(reply.id),
+                        words(reply.content),
+                        text_of(event.output.model),
+                        time,
+                        _usage(event.output.usage),
+                    )
+                )
+    return calls, tools
+
+
+def _usage(usage: Any) -> Usage | None:
+    """A recorded usage. Whether its input includes what came from the cache changed between
+    versions; the recorded total tells which it is."""
+    given = dict_of(usage)
+    input_, output = count_of(given.get("input_tokens")), count_of(given.get("output_tokens"))
+    read = count_of(given.get("input_tokens_cache_read"))
+    written = count_of(given.get("input_tokens_cache_write"))
+    if not input_ and not output:
+        return None
+    if count_of(given.get("total_tokens")) == input_ + output:
+        input_ = max(0, input_ - read - written)
+    return Usage(input_, output, read, written, count_of(given.get("reasoning_tokens")))
+
+
+def _parts(content: Any) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)] if content else []
+    parts: list[Part] = []
+    for block in dicts_of(content):
+        kind = block.get("type")
+        if kind == "text":
+            parts.append(Text(text_of(block.get("text"))))
+        elif kind == "reasoning":
+            parts.append(Reasoning(text_of(block.get("reasoning"))))
+        elif kind == "tool_use":  # a tool that the provider ran itself
+            call, name = text_of(block.get("id")), text_of(block.get("name"))
+            given = decoded(block.get("arguments"))
+            parts.append(ToolCall(call, name, kind_of(name), given))
+            failed = bool(block.get("error"))
+            text = words(block.get("result"))
+            parts.append(ToolResult(call, text, "error" if failed else "ok"))
+        else:
+            parts.append(Media(text_of(kind)))
+    return parts
+
+
+def _plain(item: Item, asked: bool, number: int, raw: bytes, cursor: Cursor) -> Message:
+    parts = _parts(item.content)
+    typed: tuple[Typed, ...] = ()
+    if asked:
+        for place, part in enumerate(parts):
+            if type(part) is Text:
+                typed += typed_spans(place, part.text)
+    return Message(
+        cursor.take(),
+        "system" if item.role == "system" else "user",
+        tuple(parts),
+        None,
+        number,
+        "prompt" if typed else "injected",
+        typed,
+        key=text_of(item.id),
+        raw=raw,
+    )
+
+
+def _returned(
+    item: Item, number: int, raw: bytes, tools: dict[str, str], cursor: Cursor
+) -> Message:
+    call, text = text_of(item.tool_call_id), words(item.content)
+    status = "ok"
+    if item.error:
+        error = dict_of(item.error)
+        kind = text_of(error.get("type"))
+        status = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted"}.get(
+            kind, "error"
+        )
+        text = text or text_of(error.get("message"))
+    return Message(
+        cursor.take(),
+        "tool",
+        (ToolResult(call, text, status),),
+        None,
+        number,
+        "tool",
+        key=text_of(item.id),
+        time=tools.get(call, ""),
+        raw=raw,
+    )
+
+
+def _resolved(content: Any, attachments: dict[str, Any]) -> Any:
+    """The content with long texts put back that the log keeps in `attachments`."""
+
+    def put_back(found: re.Match[str]) -> str:
+        text = attachments.get(found[1])
+        return text if isinstance(text, str) else found[0]
+
+    if isinstance(content, str):
+        return _ATTACHED.sub(put_back, content)
+    if isinstance(content, list):
+        return [
+            {k: _ATTACHED.sub(put_back, v) if isinstance(v, str) else v for k, v in b.items()}
+            if isinstance(b, dict)
+            else b
+            for b in content
+        ]
+    return content
+
+
+class Inspect(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "inspect"
+    shape: str = "document"
+    reader: type[InspectReader] = InspectReader
+    reads_archives: bool = True
+    """A document of this format may also be the bytes of a ZIP archive."""
+
+    def detect(self, sample: Sample) -> bool:
+        if sample.data[:4] == b"PK\x03\x04":
+            # Names stand uncompressed before each member, and again at the end.
+            return any(
+                name in sample.data
+                for name in (b"_journal/start.json", b"header.json", b"_epoch_1.json")
+            )
+        return {"eval", "status"} <= sample.keys and (
+            "samples" in sample.keys or "plan" in sample.keys
+        )
+
+
+FORMAT = Inspect()

@@ -1,0 +1,202 @@
+"""Kiro CLI (and Amazon Q Developer CLI) conversations: docs/formats/kiro.md.
+
+One JSON document; `Message.item` counts `history`. Each entry holds what the person or the
+tools said and what the agent answered, so up to two messages share an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct, field
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    known_id,
+    text_of,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Message,
+    Part,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+)
+
+
+class Item(Struct, gc=False):
+    user: Any = None
+    assistant: Any = None
+
+
+_ITEM = LineDecoder(Item)
+
+
+class KiroReader(Struct):
+    """Reads one document."""
+
+    record: ClassVar[Any] = bytes
+
+    made: int = 0
+    """How many call ids were made for calls without one."""
+    open: list[str] = field(default_factory=list)
+    """Made ids whose results did not come yet."""
+    cwd: str = ""
+    model: str = ""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        fields = fields_of(data)
+        self.model = text_of(dict_of(value_of(fields.get("model_info"))).get("model_id"))
+        yield SessionFacts(id=text_of(value_of(fields.get("conversation_id"))))
+        summary = value_of(fields.get("latest_summary"))
+        if summary:
+            # Kept beside the history; what it replaced is gone.
+            yield Compaction(raw=bytes(fields["latest_summary"]))
+        for number, raw in enumerate(items_of(fields.get("history"))):
+            decoded = _ITEM.decode(bytes(raw))[0]
+            if not decoded:
+                yield Unknown("history/no object")
+                continue
+            yield from self._user(dict_of(decoded[0].user), number, bytes(raw), cursor)
+            yield from self._assistant(decoded[0].assistant, number, bytes(raw), cursor)
+
+    def _user(
+        self, user: dict[str, Any], number: int, raw: bytes, cursor: Cursor
+    ) -> Iterable[Record]:
+        state = dict_of(dict_of(user.get("env_context")).get("env_state"))
+        where = text_of(state.get("current_working_directory"))
+        if where and where != self.cwd:
+            self.cwd = where
+            yield SessionFacts(cwd=where)
+        content = user.get("content")
+        if content is None:  # the agent went on by itself
+            return
+        parts: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        results = False
+        for kind, value in dict_of(content).items():
+            given = dict_of(value)
+            if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
+                yield Unknown(f"user/{kind}")
+                continue
+            for result in dicts_of(given.get("tool_use_results")):
+                results = True
+                parts.append(self._result(result, cancelled=kind == "CancelledToolUses"))
+            prompt = text_of(given.get("prompt"))
+            if prompt:
+                typed += typed_spans(len(parts), prompt)
+                parts.append(Text(prompt))
+        if parts:
+            yield Message(
+                index=cursor.take(),
+                role="user",
+                parts=tuple(parts),
+                item=number,
+                origin="tool" if results else "prompt" if typed else "injected",
+                typed=typed,
+                time=text_of(user.get("timestamp")),
+                cwd=self.cwd,
+                raw=raw,
+            )
+
+    def _assistant(
+        self, assistant: Any, number: int, raw: bytes, cursor: Cursor
+    ) -> Iterable[Record]:
+        for kind, value in dict_of(assistant).items():
+            given = dict_of(value)
+            if kind not in ("Response", "ToolUse"):
+                yield Unknown(f"assistant/{kind}")
+                continue
+            parts: list[Part] = []
+            if text_of(given.get("content")):
+                parts.append(Text(given["content"]))
+            if kind == "ToolUse":
+                self.open = []
+            for use in dicts_of(given.get("tool_uses")):
+                name = text_of(use.get("name")) or text_of(use.get("orig_name"))
+                call = known_id(use.get("id"))
+                if not call:
+                    self.made += 1
+                    call = f"call-{self.made}"
+                    self.open.append(call)
+                arguments = use.get("args") if "args" in use else use.get("orig_args")
+                parts.append(ToolCall(call, name, kind_of(name), arguments))
+            index = cursor.take()
+            yield Message(
+                index=index,
+                role="assistant",
+                parts=tuple(parts),
+                item=number,
+                response=known_id(given.get("message_id")) or f"r{index}",
+                model=self.model,
+                cwd=self.cwd,
+                raw=raw,
+            )
+
+    def _result(self, result: dict[str, Any], *, cancelled: bool) -> ToolResult:
+        call = known_id(result.get("tool_use_id"))
+        if not call and self.open:
+            call = self.open.pop(0)
+        texts: list[str] = []
+        code: int | None = None
+        for block in dicts_of(result.get("content")):
+            if isinstance(block.get("Text"), str):
+                texts.append(block["Text"])
+            elif "Json" in block:
+                text, code = _output(block["Json"], code)
+                texts.append(text)
+        status = "ok" if text_of(result.get("status")).lower() == "success" else "error"
+        if cancelled:
+            status = "denied"
+        elif code and status == "ok":
+            status = "error"
+        return ToolResult(call, "\n".join(texts), status, code)
+
+
+def _output(value: Any, code: int | None) -> tuple[str, int | None]:
+    """The text of a JSON result; a command's has its streams and exit status."""
+    given = dict_of(value)
+    if "exit_status" in given:
+        status = text_of(given["exit_status"]).removeprefix("exit status: ")
+        if status.isdecimal() and len(status) < 10:
+            code = int(status)
+        streams = [text_of(given.get(k)) for k in ("stdout", "stderr")]
+        return "\n".join(s for s in streams if s), code
+    if isinstance(value, str):
+        return value, code
+    try:
+        return msgspec.json.encode(value).decode(), code
+    except (TypeError, ValueError, RecursionError):
+        return "", code
+
+
+class Kiro(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "kiro"
+    shape: str = "document"
+    reader: type[KiroReader] = KiroReader
+
+    def detect(self, sample: Sample) -> bool:
+        if not {"conversation_id", "history"} <= sample.keys:
+            return False
+        items = dicts_of(sample.document["history"])[: sample.LINES]
+        return bool(items) and any("user" in i and "assistant" in i for i in items)
+
+
+FORMAT = Kiro()

@@ -1,0 +1,254 @@
+"""mini-SWE-agent trajectories, one JSON document each: docs/formats/mini_swe_agent.md.
+
+Version 1 has one bash block in each reply and the observation in the next user message;
+version 2 lists the commands of a reply and answers each with a message of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Raw, Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    time_of_ms,
+    value_of,
+)
+from leftoff.formats.openai_parts import calls_of, usage_of, words
+from leftoff.model import (
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+)
+
+
+class Item(Struct, gc=False):
+    role: str = ""
+    content: Any = None
+    extra: Any = None
+    tool_calls: Any = None
+    tool_call_id: Any = None
+
+
+_ITEM = LineDecoder(Item)
+_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
+_RETURNED = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
+_TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?")
+_SLOT = re.compile(r"\{\{\s*task\s*\}\}")
+_PLEASE = "Please solve this issue: "
+_FORMAT_ERROR = (
+    "Please always provide EXACTLY ONE",
+    "Format error",
+    "Your output was malformed",
+)
+
+
+class MiniSweAgentReader(Struct):
+    """Reads one trajectory. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    turns: int = 0
+    prompted: bool = False
+    before: str = ""
+    after: str = ""
+    """What the template of the first message has before and after the task."""
+    waiting: list[str] = []
+    """Ids of the calls that have no result yet."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        document = fields_of(data)
+        listed = document.get("messages") if document else Raw(data)
+        yield from self._facts(document)
+        for number, item in enumerate(items_of(listed)):
+            raw = bytes(item)
+            found, _ = _ITEM.decode(raw)
+            if found:
+                yield self._message(found[0], number, raw, cursor)
+            else:
+                yield Unknown("message")
+
+    def _facts(self, document: dict[str, Raw]) -> Iterable[Record]:
+        info = dict_of(value_of(document.get("info")))
+        config = dict_of(info.get("config"))
+        template = text_of(dict_of(config.get("agent")).get("instance_template"))
+        slot = _SLOT.search(template)
+        if slot is not None:
+            self.before = template[: slot.start()].rsplit("}", 1)[-1].strip()
+            self.after = template[slot.end() :].split("{", 1)[0].strip()[:200]
+        facts = SessionFacts(
+            id=text_of(value_of(document.get("instance_id"))),
+            cwd=text_of(dict_of(config.get("environment")).get("cwd")),
+            agent_version=text_of(info.get("mini_version")),
+        )
+        if facts != SessionFacts():
+            yield facts
+
+    def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
+        text = words(item.content)
+        extra = dict_of(item.extra)
+        if item.role == "assistant":
+            return self._said(item, text, extra, number, raw, cursor)
+        if item.role not in {"system", "user", "tool", "exit"}:
+            return Unknown(f"role {item.role}")
+        time = time_of_ms(_millis(extra.get("timestamp")))
+        role: Any = "system" if item.role == "system" else "user"
+        origin = "injected"
+        typed: tuple[Typed, ...] = ()
+        part: Part = Text(text)
+        if item.role == "user" and not self.prompted:
+            self.prompted, origin = True, "prompt"
+            typed = (Typed(0, *self._task(text)),)
+        elif item.role != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
+            asked = text_of(item.tool_call_id)
+            call = asked if asked in self.waiting else self.waiting[0]
+            self.waiting = [w for w in self.waiting if w != call]
+            role, origin, part = "tool", "tool", _result(call, text, extra)
+        return Message(
+            cursor.take(), role, (part,), None, number, origin, typed, time=time, raw=raw
+        )
+
+    def _said(
+        self,
+        item: Item,
+        text: str,
+        extra: dict[str, Any],
+        number: int,
+        raw: bytes,
+        cursor: Cursor,
+    ) -> Message:
+        self.turns += 1
+        response = dict_of(extra.get("response"))
+        choices = dicts_of(response.get("choices"))
+        answer = dict_of(choices[0].get("message")) if choices else {}
+        parts: list[Part] = []
+        thought = text_of(answer.get("reasoning")) or text_of(answer.get("reasoning_content"))
+        if thought:
+            parts.append(Reasoning(thought))
+        if text:
+            parts.append(Text(text))
+        calls = calls_of(item.tool_calls)
+        actions = dicts_of(extra.get("actions"))
+        if not calls and actions:
+            calls = [_command("", text_of(a.get("command"))) for a in actions]
+        elif not calls:
+            blocks = _BLOCK.findall(text)
+            # Several blocks are refused by the agent, and none of them runs.
+            calls = [_command("", blocks[0])] if len(blocks) == 1 else []
+        self.waiting = []
+        for place, call in enumerate(calls):
+            identity = call.id or f"call-{self.turns}" + (f".{place}" if place else "")
+            self.waiting.append(identity)
+            parts.append(ToolCall(identity, call.name, call.kind, call.input))
+        return Message(
+            cursor.take(),
+            "assistant",
+            tuple(parts),
+            None,
+            number,
+            "agent",
+            response=text_of(response.get("id")) or f"r{self.turns}",
+            time=time_of_ms(_millis(response.get("created")))
+            or time_of_ms(_millis(extra.get("timestamp"))),
+            model=text_of(response.get("model")),
+            usage=usage_of(response.get("usage")),
+            raw=raw,
+        )
+
+    def _task(self, text: str) -> tuple[int, int]:
+        """Where the task itself stands in the first message: the template around it is no
+        one's own words."""
+        start, end = 0, len(text)
+        known = text.find(self.before) if self.before else -1
+        opening = _TASK.search(text)
+        if known >= 0:
+            start = known + len(self.before)
+        elif text.startswith(_PLEASE):
+            start = len(_PLEASE)
+        elif opening is not None:
+            start = opening.end()
+        for mark in (self.after, "</pr_description>", "\n\nYou can execute bash commands"):
+            place = text.find(mark, start) if mark else -1
+            if place >= 0:
+                end = place
+                break
+        body = text[start:end]
+        start += len(body) - len(body.lstrip())
+        return start, max(start, start + len(body.strip()))
+
+
+def _command(identity: str, command: str) -> ToolCall:
+    return ToolCall(identity, "bash", "shell", {"command": command})
+
+
+def _millis(seconds: Any) -> Any:
+    known = isinstance(seconds, int | float) and abs(seconds) < 1e12
+    return seconds * 1000 if known else None
+
+
+def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
+    """What came back. Its text starts after the return code; without one the run ended here
+    and the text is what the last command handed in."""
+    code = extra.get("returncode")
+    found = _RETURNED.match(text)
+    if found is not None:
+        text = text[found.end() :]
+        code = int(found[1][:9])
+    if not isinstance(code, int) or isinstance(code, bool):
+        code = None
+    head = text[:300]
+    if "timed out" in head and "<command>" in head or "<timeout>" in head:
+        return ToolResult(call, text, "timeout", code)
+    if extra.get("exception_info") and code == -1:
+        return ToolResult(call, text, "error", None)
+    if head.startswith(("LimitsExceeded", "UserInterruption", "KeyboardInterrupt")):
+        return ToolResult(call, text, "interrupted", None)
+    return ToolResult(call, text, "error" if code else "ok", code)
+
+
+class MiniSweAgent(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "mini_swe_agent"
+    shape: str = "document"
+    reader: type[MiniSweAgentReader] = MiniSweAgentReader
+
+    def detect(self, sample: Sample) -> bool:
+        document = sample.document
+        if isinstance(document, dict):
+            named = document.get("trajectory_format")
+            if isinstance(named, str):
+                return named.startswith("mini-swe-agent")
+            return {"info", "messages"} <= sample.keys and "mini_version" in dict_of(
+                document.get("info")
+            )
+        # A bare list of messages: the system prompt, the task, then blocks and return codes.
+        replies = asked = 0
+        for item in sample.items:
+            text = item.get("content")
+            if not isinstance(text, str) or not set(item) <= {"role", "content", "extra"}:
+                return False
+            if item.get("role") == "assistant":
+                replies += len(_BLOCK.findall(text)) == 1
+            elif item.get("role") == "user":
+                asked += _RETURNED.match(text) is not None
+        return bool(replies and asked)
+
+
+FORMAT = MiniSweAgent()

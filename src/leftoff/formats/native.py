@@ -1,0 +1,206 @@
+"""leftoff's own JSONL: docs/formats/leftoff.md.
+
+The first line may be {"leftoff": "session/1", "id", "cwd", "branch", "title", ...}; every other
+line is a message: {"role", "text"} in the short form, or {"role", "parts": [...]} with parts
+{"text"}, {"reasoning"}, {"call": {"id", "name", "input"}} and
+{"result": {"call_id", "text", "status", "exit_code"}}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+SCHEMA = "session/1"
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+
+
+class Line(Struct, gc=False):
+    leftoff: str | None = None
+    id: str | None = None
+    cwd: str | None = None
+    branch: str | None = None
+    title: str | None = None
+    window: int | None = None
+    role: str | None = None
+    text: str | None = None
+    parts: list[Any] | None = None
+    origin: str | None = None
+    key: str | None = None
+    parent: str | None = None
+    response: str | None = None
+    time: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    compaction: str | None = None
+
+
+class NativeReader(Struct):
+    """Reads the lines of one file. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Line
+
+    calls: int = 0
+    cwd: str = ""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        if line.compaction is not None:
+            return (Compaction(line=cursor.line, trigger=line.compaction, raw=cursor.raw),)
+        if line.role is None:
+            if line.leftoff is None:
+                return (Unknown(""),)
+            self.cwd = line.cwd or ""
+            return (
+                SessionFacts(
+                    id=line.id or "",
+                    cwd=self.cwd,
+                    branch=line.branch or "",
+                    title=line.title or "",
+                    window=line.window,
+                ),
+            )
+        if line.role not in ROLES:
+            return (Unknown(line.role),)
+        parts = [p for p in map(self._part, line.parts or ()) if p is not None]
+        if line.text is not None:
+            parts.insert(0, Text(line.text))
+        typed: tuple[Typed, ...] = ()
+        if line.role == "user" and line.origin in {None, "prompt"}:
+            for number, part in enumerate(parts):
+                if type(part) is Text:
+                    typed += typed_spans(number, part.text)
+        default = {"assistant": "agent", "system": "injected", "tool": "tool"}.get(line.role)
+        if line.role == "user":
+            default = "prompt" if typed else "injected"
+            if not typed and any(type(p) is ToolResult for p in parts):
+                default = "tool"
+        return (
+            Message(
+                index=cursor.take(line.agent or ""),
+                role=line.role,  # type: ignore[arg-type]
+                parts=tuple(parts),
+                line=cursor.line,
+                origin=line.origin or default or "agent",
+                typed=typed,
+                key=line.key or "",
+                parent=line.parent or "",
+                response=line.response or "",
+                time=line.time or "",
+                agent=line.agent or "",
+                model=line.model or "",
+                cwd=line.cwd or self.cwd,
+                usage=line.usage,
+                raw=cursor.raw,
+            ),
+        )
+
+    def _part(self, value: Any) -> Part | None:
+        if not isinstance(value, dict):
+            return None
+        if isinstance(value.get("text"), str):
+            return Text(value["text"])
+        if isinstance(value.get("reasoning"), str):
+            return Reasoning(value["reasoning"])
+        call, result = value.get("call"), value.get("result")
+        if isinstance(call, dict):
+            self.calls += 1
+            name = str(call.get("name") or "")
+            return ToolCall(
+                str(call.get("id") or f"call-{self.calls}"),
+                name,
+                kind_of(name),
+                call.get("input"),
+            )
+        if isinstance(result, dict):
+            code = result.get("exit_code")
+            return ToolResult(
+                str(result.get("call_id") or f"call-{self.calls}"),
+                str(result.get("text") or ""),
+                str(result.get("status") or "ok"),
+                code if isinstance(code, int) else None,
+            )
+        return None
+
+
+def write(messages: Iterable[Message], facts: SessionFacts | None = None) -> bytes:
+    """Messages as a file of this format."""
+    head: dict[str, Any] = {"leftoff": SCHEMA}
+    if facts is not None:
+        head |= {
+            k: v
+            for k, v in codec.plain(facts).items()
+            if k in Line.__struct_fields__ and v not in ("", None)
+        }
+    lines = [codec.dumps(head)]
+    for m in messages:
+        line: dict[str, Any] = {"role": m.role, "parts": [_written(p) for p in m.parts]}
+        for name in ("origin", "key", "parent", "response", "time", "agent", "model", "cwd"):
+            if getattr(m, name):
+                line[name] = getattr(m, name)
+        if m.usage is not None:
+            line["usage"] = codec.plain(m.usage)
+        lines.append(codec.dumps(line))
+    return b"".join(lines)
+
+
+def _written(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"text": part.text}
+    if isinstance(part, Reasoning):
+        return {"reasoning": part.text}
+    if isinstance(part, ToolCall):
+        return {"call": {"id": part.id, "name": part.name, "input": part.input}}
+    if isinstance(part, ToolResult):
+        value: dict[str, Any] = {
+            "call_id": part.call_id,
+            "text": part.text,
+            "status": part.status,
+        }
+        if part.exit_code is not None:
+            value["exit_code"] = part.exit_code
+        return {"result": value}
+    return {"media": part.media_type}
+
+
+class Native(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "leftoff"
+    shape: str = "lines"
+    reader: type[NativeReader] = NativeReader
+
+    def detect(self, sample: Sample) -> bool:
+        first = sample.lines[0] if sample.lines else {}
+        if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
+            return True
+        return bool(sample.lines) and all(
+            line.get("role") in ROLES
+            and ("parts" in line or isinstance(line.get("text"), str))
+            and "content" not in line
+            for line in sample.lines
+        )
+
+
+FORMAT = Native()

@@ -1,0 +1,401 @@
+"""Data sets and request logs of OpenAI-style chats: docs/formats/openai_logs.md.
+
+A data set is a list (or one object on each line) of rows, each a whole session: `messages` and
+what came of it. A request log has one line for each request and one for each response, and
+each request repeats the whole conversation so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from leftoff.codec import LineDecoder, mend
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.chat import ChatMessage, ChatReader, is_message
+from leftoff.formats.elements import dict_of, dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.openai_parts import usage_of, words
+from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
+
+_MESSAGE = LineDecoder(ChatMessage)
+_HEADLINE = 200
+"""Code points of the instructions that tell one agent's conversations from another's."""
+SURE = 5
+"""Later requests that must hold a message which no tool result follows, to take it as kept."""
+
+_IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
+OUTCOMES = frozenset(
+    {
+        "category", "exit_status", "generated_patch", "instance_id", "model_patch", "patch",
+        "repo", "resolved", "reward", "run_id", "score", "source", "target", "task_id",
+        "test_result", "tools", "traj_id",
+    }
+)  # fmt: skip
+"""Fields beside `messages` that make an object a row of a data set."""
+
+
+class Row(Struct, gc=False):
+    """One row on a line of its own."""
+
+    messages: Raw = Raw(b"")
+    instance_id: Any = None
+    traj_id: Any = None
+    trajectory_id: Any = None
+    run_id: Any = None
+    session_id: Any = None
+    id: Any = None
+    task_id: Any = None
+    model: Any = None
+
+
+class OpenAIRowsReader(Struct):
+    """Reads a list of rows, or one row. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        if data.lstrip()[:1] == b"[":
+            for number, row in enumerate(items_of(data)):
+                yield from _row(fields_of(row), f"row-{number}", cursor)
+        else:
+            yield from _row(fields_of(data), "row-0", cursor)
+
+
+class OpenAIRowLinesReader(Struct):
+    """Reads one row on each line. It has no state."""
+
+    record: ClassVar[Any] = Row
+
+    def read(self, row: Row, cursor: Cursor) -> Iterable[Record]:
+        ids = {k: Raw(msgspec.json.encode(getattr(row, k))) for k in (*_IDS, "model")}
+        return _row({**ids, "messages": row.messages}, f"row-{cursor.line}", cursor)
+
+
+def _row(row: dict[str, Raw], name: str, cursor: Cursor) -> Iterator[Record]:
+    """One session. Its messages are counted by `item`, or share the line that holds them."""
+    listed = row.get("messages")
+    if listed is None or not bytes(listed).lstrip().startswith(b"["):
+        yield Unknown("row without messages")
+        return
+    ids = (value_of(row.get(k)) for k in _IDS)
+    yield NewSession(next((str(i) for i in ids if i and isinstance(i, (str, int))), name))
+    reader = ChatReader(model=text_of(value_of(row.get("model"))))
+    line = bytes(cursor.raw) if cursor.line else b""
+    for number, item in enumerate(items_of(listed)):
+        raw = bytes(item)
+        found, _ = _MESSAGE.decode(raw)
+        cursor.raw = line or raw
+        if not found:
+            yield Unknown("message")
+        for message in found:
+            yield from reader.message(message, cursor, None if line else number)
+
+
+class Held(Struct):
+    """A message of a log before it is known whether the client keeps it.
+
+    Attributes:
+        line: where it appeared first.
+        place: its number in that request; -1 for the message of a response.
+        digest: see `_digest`.
+        repeated: how many later requests of the conversation held it.
+        dropped: a later request of the conversation went on without it.
+    """
+
+    line: int
+    place: int
+    digest: int
+    repeated: int = 0
+    dropped: bool = False
+
+
+class Talk(Struct):
+    """One conversation of a log.
+
+    Attributes:
+        agent: "" for the first conversation, an id of our own for the others.
+        reader: numbers the replies and pairs results that name no call.
+        said: how often each message was taken into the conversation, by its digest.
+        answered: a response was seen.
+        held: what was not given out yet, in order.
+        lines: the lines that held messages stand on.
+    """
+
+    agent: str
+    reader: ChatReader
+    said: dict[int, int] = {}
+    answered: bool = False
+    held: list[Held] = []
+    lines: dict[int, bytes] = {}
+
+
+class OpenAIRequestLogReader(Struct):
+    """Reads a log of requests and responses. Fields are its state between lines.
+
+    A reply that was refused (no tool call, a wrong one) stands in the next request or requests
+    with what the client said about it, and then no more. So what a request adds is held back
+    until a later tool result, or `SURE` requests, show that the conversation went on from it.
+    What the client threw away is a message of origin "meta": it was paid for, but nobody acted
+    on it.
+    """
+
+    record: ClassVar[Any] = bytes
+
+    talks: list[Talk] = []
+    known: dict[int, int] = {}
+    """Place in `talks` of the newest conversation with this beginning, by its digest."""
+    current: int = -1
+    """Place in `talks` of the conversation of the newest request."""
+
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+        if cursor.ended:
+            for talk in self.talks:
+                yield from _settle(talk, None, cursor)
+            return
+        if not line.strip():
+            return
+        for entry in _entries(line):
+            kind = value_of(entry.get("type"))
+            if kind == "request":
+                yield from self._request(entry, cursor)
+            elif kind == "response":
+                self._response(entry, cursor)
+            else:
+                yield Unknown(text_of(kind))
+
+    def _request(self, entry: dict[str, Raw], cursor: Cursor) -> Iterator[Record]:
+        params = fields_of(entry.get("request_params", Raw(b"0")))
+        messages = [_decoded(bytes(m)) for m in items_of(params.get("messages"))]
+        if not messages:
+            yield Unknown("request without messages")
+            return
+        digests = _occurrences(messages)
+        beginning = _beginning(messages)
+        place = self.known.get(beginning, -1)
+        begins = not any(m.role.casefold() == "assistant" for m in messages)
+        if place < 0 or (begins and self.talks[place].answered):
+            # A run that starts again from its beginning is a conversation of its own.
+            if place >= 0:
+                yield from _settle(self.talks[place], None, cursor)
+            place = len(self.talks)
+            self.talks.append(Talk(f"agent-{place + 1}" if place else "", ChatReader()))
+            self.known[beginning] = place
+        self.current, talk = place, self.talks[place]
+        yield from _settle(talk, _standing(messages, digests), cursor)
+        talk.reader.model = text_of(value_of(params.get("model")))
+        for number, (digest, occurrence) in enumerate(digests):
+            if occurrence > talk.said.get(digest, 0):
+                talk.said[digest] = occurrence
+                talk.held.append(Held(cursor.line, number, digest))
+                talk.lines[cursor.line] = bytes(cursor.raw)
+
+    def _response(self, entry: dict[str, Raw], cursor: Cursor) -> None:
+        if self.current < 0:  # the log was cut: it starts with a response
+            self.current = len(self.talks)
+            self.talks.append(Talk("", ChatReader()))
+        talk = self.talks[self.current]
+        talk.answered = True
+        answer = _answer(entry)
+        if answer is not None:  # else the call failed
+            digest = _digest(answer)
+            talk.said[digest] = talk.said.get(digest, 0) + 1
+            talk.held.append(Held(cursor.line, -1, digest))
+            talk.lines[cursor.line] = bytes(cursor.raw)
+
+
+def _standing(messages: list[ChatMessage], digests: list[tuple[int, int]]) -> dict[int, bool]:
+    """For each digest of a request whether work went on after it: a call ran."""
+    ran = max((n for n, m in enumerate(messages) if m.role.casefold() == "tool"), default=-1)
+    return {digest: number <= ran for number, (digest, _) in enumerate(digests)}
+
+
+def _settle(talk: Talk, kept: dict[int, bool] | None, cursor: Cursor) -> Iterator[Record]:
+    """Gives out, in order, what it is known of whether it stays.
+
+    Args:
+        talk: the conversation.
+        kept: what the next request holds, see `_standing`; None if there is none.
+        cursor: numbers the messages.
+    """
+    known, open_before = 0, False
+    for held in talk.held:
+        if kept is not None and held.digest not in kept and not held.dropped:
+            held.dropped = True
+            talk.said[held.digest] = max(0, talk.said.get(held.digest, 0) - 1)
+        held.repeated += 1
+        stays = kept is None or kept.get(held.digest, False) or held.repeated >= SURE
+        open_before = open_before or not (held.dropped or stays)
+        known += not open_before
+    given, talk.held = talk.held[:known], talk.held[known:]
+    for held in given:
+        yield from _given(talk, held, cursor)
+    waiting = {held.line for held in talk.held}
+    talk.lines = {line: raw for line, raw in talk.lines.items() if line in waiting}
+
+
+def _given(talk: Talk, held: Held, cursor: Cursor) -> Iterator[Record]:
+    """The records of one message that was held back."""
+    raw = talk.lines[held.line]
+    message, facts = _found(raw, held)
+    changes: dict[str, Any] = {**facts}
+    if held.dropped:
+        changes |= {"origin": "meta", "typed": ()}
+    for found in talk.reader.message(message, Cursor(held.line, raw=raw), None):
+        if not isinstance(found, Message):
+            yield found
+            continue
+        if held.dropped:  # its calls never ran
+            changes["parts"] = tuple(p for p in found.parts if type(p) is not ToolCall)
+        index = cursor.take(talk.agent)
+        yield replace(found, index=index, agent=talk.agent, **changes)
+
+
+def _found(line: bytes, held: Held) -> tuple[ChatMessage, dict[str, Any]]:
+    """The message on its line, and what the line tells about it."""
+    for entry in _entries(line):
+        time = text_of(value_of(entry.get("timestamp")))
+        if held.place < 0:
+            answer = _answer(entry)
+            if answer is not None and _digest(answer) == held.digest:
+                return answer, {**_facts(entry), "time": time}
+            continue
+        params = fields_of(entry.get("request_params", Raw(b"0")))
+        listed = items_of(params.get("messages"))
+        if held.place < len(listed):
+            return _decoded(bytes(listed[held.place])), {"time": time}
+    return ChatMessage(), {}
+
+
+def _entries(line: bytes) -> list[dict[str, Raw]]:
+    """The entries of a line: one, or several if the line's end was lost."""
+    entry = fields_of(line)
+    if entry:
+        return [entry]
+    return [fields_of(msgspec.json.encode(value)) for value in mend(line)[0]] or [{}]
+
+
+def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
+    """What the line of a response tells about its message."""
+    response = fields_of(entry.get("response", Raw(b"0")))
+    facts: dict[str, Any] = {"usage": usage_of(value_of(response.get("usage")))}
+    if identity := text_of(value_of(response.get("id"))):
+        facts["response"] = identity
+    if model := text_of(value_of(response.get("model"))):
+        facts["model"] = model
+    return facts
+
+
+def _answer(entry: dict[str, Raw]) -> ChatMessage | None:
+    """The message of a response; None if the call failed."""
+    choices = items_of(fields_of(entry.get("response", Raw(b"0"))).get("choices"))
+    raw = fields_of(choices[0]).get("message") if choices else None
+    if raw is None:
+        return None
+    answer = _decoded(bytes(raw))
+    return replace(answer, role="assistant")
+
+
+def _decoded(raw: bytes) -> ChatMessage:
+    found, _ = _MESSAGE.decode(raw)
+    return found[0] if found else ChatMessage()
+
+
+def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
+    """For each message its digest and how many of that digest there are up to it."""
+    counts: dict[int, int] = {}
+    found = []
+    for message in messages:
+        digest = _digest(message)
+        counts[digest] = counts.get(digest, 0) + 1
+        found.append((digest, counts[digest]))
+    return found
+
+
+def _digest(m: ChatMessage) -> int:
+    """What makes a message the same one in a later request: the ids of its calls or of the
+    call that it answers, else its words. A client may shorten old results and drop fields.
+    """
+    role = m.role.casefold()
+    ids = [text_of(c.get("id")) for c in dicts_of(m.tool_calls)]
+    if role == "tool" and text_of(m.tool_call_id):
+        about = text_of(m.tool_call_id)
+    elif any(ids):
+        about = "\0".join(ids)
+    else:
+        about = words(m.content).strip() or repr(m.content or m.function_call or "")
+        if role in {"system", "developer"}:
+            about = about[:_HEADLINE]  # the rest may tell the time of day
+    key = f"{role}\0{about}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(key, digest_size=8).digest())
+
+
+def _beginning(messages: list[ChatMessage]) -> int:
+    """What tells the conversations of a log apart: the instructions and the first message."""
+    found = []
+    for message in messages:
+        found.append(_digest(message))
+        if message.role.casefold() not in {"system", "developer"}:
+            break
+    joined = ",".join(map(str, found)).encode()
+    return int.from_bytes(blake2b(joined, digest_size=8).digest())
+
+
+def _is_row(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    listed = dicts_of(value.get("messages"))[:5]
+    return bool(listed) and sum(map(is_message, listed)) * 2 > len(listed)
+
+
+class OpenAIRows(Struct, frozen=True):
+    """A list of rows, or one row in a document."""
+
+    name: str = "openai_rows"
+    shape: str = "document"
+    reader: type[OpenAIRowsReader] = OpenAIRowsReader
+
+    def detect(self, sample: Sample) -> bool:
+        if isinstance(sample.document, dict):
+            return bool(OUTCOMES & sample.keys) and _is_row(sample.document)
+        return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
+
+
+class OpenAIRowLines(Struct, frozen=True):
+    """One row on each line."""
+
+    name: str = "openai_row_lines"
+    shape: str = "lines"
+    reader: type[OpenAIRowLinesReader] = OpenAIRowLinesReader
+
+    def detect(self, sample: Sample) -> bool:
+        rows = sum(map(_is_row, sample.lines))
+        # One object alone is a document, unless more than its messages are told.
+        return rows > 1 and rows * 2 > len(sample.lines)
+
+
+class OpenAIRequestLog(Struct, frozen=True):
+    """A log of requests and responses."""
+
+    name: str = "openai_requests"
+    shape: str = "text"
+    reader: type[OpenAIRequestLogReader] = OpenAIRequestLogReader
+
+    def detect(self, sample: Sample) -> bool:
+        asked = answered = 0
+        for line in sample.lines:
+            kind = line.get("type")
+            asked += kind == "request" and bool(
+                dicts_of(dict_of(line.get("request_params")).get("messages"))
+            )
+            answered += kind == "response" and ("response" in line or "outputs" in line)
+        return asked > 0 and (asked + answered) * 2 > len(sample.lines)
+
+
+FORMAT = OpenAIRows()
+LINES = OpenAIRowLines()
+REQUESTS = OpenAIRequestLog()

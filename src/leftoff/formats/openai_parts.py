@@ -1,0 +1,66 @@
+"""The pieces of OpenAI-style chat messages, which many recorders embed: text, calls, usage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from leftoff.formats.elements import count_of, dict_of, dicts_of, text_of
+from leftoff.formats.tools import kind_of
+from leftoff.model import ToolCall, Usage
+
+
+def words(content: Any) -> str:
+    """The text of a content that is a string or a list of blocks, other media left out."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    found: list[str] = []
+    for block in content:
+        text = block.get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            found.append(text)
+    return "\n".join(found)
+
+
+def decoded(arguments: Any) -> Any:
+    """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.decode(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def calls_of(tool_calls: Any) -> list[ToolCall]:
+    """The calls in a `tool_calls` list, in order; [] for anything else."""
+    found: list[ToolCall] = []
+    for call in dicts_of(tool_calls):
+        function = dict_of(call.get("function"))
+        name = text_of(function.get("name"))
+        given = decoded(function.get("arguments"))
+        found.append(ToolCall(text_of(call.get("id")), name, kind_of(name), given))
+    return found
+
+
+def usage_of(usage: Any) -> Usage | None:
+    """A recorded `usage`; its `prompt_tokens` include what was read from the cache.
+
+    LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
+    cached ones, to `prompt_tokens`.
+    """
+    given = dict_of(usage)
+    prompt = count_of(given.get("prompt_tokens"))
+    output = count_of(given.get("completion_tokens"))
+    if not prompt and not output:
+        return None
+    details = dict_of(given.get("prompt_tokens_details"))
+    cached = count_of(details.get("cached_tokens")) or count_of(
+        given.get("cache_read_input_tokens")
+    )
+    written = count_of(given.get("cache_creation_input_tokens"))
+    thought = dict_of(given.get("completion_tokens_details")).get("reasoning_tokens")
+    return Usage(max(0, prompt - cached - written), output, cached, written, count_of(thought))

@@ -1,0 +1,300 @@
+"""opencode exports, `opencode export`: docs/formats/opencode.md.
+
+One JSON document of `info` and `messages`; `Message.item` counts `messages`. A call and its
+result are one part there and two parts of one message here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    known_id,
+    text_of,
+    time_of_ms,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Changes,
+    Compaction,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Metadata(Struct, gc=False):
+    exit: Any = None
+    sessionId: Any = None
+    files: Any = None
+    interrupted: Any = None
+
+
+class State(Struct, gc=False):
+    status: Any = None
+    input: Any = None
+    output: Any = None
+    error: Any = None
+    metadata: Metadata | None = None
+
+
+class Piece(Struct, gc=False):
+    """One entry of `parts`."""
+
+    type: Any = None
+    text: Any = None
+    synthetic: Any = None
+    ignored: Any = None
+    callID: Any = None
+    tool: Any = None
+    state: State | None = None
+    files: Any = None
+    prompt: Any = None
+    mime: Any = None
+    auto: Any = None
+
+
+class Diff(Struct, gc=False):
+    file: Any = None
+    status: Any = None
+
+
+class Summary(Struct, gc=False):
+    diffs: list[Diff] | None = None
+
+
+class Info(Struct, gc=False):
+    id: Any = None
+    role: Any = None
+    parentID: Any = None
+    modelID: Any = None
+    path: Any = None
+    tokens: Any = None
+    time: Any = None
+    summary: Summary | bool | None = None
+    mode: Any = None
+
+
+class Item(Struct, gc=False):
+    info: Info | None = None
+    parts: list[Piece] | None = None
+
+
+_ITEM = LineDecoder(Item)
+_QUIET = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
+_STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
+_ACTION = {
+    "add": "created", "added": "created", "delete": "deleted", "deleted": "deleted",
+}  # fmt: skip
+
+
+class OpencodeReader(Struct):
+    """Reads one document."""
+
+    record: ClassVar[Any] = bytes
+
+    child: bool = False
+    """Another session ran this one: nobody typed its prompts."""
+    cwd: str = ""
+    made: int = 0
+    """How many call ids were made for calls whose own id was blacked out."""
+    statuses: dict[str, str] = field(default_factory=dict)
+    """What the running turn did to which file, as the recorder's summary of it says."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        fields = fields_of(data)
+        info = dict_of(value_of(fields.get("info")))
+        self.child = bool(text_of(info.get("parentID")))
+        self.cwd = text_of(info.get("directory"))
+        yield SessionFacts(
+            id=text_of(info.get("id")),
+            cwd=self.cwd,
+            agent_version=text_of(info.get("version")),
+            title=text_of(info.get("title")),
+            parent_id=known_id(info.get("parentID")),
+            started=time_of_ms(dict_of(info.get("time")).get("created")),
+        )
+        for number, raw in enumerate(items_of(fields.get("messages"))):
+            decoded = _ITEM.decode(bytes(raw))[0]
+            about = decoded[0].info if decoded else None
+            if about is None or about.role not in ("user", "assistant"):
+                role = text_of(about.role) if about else "no info"
+                yield Unknown(f"message/{role}")
+                continue
+            yield from self._item(about, decoded[0].parts or [], number, bytes(raw), cursor)
+
+    def _item(
+        self, info: Info, pieces: list[Piece], number: int, raw: bytes, cursor: Cursor
+    ) -> Iterable[Record]:
+        parts: list[Part] = []
+        typed: tuple[Typed, ...] = ()
+        changes: list[Changes] = []
+        person = info.role == "user" and not self.child
+        if info.role == "user":
+            self._expect(info.summary)
+        origin = "injected" if info.role == "user" else "agent"
+        for piece in pieces:
+            kind = text_of(piece.type)
+            if kind == "text":
+                text = text_of(piece.text)
+                if person and not piece.synthetic and not piece.ignored:
+                    typed += typed_spans(len(parts), text)
+                parts.append(Text(text))
+            elif kind == "reasoning":
+                if text_of(piece.text):
+                    parts.append(Reasoning(text_of(piece.text)))
+            elif kind == "tool":
+                parts += self._tool(piece, changes, number, raw)
+            elif kind == "subtask":
+                parts.append(Text(text_of(piece.prompt)))
+            elif kind == "file":
+                parts.append(Media(text_of(piece.mime)))
+            elif kind == "patch":
+                changes += self._patch(piece.files, changes, number, raw)
+            elif kind == "compaction":
+                origin = "compaction"
+                trigger = "auto" if piece.auto is True else "manual"
+                yield Compaction(item=number, trigger=trigger, raw=raw)
+            elif kind not in _QUIET:
+                yield Unknown(f"part/{kind}")
+        if typed:
+            origin = "prompt"
+        elif info.role == "assistant" and info.summary is True:
+            origin = "compaction"  # the model's summary of all that was before
+        index = cursor.take()
+        yield Message(
+            index=index,
+            role=info.role,
+            parts=tuple(parts),
+            item=number,
+            origin=origin,
+            typed=typed,
+            key=known_id(info.id),
+            parent=known_id(info.parentID),
+            response=(known_id(info.id) or f"r{index}") if info.role == "assistant" else "",
+            time=time_of_ms(dict_of(info.time).get("created")),
+            model=text_of(info.modelID),
+            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
+            usage=_usage(info.tokens) if info.role == "assistant" else None,
+            raw=raw,
+        )
+        yield from changes
+
+    def _tool(
+        self, piece: Piece, changes: list[Changes], number: int, raw: bytes
+    ) -> Iterable[Part]:
+        state = piece.state or State()
+        facts = state.metadata or Metadata()
+        name = text_of(piece.tool)
+        call = known_id(piece.callID)
+        if not call:
+            self.made += 1
+            call = f"call-{self.made}"
+        yield ToolCall(call, name, kind_of(name), state.input)
+        status = _STATUS.get(text_of(state.status), "unknown")
+        text = text_of(state.output) or text_of(state.error)
+        code = facts.exit if isinstance(facts.exit, int) and facts.exit is not True else None
+        if status == "running" and not text:
+            return
+        if status == "error":
+            if text.startswith("Tool execution aborted") or facts.interrupted is True:
+                status = "interrupted"
+            elif "rejected permission" in text[:200] or "rule which prevents" in text[:200]:
+                status = "denied"
+        elif code and status == "ok":
+            late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
+            status = "timeout" if late else "error"
+        child = known_id(facts.sessionId)
+        yield ToolResult(call, text, status, code, {"agent": child} if child else None)
+        files: list[tuple[str, str, str]] = []
+        for file in dicts_of(facts.files):
+            path, target = text_of(file.get("filePath")), text_of(file.get("movePath"))
+            action = _ACTION.get(text_of(file.get("type")), "modified")
+            if path:
+                files.append((target, action, path) if target else (path, action, ""))
+        if files:
+            changes.append(Changes(call, tuple(files), status == "ok", item=number, raw=raw))
+
+    def _expect(self, summary: Summary | bool | None) -> None:
+        """Takes up what the turn of a prompt will have done to its files in the end."""
+        self.statuses = {}
+        if isinstance(summary, Summary):
+            for diff in summary.diffs or ():
+                if text_of(diff.file):
+                    self.statuses[diff.file] = text_of(diff.status)
+
+    def _patch(
+        self, files: Any, known: list[Changes], number: int, raw: bytes
+    ) -> Iterable[Changes]:
+        """The files of a step that no call of the step accounts for."""
+        accounted = {path for c in known for path, _, _ in c.files}
+        found: list[tuple[str, str, str]] = []
+        for path in files if isinstance(files, list) else ():
+            if not text_of(path) or path in accounted:
+                continue
+            relative = path.removeprefix(self.cwd).lstrip("/")
+            status = self.statuses.get(relative) or self.statuses.get(path) or ""
+            found.append((path, _ACTION.get(status, "modified"), ""))
+        if found:
+            yield Changes("", tuple(found), item=number, raw=raw)
+
+
+def _usage(value: Any) -> Usage | None:
+    """A message's tokens.
+
+    Whether `output` includes `reasoning` differs between versions; the recorded total tells.
+    """
+    if not isinstance(value, dict):
+        return None
+    cache = dict_of(value.get("cache"))
+    counted, output = count_of(value.get("input")), count_of(value.get("output"))
+    read, write = count_of(cache.get("read")), count_of(cache.get("write"))
+    reasoning = count_of(value.get("reasoning"))
+    total = count_of(value.get("total"))
+    if reasoning and (
+        output < reasoning or total == counted + output + reasoning + read + write
+    ):
+        output += reasoning
+    return Usage(counted, output, read, write, reasoning)
+
+
+class Opencode(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "opencode"
+    shape: str = "document"
+    reader: type[OpencodeReader] = OpencodeReader
+
+    def detect(self, sample: Sample) -> bool:
+        if not {"info", "messages"} <= sample.keys:
+            return False
+        messages = sample.document["messages"]
+        if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
+            return isinstance(messages, list)
+        items = dicts_of(messages)[: sample.LINES]
+        fit = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
+        return bool(fit) and sum(fit) * 2 > len(fit)
+
+
+FORMAT = Opencode()

@@ -1,0 +1,428 @@
+"""OpenHands: event lists, and evaluation outputs with one instance on each line.
+
+Actions are the agent's calls, observations their results, paired by `cause`; the oldest files
+have neither ids nor sources and are paired by order: docs/formats/openhands.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Raw, Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.openai_parts import calls_of, usage_of, words
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Message,
+    NewSession,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Event(Struct, gc=False):
+    id: Any = None
+    timestamp: Any = None
+    source: Any = None
+    message: Any = None
+    action: Any = None
+    args: Any = None
+    observation: Any = None
+    content: Any = None
+    extras: Any = None
+    cause: Any = None
+    tool_call_metadata: Any = None
+    llm_metrics: Any = None
+    # the oldest events have their arguments beside `action`
+    thought: Any = None
+    command: Any = None
+    code: Any = None
+    path: Any = None
+    exit_code: Any = None
+
+
+class Instance(Struct, gc=False):
+    """One line of an evaluation output."""
+
+    instance_id: Any = None
+    issue: Any = None
+    metadata: Any = None
+    history: Raw = Raw(b"")
+
+
+_EVENT = LineDecoder(Event)
+QUIET_ACTIONS = frozenset(
+    {
+        "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
+        "start", "stop", "summarize", "initialize", "loop_recovery",
+    }
+)  # fmt: skip
+QUIET_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
+CALLS = frozenset(
+    {
+        "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
+        "finish", "delegate", "reject", "call_tool_mcp", "task_tracking", "push", "send_pr",
+        "add_task", "modify_task", "save_plan", "kill",
+    }
+)  # fmt: skip
+RESULTS = frozenset(
+    {
+        "run", "run_ipython", "read", "edit", "write", "browse", "think", "delegate", "error",
+        "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
+    }
+)  # fmt: skip
+_TASK = re.compile(
+    r"<(issue_description|pr_description|problem_statement)>\s*(?P<words>.*?)\s*</\1>"
+    r"|(?m:^)# (?:Issue|Problem Statement|Title)\b[^\n]*\n+(?P<more>.*?)(?=\n# |\Z)",
+    re.DOTALL,
+)
+_NO_ARGUMENTS = frozenset({"thought", "kernel_init_code", "is_confirmed", "action_risk"})
+
+
+class OpenHandsReader(Struct):
+    """Reads the events of one document. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    model: str = ""
+    cwd: str = ""
+    calls: int = 0
+    turns: int = 0
+    response: str = ""
+    spoken: bool = False
+    """A prompt was seen, so that an unsourced message is the agent's."""
+    waiting: list[str] = []
+    created: list[str] = []
+    """Ids of calls that may create a file, so that their result is asked whether they did."""
+    prompt_total: int = 0
+    output_total: int = 0
+    """Accumulated tokens told by the last event that tells them."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        """The whole document: a list of events, or one instance with its `history`."""
+        document = fields_of(data)
+        if not document:
+            return self._events(items_of(data), cursor)
+        instance = Instance(
+            value_of(document.get("instance_id")),
+            value_of(document.get("issue")),
+            value_of(document.get("metadata")),
+            document.get("history", Raw(b"")),
+        )
+        return self.read_instance(instance, cursor)
+
+    def read_instance(self, instance: Instance, cursor: Cursor) -> Iterator[Record]:
+        """One instance: what it says of itself, then its events."""
+        metadata = dict_of(instance.metadata)
+        self.model = text_of(dict_of(metadata.get("llm_config")).get("model"))
+        facts = SessionFacts(
+            id=_identity(instance), started=text_of(metadata.get("start_time"))
+        )
+        if facts.id or facts.started:
+            yield facts
+        yield from self._events(items_of(instance.history), cursor)
+
+    def _events(self, events: Iterable[Raw], cursor: Cursor) -> Iterator[Record]:
+        for place, given in enumerate(events):
+            # The oldest files hold pairs of an action and its observation.
+            pair = items_of(given)
+            for event in pair or (given,):
+                raw = bytes(event)
+                found, _ = _EVENT.decode(raw)
+                if found:
+                    yield from self._event(found[0], place, raw, cursor)
+                else:
+                    yield Unknown("event")
+
+    def _event(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Iterable[Record]:
+        if isinstance(event.observation, str):
+            return self._observed(event, event.observation, place, raw, cursor)
+        if not isinstance(event.action, str):
+            return (Unknown("event"),)
+        action = event.action
+        if action == "message" or action == "system":
+            return (self._spoke(event, place, raw, cursor),)
+        if action == "condensation":
+            item, line = _place(place, cursor)
+            return (Compaction(line, item, "auto", raw=raw),)
+        if action in QUIET_ACTIONS:
+            return ()
+        if action not in CALLS and not event.tool_call_metadata:
+            return (Unknown(f"action {action}"),)
+        return (self._asked(event, action, place, raw, cursor),)
+
+    def _spoke(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+        args = dict_of(event.args)
+        text = words(args.get("content")) or words(event.content) or text_of(event.message)
+        if event.action == "system":
+            return self._message(event, "system", (Text(text),), "injected", place, raw, cursor)
+        source = event.source
+        if source == "user" or not isinstance(source, str) and not self.spoken:
+            typed = typed_spans(0, text)
+            if not self.spoken:
+                task = _TASK.search(text)
+                if task is not None:
+                    span = task.span("words" if task["words"] is not None else "more")
+                    typed = (Typed(0, *span),)
+            self.spoken = True
+            origin = "prompt" if typed else "injected"
+            return self._message(
+                event, "user", (Text(text),), origin, place, raw, cursor, typed
+            )
+        if source == "environment":
+            return self._message(event, "user", (Text(text),), "injected", place, raw, cursor)
+        return self._message(event, "assistant", (Text(text),), "agent", place, raw, cursor)
+
+    def _asked(
+        self, event: Event, action: str, place: int, raw: bytes, cursor: Cursor
+    ) -> Message:
+        self.calls += 1
+        told = dict_of(event.tool_call_metadata)
+        args = event.args if isinstance(event.args, dict) else dict_of(value_of(Raw(raw)))
+        thought = text_of(args.get("thought")) or text_of(event.thought)
+        if action == "finish":
+            thought = text_of(args.get("final_thought")) or thought or text_of(event.message)
+        name, given = _call(told, action, args, flat=not isinstance(event.args, dict))
+        identity = f"event-{event.id}" if isinstance(event.id, int) else f"call-{self.calls}"
+        if action == "run_ipython" or action == "edit" or action == "write":
+            self.created = [*self.created[-15:], identity]
+        self.waiting = [*self.waiting[-63:], identity]
+        parts: list[Part] = []
+        response = dict_of(told.get("model_response"))
+        if text_of(response.get("id")) != self.response or not self.response:
+            reasoning = text_of(_answer(response).get("reasoning_content"))
+            if reasoning:
+                parts.append(Reasoning(reasoning))
+        if thought.strip() and action != "think":
+            parts.append(Text(thought))
+        parts.append(ToolCall(identity, name, kind_of(name), given))
+        return self._message(event, "assistant", tuple(parts), "agent", place, raw, cursor)
+
+    def _message(
+        self,
+        event: Event,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        place: int,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        item, line = _place(place, cursor)
+        response = model = ""
+        usage: Usage | None = None
+        if role == "assistant":
+            told = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
+            self.turns += 1
+            response = text_of(told.get("id")) or f"r{self.turns}"
+            self.response = response
+            model = text_of(told.get("model")) or self.model
+            usage = usage_of(told.get("usage")) or self._accumulated(event.llm_metrics)
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            line,
+            item,
+            origin,
+            typed,
+            response=response,
+            time=text_of(event.timestamp),
+            model=model,
+            cwd=self.cwd,
+            usage=usage,
+            raw=raw,
+        )
+
+    def _accumulated(self, metrics: Any) -> Usage | None:
+        """What the running totals grew by, for replies whose response is not recorded."""
+        total = dict_of(dict_of(metrics).get("accumulated_token_usage"))
+        prompt = count_of(total.get("prompt_tokens"))
+        output = count_of(total.get("completion_tokens"))
+        if prompt <= self.prompt_total or output < self.output_total:
+            return None
+        usage = Usage(prompt - self.prompt_total, output - self.output_total)
+        self.prompt_total, self.output_total = prompt, output
+        return usage
+
+    def _observed(
+        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
+    ) -> Iterable[Record]:
+        if kind in QUIET_OBSERVATIONS:
+            return ()
+        text = words(event.content)
+        extras = dict_of(event.extras)
+        if kind == "recall":
+            known = [
+                text_of(k.get("content")) for k in dicts_of(extras.get("microagent_knowledge"))
+            ]
+            text = "\n\n".join([text, *(k for k in known if k)])
+            return (
+                self._message(event, "user", (Text(text),), "injected", place, raw, cursor),
+            )
+        if kind not in RESULTS and not event.tool_call_metadata:
+            return (Unknown(f"observation {kind}"),)
+        if isinstance(event.cause, int):
+            call = f"event-{event.cause}"
+        else:
+            # Errors without a cause answer no call; the oldest results answer the last one.
+            call = self.waiting[-1] if self.waiting and kind != "error" else ""
+        if call not in self.waiting:
+            return (
+                self._message(event, "user", (Text(text),), "injected", place, raw, cursor),
+            )
+        self.waiting = [w for w in self.waiting if w != call]
+        facts = dict_of(extras.get("metadata"))
+        self.cwd = text_of(facts.get("working_dir")) or self.cwd
+        result = self._result(call, kind, text, event, extras, facts)
+        return (self._message(event, "tool", (result,), "tool", place, raw, cursor),)
+
+    def _result(
+        self,
+        call: str,
+        kind: str,
+        text: str,
+        event: Event,
+        extras: dict[str, Any],
+        facts: dict[str, Any],
+    ) -> ToolResult:
+        code: int | None = None
+        for told in (facts.get("exit_code"), extras.get("exit_code"), event.exit_code):
+            if isinstance(told, int) and not isinstance(told, bool):
+                code = told
+                break
+        status = "ok"
+        if kind == "user_rejected":
+            status = "denied"
+        elif kind == "error" or text.lstrip()[:6].upper() == "ERROR:":
+            status = "error"
+        elif code == -1:  # the command had not come back when the observation was written
+            status, code = ("timeout" if "timed out" in text[-400:] else "running"), None
+        elif code:
+            status = "error"
+        elif kind == "run_ipython" and "Traceback (most recent call last)" in text:
+            status = "error"
+        detail: dict[str, Any] | None = None
+        if status == "ok" and call in self.created and "old_content" in extras:
+            old = extras.get("old_content")
+            detail = {"created": old is None and extras.get("prev_exist") is False}
+        return ToolResult(call, text, status, code, detail)
+
+
+class OpenHandsOutputReader(Struct):
+    """Reads an evaluation output: each line is one instance, that is one session."""
+
+    record: ClassVar[Any] = Instance
+
+    def read(self, instance: Instance, cursor: Cursor) -> Iterable[Record]:
+        if not bytes(instance.history).lstrip().startswith(b"["):
+            return (Unknown("line without history"),)
+        name = _identity(instance) or f"line-{cursor.line}"
+        return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+
+
+def _place(place: int, cursor: Cursor) -> tuple[int | None, int | None]:
+    """Item and line: a document has items, an output file has lines."""
+    return (None, cursor.line) if cursor.line else (place, None)
+
+
+def _identity(instance: Instance) -> str:
+    if isinstance(instance.instance_id, str | int):
+        return str(instance.instance_id)
+    issue = dict_of(instance.issue)
+    owner, repo, number = issue.get("owner"), issue.get("repo"), issue.get("number")
+    if isinstance(number, int) and isinstance(repo, str):
+        return f"{text_of(owner)}-{repo}-{number}".replace("/", "-")
+    return ""
+
+
+def _answer(response: dict[str, Any]) -> dict[str, Any]:
+    choices = dicts_of(response.get("choices"))
+    return dict_of(choices[0].get("message")) if choices else {}
+
+
+def _call(
+    told: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
+) -> tuple[str, Any]:
+    """Name and arguments: as the model called the tool where that is recorded, else the
+    action's own."""
+    name = text_of(told.get("function_name"))
+    for call in calls_of(_answer(dict_of(told.get("model_response"))).get("tool_calls")):
+        if call.id == told.get("tool_call_id") and call.name == name and call.input:
+            return name, call.input
+    left_out = _NO_ARGUMENTS | ({"action", "message"} if flat else set())
+    return name or action, {k: v for k, v in args.items() if k not in left_out}
+
+
+class OpenHands(Struct, frozen=True):
+    """The format object of event lists and of single instances in one document."""
+
+    name: str = "openhands"
+    shape: str = "document"
+    reader: type[OpenHandsReader] = OpenHandsReader
+
+    def detect(self, sample: Sample) -> bool:
+        document = sample.document
+        if isinstance(document, list):
+            events = [_is_event(item) for item in sample.items]
+            return bool(events) and sum(events) * 2 > len(events)
+        # One instance alone on one line is an output file, see below.
+        return (
+            isinstance(document, dict) and not OUTPUT.detect(sample) and _is_instance(document)
+        )
+
+
+class OpenHandsOutput(Struct, frozen=True):
+    """The format object of evaluation outputs, one instance on each line."""
+
+    name: str = "openhands_output"
+    shape: str = "lines"
+    reader: type[OpenHandsOutputReader] = OpenHandsOutputReader
+
+    def detect(self, sample: Sample) -> bool:
+        return any(_is_instance(line) for line in sample.lines[:3])
+
+
+def _is_event(item: Any) -> bool:
+    if not isinstance(item, dict) or not ("action" in item or "observation" in item):
+        return False
+    return "source" in item or "args" in item or "extras" in item or "cause" in item
+
+
+def _is_instance(item: dict[str, Any]) -> bool:
+    history = item.get("history")
+    if not isinstance(history, list):
+        return False
+    if "instance_id" not in item and "issue" not in item and "git_patch" not in item:
+        return False
+    if "test_result" in item or "git_patch" in item:
+        return True
+    return any(isinstance(e, dict) and ("action" in e or "observation" in e) for e in history)
+
+
+FORMAT = OpenHands()
+OUTPUT = OpenHandsOutput()

@@ -1,0 +1,275 @@
+"""Pi and OpenClaw sessions, JSON lines of versions 1 to 3: docs/formats/pi.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import count_of, dicts_of, known_id, text_of
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Compaction,
+    Link,
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Role,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Body(Struct, gc=False):
+    role: str = ""
+    content: Any = None
+    model: Any = None
+    usage: Any = None
+    stopReason: Any = None
+    errorMessage: Any = None
+    responseId: Any = None
+    toolCallId: Any = None
+    toolName: Any = None
+    isError: Any = None
+    command: Any = None
+    output: Any = None
+    exitCode: Any = None
+    cancelled: Any = None
+    summary: Any = None
+
+
+class Line(Struct, gc=False):
+    type: str = ""
+    id: str | None = None
+    parentId: str | None = None
+    timestamp: str | None = None
+    cwd: Any = None
+    version: Any = None
+    parentSession: Any = None
+    modelId: Any = None
+    message: Body | None = None
+    summary: Any = None
+    tokensBefore: Any = None
+    content: Any = None
+    name: Any = None
+
+
+QUIET = frozenset({"thinking_level_change", "custom", "leaf", "label"})
+_EXITED = re.compile(r"Command exited with code (\d{1,9})\s*$")
+
+
+class PiReader(Struct):
+    """Reads the lines of one session. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Line
+
+    cwd: str = ""
+    model: str = ""
+    commands: int = 0
+    """How many commands the person ran; their calls have no ids."""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        kind = line.type
+        if kind == "message":
+            body = line.message or Body()
+            if body.role == "assistant":
+                return (self._answer(line, body, cursor),)
+            if body.role == "toolResult":
+                return (self._message(line, cursor, "tool", (_result(body),), "tool"),)
+            return self._other(line, body, cursor)
+        if kind == "session":
+            self.cwd = text_of(line.cwd) or self.cwd
+            self.model = text_of(line.modelId) or self.model
+            version = line.version if isinstance(line.version, int) else 1
+            return (
+                SessionFacts(
+                    id=line.id or "",
+                    cwd=self.cwd,
+                    agent_version=f"session v{version}",
+                    forked_from=text_of(line.parentSession),
+                    started=line.timestamp or "",
+                ),
+            )
+        if kind == "compaction":
+            mark = Compaction(
+                line=cursor.line,
+                recorded=count_of(line.tokensBefore) or None,
+                raw=cursor.raw,
+            )
+            parts = (Text(text_of(line.summary)),)
+            return (mark, self._message(line, cursor, "user", parts, "compaction"))
+        if kind in ("custom_message", "branch_summary"):
+            found = _blocks(line.content if kind == "custom_message" else line.summary)
+            return (self._message(line, cursor, "user", found, "injected"),)
+        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        if kind == "model_change":
+            self.model = text_of(line.modelId) or self.model
+        elif kind == "session_info":
+            return (*link, SessionFacts(title=text_of(line.name)))
+        elif kind not in QUIET:
+            return (*link, Unknown(kind))
+        return link
+
+    def _answer(self, line: Line, body: Body, cursor: Cursor) -> Message:
+        self.model = text_of(body.model) or self.model
+        parts = _blocks(body.content)
+        origin = "agent"
+        if not parts:
+            if body.stopReason == "aborted":
+                origin = "interruption"
+            elif body.stopReason == "error":
+                origin, parts = "meta", (Text(text_of(body.errorMessage)),)
+        return self._message(line, cursor, "assistant", parts, origin, body=body)
+
+    def _other(self, line: Line, body: Body, cursor: Cursor) -> Iterable[Record]:
+        role = body.role
+        if role == "user":
+            parts = _blocks(body.content)
+            typed: tuple[Typed, ...] = ()
+            for number, part in enumerate(parts):
+                if type(part) is Text:
+                    typed += typed_spans(number, part.text)
+            origin = "prompt" if typed else "injected"
+            return (self._message(line, cursor, "user", parts, origin, typed),)
+        if role == "bashExecution":
+            parts = self._command(body)
+            return (self._message(line, cursor, "user", parts, "injected"),)
+        if role in ("custom", "hookMessage", "branchSummary", "compactionSummary"):
+            parts = _blocks(body.content if body.content is not None else body.summary)
+            origin = "compaction" if role == "compactionSummary" else "injected"
+            return (self._message(line, cursor, "user", parts, origin),)
+        return (Unknown(f"message/{role}"),)
+
+    def _command(self, body: Body) -> tuple[Part, ...]:
+        """A command that the person ran with `!`, and what it printed."""
+        self.commands += 1
+        call = f"person-{self.commands}"
+        code = body.exitCode if isinstance(body.exitCode, int) else None
+        status = "error" if code else "ok" if code == 0 else "unknown"
+        return (
+            ToolCall(call, "bash", kind_of("bash"), {"command": text_of(body.command)}),
+            ToolResult(
+                call,
+                text_of(body.output),
+                "interrupted" if body.cancelled is True else status,
+                code,
+            ),
+        )
+
+    def _message(
+        self,
+        line: Line,
+        cursor: Cursor,
+        role: Role,
+        parts: tuple[Part, ...],
+        origin: str,
+        typed: tuple[Typed, ...] = (),
+        body: Body | None = None,
+    ) -> Message:
+        index = cursor.take()
+        response = ""
+        if body is not None:
+            response = text_of(body.responseId) or line.id or f"r{index}"
+        return Message(
+            index=index,
+            role=role,
+            parts=parts,
+            line=cursor.line,
+            origin=origin,
+            typed=typed,
+            key=line.id or "",
+            parent=line.parentId or "",
+            response=response,
+            time=line.timestamp or "",
+            model=self.model if body is not None else "",
+            cwd=self.cwd,
+            usage=None if body is None else _usage(body.usage),
+            raw=cursor.raw,
+        )
+
+
+def _blocks(content: Any) -> tuple[Part, ...]:
+    """The content of a message: text, or a list of blocks."""
+    if isinstance(content, str):
+        return (Text(content),)
+    parts: list[Part] = []
+    for block in dicts_of(content):
+        kind = block.get("type")
+        if kind == "text":
+            parts.append(Text(text_of(block.get("text"))))
+        elif kind == "thinking":
+            parts.append(Reasoning(text_of(block.get("thinking"))))
+        elif kind == "toolCall":
+            name = text_of(block.get("name"))
+            call = known_id(block.get("id"))
+            parts.append(ToolCall(call, name, kind_of(name), block.get("arguments")))
+        else:
+            parts.append(Media(text_of(block.get("mimeType")) or text_of(kind)))
+    return tuple(parts)
+
+
+def _result(body: Body) -> ToolResult:
+    if isinstance(body.content, str):
+        text = body.content
+    else:
+        text = "\n".join(
+            text_of(b.get("text")) for b in dicts_of(body.content) if b.get("type") == "text"
+        )
+    status, code = "ok", None
+    if body.isError is True:
+        status = "error"
+        end = text[-300:]
+        exited = _EXITED.search(end)
+        if exited:
+            code = int(exited[1])
+        elif "Command timed out after" in end:
+            status = "timeout"
+        elif end.rstrip().endswith(("Command aborted", "Operation aborted")):
+            status = "interrupted"
+    return ToolResult(known_id(body.toolCallId), text, status, code)
+
+
+def _usage(value: Any) -> Usage | None:
+    """A message's tokens; `input` there is already without the cache."""
+    if not isinstance(value, dict):
+        return None
+    return Usage(
+        input=count_of(value.get("input")),
+        output=count_of(value.get("output")),
+        cache_read=count_of(value.get("cacheRead")),
+        cache_write=count_of(value.get("cacheWrite")),
+    )
+
+
+class Pi(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "pi"
+    shape: str = "lines"
+    reader: type[PiReader] = PiReader
+
+    def detect(self, sample: Sample) -> bool:
+        for line in sample.lines:
+            kind, body = line.get("type"), line.get("message")
+            if kind == "session" and "cwd" in line and "timestamp" in line:
+                return True
+            # Without its first line: only Pi's messages have these.
+            if kind != "message" or not isinstance(body, dict):
+                continue
+            if body.get("role") in ("toolResult", "bashExecution") or "api" in body:
+                return True
+        return False
+
+
+FORMAT = Pi()

@@ -1,0 +1,315 @@
+"""SWE-agent trajectories, one JSON document each: docs/formats/swe_agent.md.
+
+The agent types one command for each turn: an editor command of its own interface, or bash.
+`history` is the conversation as the model saw it, `trajectory` the same steps again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Raw, Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    count_of,
+    dict_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
+from leftoff.formats.openai_parts import calls_of, decoded, words
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Message,
+    Part,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+    Usage,
+)
+
+
+class Item(Struct, gc=False):
+    role: str = ""
+    content: Any = None
+    is_demo: Any = None
+    agent: Any = None
+    thought: Any = None
+    action: Any = None
+    tool_calls: Any = None
+    tool_call_ids: Any = None
+
+
+_ITEM = LineDecoder(Item)
+_STATE = re.compile(
+    r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
+    r"\s*bash-\$\s*$"
+)
+_TASK = re.compile(
+    r"(?:ISSUE:\n|<pr_description>\n|<issue>\n|The description is:\n)(?P<words>.*?)"
+    r"(?=\n+INSTRUCTIONS:|\n*</pr_description>|\n*</issue>|\Z)",
+    re.DOTALL,
+)
+_RANGE = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
+_SILENT = "Your command ran successfully and did not produce any output"
+_TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
+_EDITED = ("File updated", "Text replaced", "has been edited", "File created successfully")
+_FAILED = (
+    "Your proposed edit has introduced",
+    "Usage: ",
+    "Error: ",
+    "No file open",
+    "usage: ",
+    "/root/commands/",
+    "No replacement was performed",
+)
+_ENDS = re.compile(r"exit_\w+$|exit$")
+
+_PLACES: dict[str, tuple[str, ...]] = {
+    "open": ("path", "line_number"),
+    "create": ("filename",),
+    "goto": ("line_number",),
+    "find_file": ("file_name", "dir"),
+    "search_file": ("search_term", "file"),
+    "search_dir": ("search_term", "dir"),
+    "get_symbols": ("path",),
+}
+"""Editor commands and the arguments that stand on their line, in order."""
+
+_IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
+"""Editor commands that act on the open file when they name none."""
+
+
+class SweAgentReader(Struct):
+    """Reads one trajectory. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    opened: str = ""
+    cwd: str = ""
+    model: str = ""
+    turns: int = 0
+    calls: int = 0
+    prompted: bool = False
+    waiting: list[tuple[str, str]] = []
+    """Id and name of the calls that have no result yet, oldest first."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        document = fields_of(data)
+        yield from self._facts(document)
+        for number, item in enumerate(items_of(document.get("history"))):
+            raw = bytes(item)
+            found, _ = _ITEM.decode(raw)
+            if not found:
+                yield Unknown("history item")
+                continue
+            if not found[0].is_demo:
+                yield self._message(found[0], number, raw, cursor)
+        stats = dict_of(dict_of(value_of(document.get("info"))).get("model_stats"))
+        total = Usage(
+            count_of(stats.get("tokens_sent")), count_of(stats.get("tokens_received"))
+        )
+        if total.total:
+            yield TokenCount(Usage(), total)
+
+    def _facts(self, document: dict[str, Raw]) -> Iterator[Record]:
+        replay = decoded(value_of(document.get("replay_config")))
+        agent = dict_of(dict_of(replay).get("agent"))
+        repo = dict_of(dict_of(dict_of(replay).get("env")).get("repo"))
+        self.model = text_of(dict_of(agent.get("model")).get("name"))
+        facts = SessionFacts(
+            title=text_of(agent.get("name")), commit=text_of(repo.get("base_commit"))
+        )
+        if facts.title or facts.commit:
+            yield facts
+
+    def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
+        text = words(item.content)
+        if item.role == "assistant":
+            return self._said(item, text, number, raw, cursor)
+        if item.role not in {"system", "user", "tool"}:
+            return Unknown(f"role {item.role}")
+        state = _STATE.search(text)
+        cwd = self.cwd
+        if state is not None:
+            opened = state["open"].strip()
+            self.opened = "" if opened == "n/a" else opened
+            self.cwd = cwd = state["cwd"].strip()
+        if item.role == "system":
+            return self._plain("system", text, "injected", number, raw, cursor)
+        given = item.tool_call_ids if isinstance(item.tool_call_ids, list) else []
+        ids = [i for i in given if isinstance(i, str)]
+        if not self.waiting:
+            if item.role == "user" and not self.prompted:
+                self.prompted = True
+                span = _task(text)
+                return self._plain(
+                    "user", text, "prompt", number, raw, cursor, (Typed(0, *span),)
+                )
+            return self._plain("user", text, "injected", number, raw, cursor)
+        known = dict(self.waiting)
+        call = next((i for i in ids if i in known), self.waiting[0][0])
+        name = known[call]
+        self.waiting = [w for w in self.waiting if w[0] != call]
+        shown = text[: state.start()] if state is not None else text
+        result = ToolResult(call, shown, _status(name, shown))
+        return Message(cursor.take(), "tool", (result,), None, number, "tool", cwd=cwd, raw=raw)
+
+    def _plain(
+        self,
+        role: Any,
+        text: str,
+        origin: str,
+        number: int,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        return Message(
+            cursor.take(),
+            role,
+            (Text(text),),
+            None,
+            number,
+            origin,
+            typed,
+            cwd=self.cwd,
+            raw=raw,
+        )
+
+    def _said(self, item: Item, text: str, number: int, raw: bytes, cursor: Cursor) -> Message:
+        self.turns += 1
+        action = text_of(item.action)
+        given = calls_of(item.tool_calls)
+        self.waiting = []
+        ended = bool(_ENDS.match(action.strip()))
+        parts: list[Part] = []
+        thought = text_of(item.thought)
+        shown = thought if thought.strip() and action and not given else text
+        if shown:
+            parts.append(Text(shown))
+        if given:
+            parts += [self._call(c) for c in given]
+        elif action.strip() and not ended:
+            parts.append(self._command(action))
+        return Message(
+            cursor.take(),
+            "assistant",
+            tuple(parts),
+            None,
+            number,
+            "meta" if ended else "agent",
+            response="" if ended else f"r{self.turns}",
+            model="" if ended else self.model,
+            cwd=self.cwd,
+            raw=raw,
+        )
+
+    def _call(self, call: ToolCall) -> ToolCall:
+        given = call.input
+        if isinstance(given, dict) and call.name in _IN_OPEN_FILE and self.opened:
+            if not any(k in given for k in ("path", "filename", "file")):
+                given = {"path": self.opened, **given}
+        return self._asked(call.id, call.name, given)
+
+    def _command(self, action: str) -> ToolCall:
+        """What the line typed asks for: an editor command by its name, anything else bash."""
+        head = action.split(None, 1)
+        name = head[0] if head else ""
+        if name == "edit":
+            found = _RANGE.match(action)
+            if found is not None:
+                new = re.sub(r"\n?end_of_edit\s*$", "\n", found[3])
+                given: dict[str, Any] = {"path": self.opened, "new_string": new}
+                if found[1]:
+                    given |= {"start": int(found[1][:9]), "end": int(found[2][:9])}
+                return self._asked("", name, given)
+        if (
+            name == "submit"
+            or (name in _IN_OPEN_FILE or name in _PLACES)
+            and "\n" not in (action.strip())
+        ):
+            given = dict(zip(_PLACES.get(name, ()), _arguments(action), strict=False))
+            if name in _IN_OPEN_FILE and self.opened and "file" not in given:
+                given["path"] = self.opened
+            return self._asked("", name, given)
+        return self._asked("", "bash", {"command": action.strip("\n")})
+
+    def _asked(self, identity: str, name: str, given: Any) -> ToolCall:
+        self.calls += 1
+        identity = identity or f"call-{self.calls}"
+        self.waiting = [*self.waiting, (identity, name)]
+        return ToolCall(identity, name, kind_of(name), given)
+
+
+def _arguments(action: str) -> list[str]:
+    try:
+        return shlex.split(action)[1:]
+    except ValueError:
+        return action.split()[1:]
+
+
+def _task(text: str) -> tuple[int, int]:
+    """Where the task itself stands in the first message: the template around it is no one's
+    own words."""
+    found = _TASK.search(text)
+    if found is not None and found["words"].strip():
+        return found.span("words")
+    state = _STATE.search(text)
+    return 0, state.start() if state is not None else len(text)
+
+
+def _status(name: str, text: str) -> str:
+    """How the call came back: the recorder keeps no exit code, only what was printed."""
+    head = text[:400]
+    if any(mark in head for mark in _TIMED_OUT):
+        return "timeout"
+    if name == "edit" or name == "insert":
+        if any(mark in text for mark in _EDITED):
+            return "ok"
+        return "error" if any(mark in head for mark in _FAILED) else "unknown"
+    if name in _PLACES or name in {"scroll_down", "scroll_up"}:
+        if head.startswith(("[File: ", "Found ", "No matches found")):
+            return "ok"
+        return "error" if any(mark in head for mark in (*_FAILED, "not found")) else "unknown"
+    if name == "str_replace_editor":
+        return "error" if head.lstrip().startswith(("ERROR", *_FAILED)) else "ok"
+    if head.startswith(_SILENT) or name == "submit":
+        return "ok"
+    return "unknown"
+
+
+class SweAgent(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "swe_agent"
+    shape: str = "document"
+    reader: type[SweAgentReader] = SweAgentReader
+
+    def detect(self, sample: Sample) -> bool:
+        keys = sample.keys
+        if "history" not in keys:
+            return False
+        if {"trajectory", "info"} <= keys:
+            return True
+        if keys - {"history", "info", "environment"}:
+            return False
+        history = sample.document["history"]
+        return isinstance(history, list) and any(
+            isinstance(m, dict) and "role" in m and "agent" in m and "content" in m
+            for m in history[:4]
+        )
+
+
+FORMAT = SweAgent()

@@ -1,0 +1,102 @@
+"""Calls and results in the text of messages, as models without tool calls write them.
+
+The shape is OpenHands's, which many data sets keep: `<function=name>` with `<parameter=name>`
+in the reply, and the outcome in the next user message behind "EXECUTION RESULT of [name]:" or
+"OBSERVATION:".
+"""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.formats.tools import kind_of
+from leftoff.model import Part, Text, ToolCall, ToolResult
+
+_FUNCTION = re.compile(
+    r"^[ \t]*<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL | re.MULTILINE
+)
+_PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>(.*?)(?:</parameter>|\Z)", re.DOTALL)
+_RETURNED = re.compile(r"(?:(EXECUTION RESULT) of \[[^\]\n]{0,200}\]|OBSERVATION):[ \t]*\n?")
+_EXITED = re.compile(r"\[(?:The command|Command) (?:finished|completed) with exit code (-?\d+)")
+_NO_ANSWER = "[The command has no new output after"
+_FAILED_ACTION = "[Error occurred in processing last action]"
+_EXAMPLE = re.compile(r"-{5,} START OF EXAMPLE -{5,}.*?-{5,} END OF EXAMPLE -{5,}", re.DOTALL)
+_TASK = re.compile(
+    r"-{5,} NEW TASK DESCRIPTION -{5,}(.*?)(?:-{5,} END OF NEW TASK DESCRIPTION -{5,}|\Z)",
+    re.DOTALL,
+)
+_GO_ON = ("Please continue working on the task on whatever approach you think is suitable.",)
+
+
+def calls_in(text: str, turn: int) -> tuple[list[Part], list[str]]:
+    """A reply's words and calls in order, and the ids that the calls were given."""
+    parts: list[Part] = []
+    given: list[str] = []
+    position = 0
+    for found in _FUNCTION.finditer(text):
+        words = text[position : found.start()].strip()
+        if words:
+            parts.append(Text(words))
+        values = {p[1]: _unwrapped(p[2]) for p in _PARAMETER.finditer(found[2])}
+        given.append(f"text-call-{turn}-{len(given)}")
+        parts.append(ToolCall(given[-1], found[1], kind_of(found[1]), values))
+        position = found.end()
+    rest = text[position:].strip()
+    if rest:
+        parts.append(Text(rest))
+    return parts, given
+
+
+def has_calls(text: str) -> bool:
+    """Whether a reply holds calls in its text."""
+    return "<function=" in text and _FUNCTION.search(text) is not None
+
+
+def is_result(text: str) -> bool:
+    """Whether a user message is the outcome of a call that stood in the text before it."""
+    return _RETURNED.match(text) is not None or _FAILED_ACTION in text[-200:]
+
+
+def result_of(call_id: str, text: str) -> ToolResult:
+    """The outcome of a call, without the words that announce it.
+
+    Only OpenHands's announcement says that a call went well unless it says otherwise; any
+    other text tells nothing about that, except a line about the command's exit.
+    """
+    announced = _RETURNED.match(text)
+    if announced is not None:
+        text = text[announced.end() :]
+    tail = text[-600:]
+    # The last such line is the recorder's own; earlier ones are output.
+    exits = _EXITED.findall(tail)
+    code = int(exits[-1][:9]) if exits else None
+    status = "ok" if announced is not None and announced[1] else "unknown"
+    if code == -1 or _NO_ANSWER in tail:
+        return ToolResult(call_id, text, "timeout" if "timed out" in tail else "running")
+    if code is not None:
+        status = "error" if code else "ok"
+    elif announced is not None and text.lstrip()[:6].upper() == "ERROR:":
+        status = "error"
+    elif _FAILED_ACTION in text[-200:]:
+        status = "error"
+    return ToolResult(call_id, text, status, code)
+
+
+def is_reminder(text: str) -> bool:
+    """Whether the recorder itself says this in the person's place, to keep the agent going."""
+    return text.startswith(_GO_ON)
+
+
+def without_example(text: str) -> str:
+    """The task alone, where a worked example stands in front of it in the same message."""
+    if _EXAMPLE.search(text) is None:
+        return text
+    rest = _EXAMPLE.sub("", text, count=1)
+    task = _TASK.search(rest)
+    return (task[1] if task else rest).strip()
+
+
+def _unwrapped(value: str) -> str:
+    """A parameter's value; one line end after the opening and before the closing mark is
+    layout."""
+    return value.removeprefix("\n").removesuffix("\n")

@@ -1,0 +1,263 @@
+"""The thread of a session: which message follows which, packed.
+
+One row for each message and one for each other record of the parent chain; ids are kept as
+64-bit keys, so that a session of a hundred thousand messages costs a few megabytes. What the
+rows mean (turns, copies, abandoned branches) is worked out here on demand, never while reading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from leftoff.model import Message
+
+ORIGINS = ("prompt", "agent", "tool", "injected", "compaction", "meta", "interruption")
+_ORIGIN = {name: number for number, name in enumerate(ORIGINS)}
+_ROLE = {"user": 0, "assistant": 1, "system": 2, "tool": 3}
+_ROW = {
+    (role, origin): r << 4 | o for role, r in _ROLE.items() for origin, o in _ORIGIN.items()
+}
+_PROMPT = _ORIGIN["prompt"]
+_AGENT_SPEAKS = _ROW["assistant", "agent"]
+
+BATCH = 4096
+"""Records whose ids are held as text before they are packed."""
+
+
+def key64(identity: str) -> int:
+    """A recorder's id as 64 bits: the random half of a UUID, else a BLAKE2 digest; 0 for ""."""
+    if len(identity) == 36 and identity[23] == "-":
+        try:
+            return int(identity[19:23] + identity[24:], 16)
+        except ValueError:
+            pass
+    if not identity:
+        return 0
+    digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def keys64(identities: list[str]) -> array[int]:
+    """`key64` of many ids; a column of plain UUIDs is taken in one step."""
+    joined = "".join(identities)
+    if len(joined) == 36 * len(identities):
+        try:
+            halves = array("Q", bytes.fromhex(joined.replace("-", "")))
+        except ValueError:
+            halves = array("Q")
+        if len(halves) == 2 * len(identities) and all(len(i) == 36 for i in identities):
+            halves.byteswap()
+            return halves[1::2]
+    return array("Q", map(key64, identities))
+
+
+class Packed(Struct, frozen=True):
+    """A thread as bytes, for saving."""
+
+    rows: bytes
+    responses: bytes
+    keys: bytes
+    parents: bytes
+    link_keys: bytes
+    link_parents: bytes
+
+
+class Thread:
+    """The packed rows. Append-only.
+
+    Attributes:
+        rows: for each message, role and origin in one byte.
+        responses: for each message, the key of its API response (0: none).
+        keys, parents: for each message, its own and its parent's key (0: none).
+        link_keys, link_parents: the same for records that are no messages.
+    """
+
+    COLUMNS = ("responses", "keys", "parents", "link_keys", "link_parents")
+
+    def __init__(self) -> None:
+        self.rows = array("B")
+        # Ids wait as text until there are enough of them to be packed in one step.
+        self._packed = {name: array("Q") for name in self.COLUMNS}
+        self._waiting: dict[str, list[str]] = {name: [] for name in self.COLUMNS}
+        self._add_response = self._waiting["responses"].append
+        self._add_key = self._waiting["keys"].append
+        self._add_parent = self._waiting["parents"].append
+        self._add_link_key = self._waiting["link_keys"].append
+        self._add_link_parent = self._waiting["link_parents"].append
+        self._room = BATCH
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, message: Message) -> None:
+        """Appends a message."""
+        self.rows.append(_ROW[message.role, message.origin])
+        self._add_response(message.response)
+        self._add_key(message.key)
+        self._add_parent(message.parent)
+        self._room -= 1
+        if not self._room:
+            self._pack()
+
+    def link(self, identity: str, parent: str) -> None:
+        """Appends a record of the parent chain that is no message."""
+        self._add_link_key(identity)
+        self._add_link_parent(parent)
+        self._room -= 1
+        if not self._room:
+            self._pack()
+
+    def _pack(self) -> None:
+        for name, waiting in self._waiting.items():
+            self._packed[name].extend(keys64(waiting))
+            waiting.clear()
+        self._room = BATCH
+
+    def _column(self, name: str) -> array[int]:
+        self._pack()
+        return self._packed[name]
+
+    @property
+    def responses(self) -> array[int]:
+        return self._column("responses")
+
+    @property
+    def keys(self) -> array[int]:
+        return self._column("keys")
+
+    @property
+    def parents(self) -> array[int]:
+        return self._column("parents")
+
+    @property
+    def link_keys(self) -> array[int]:
+        return self._column("link_keys")
+
+    @property
+    def link_parents(self) -> array[int]:
+        return self._column("link_parents")
+
+    # -- meaning ---------------------------------------------------------------------------
+
+    def is_agent(self, index: int) -> bool:
+        """Whether the agent itself speaks in the message."""
+        return self.rows[index] == _AGENT_SPEAKS
+
+    def counts(self, without: Iterable[int] = ()) -> dict[str, int]:
+        """Number of messages by role, and of agent turns, copies left out."""
+        left_out = set(without)
+        counts = {"user": 0, "assistant": 0, "system": 0, "tool": 0}
+        names = list(_ROLE)
+        for index, row in enumerate(self.rows):
+            if index not in left_out:
+                counts[names[row >> 4]] += 1
+        counts["turns"] = len(set(self.turns().values()))
+        return counts
+
+    def turns(self) -> dict[int, int]:
+        """Agent message to the number of its turn; messages of one response share a turn."""
+        numbers: dict[int, int] = {}
+        by_response: dict[int, int] = {}
+        responses = self.responses
+        count = 0
+        for index, row in enumerate(self.rows):
+            if row != _AGENT_SPEAKS:
+                continue
+            response = responses[index]
+            if response and response in by_response:
+                numbers[index] = by_response[response]
+                continue
+            numbers[index] = count
+            if response:
+                by_response[response] = count
+            count += 1
+        return numbers
+
+    def copies(self) -> set[int]:
+        """Messages whose key stood earlier in the same thread: copied history."""
+        keys = self.keys
+        if len(set(keys)) + keys.count(0) - (0 in keys) == len(keys):
+            return set()
+        seen: set[int] = set()
+        twice: set[int] = set()
+        for index, key in enumerate(keys):
+            if key and key in seen:
+                twice.add(index)
+            seen.add(key)
+        return twice
+
+    def abandoned(self) -> set[int]:
+        """Messages on branches that were rewound.
+
+        A branch is abandoned where two typed prompts share a parent: every such sibling but
+        the last, with all that follows from it. Parallel tool results and records whose parent
+        is not in the recording are never branches.
+        """
+        prompts: dict[int, list[int]] = {}
+        parents = self.parents
+        for index, row in enumerate(self.rows):
+            if row & 15 == _PROMPT and parents[index]:
+                prompts.setdefault(parents[index], []).append(index)
+        forks = {parent: group for parent, group in prompts.items() if len(group) > 1}
+        if not forks:
+            return set()
+        known = {*self.keys, *self.link_keys}
+        copies = self.copies()
+        roots: set[int] = set()
+        for parent, siblings in forks.items():
+            if parent in known:
+                roots.update([i for i in siblings if i not in copies][:-1])
+        if not roots:
+            return set()
+        return self._below(roots)
+
+    def _below(self, roots: set[int]) -> set[int]:
+        """The messages at and under `roots`, by the parent chain. Cycles are harmless."""
+        children: dict[int, list[int]] = {}
+        for index, parent in enumerate(self.parents):
+            if parent:
+                children.setdefault(parent, []).append(index)
+        links: dict[int, list[int]] = {}
+        for number, parent in enumerate(self.link_parents):
+            if parent:
+                links.setdefault(parent, []).append(number)
+        found = set(roots)
+        keys, link_keys = self.keys, self.link_keys
+        queue = [keys[i] for i in sorted(roots)]
+        passed: set[int] = set()
+        while queue:
+            key = queue.pop()
+            if key in passed or not key:
+                continue
+            passed.add(key)
+            for index in children.get(key, ()):
+                if index not in found:
+                    found.add(index)
+                    queue.append(keys[index])
+            queue += [link_keys[number] for number in links.get(key, ())]
+        return found
+
+    def holds(self, identity: str) -> bool:
+        """Whether a record of that id is part of the thread."""
+        key = key64(identity)
+        return key in self.keys or key in self.link_keys
+
+    # -- saving ----------------------------------------------------------------------------
+
+    def pack(self) -> Packed:
+        """The rows as bytes."""
+        columns = {name: self._column(name).tobytes() for name in self.COLUMNS}
+        return Packed(rows=self.rows.tobytes(), **columns)
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Thread:
+        """The thread that `pack` saved."""
+        thread = cls()
+        thread.rows.frombytes(packed.rows)
+        for name in cls.COLUMNS:
+            thread._packed[name].frombytes(getattr(packed, name))
+        return thread

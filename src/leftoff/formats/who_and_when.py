@@ -1,0 +1,111 @@
+"""Who&When logs of several agents, one JSON document each: docs/formats/who_and_when.md.
+
+An orchestrator leads and other agents work for it. It speaks on the main thread with the
+person; each of the others has a thread of its own, as subagents do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.openai_parts import words
+from leftoff.model import (
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    Typed,
+    Unknown,
+)
+
+
+class Item(Struct, gc=False):
+    role: str = ""
+    name: Any = None
+    content: Any = None
+
+
+_ITEM = LineDecoder(Item)
+_ROLE = re.compile(r"([^(]*?)\s*(?:\(([^)]*)\))?\s*$")
+_LEADER = "orchestrator"
+_PERSON = frozenset({"human", "user"})
+
+
+class WhoAndWhenReader(Struct):
+    """Reads one log. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    turns: int = 0
+    prompted: bool = False
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        document = fields_of(data)
+        identity = text_of(value_of(document.get("question_ID")))
+        if identity:
+            yield SessionFacts(id=identity)
+        items = [bytes(item) for item in items_of(document.get("history"))]
+        found = [_ITEM.decode(raw)[0] for raw in items]
+        # Without a leader all speak in one conversation.
+        led = any(m and _ROLE.sub(r"\1", m[0].role).casefold() == _LEADER for m in found)
+        for number, (raw, item) in enumerate(zip(items, found, strict=True)):
+            cursor.raw = raw
+            if item and item[0].role:
+                yield self._message(item[0], number, led, cursor)
+            else:
+                yield Unknown("message")
+
+    def _message(self, item: Item, number: int, led: bool, cursor: Cursor) -> Message:
+        matched = _ROLE.match(item.role)
+        speaker, aside = (matched[1], matched[2] or "") if matched else (item.role, "")
+        text = words(item.content)
+        part: Part = Text(text)
+        typed: tuple[Typed, ...] = ()
+        role: Any = "assistant"
+        agent, origin = "", "agent"
+        if speaker.casefold() in _PERSON and not text_of(item.name):
+            role, origin = "user", "prompt"
+            typed = (Typed(0, 0, len(text.rstrip())),) if text.strip() else ()
+        elif aside == "thought":
+            part = Reasoning(text)
+        elif aside == "termination condition":  # the program's last words, not an agent's
+            role, origin = "system", "meta"
+        if led and role == "assistant" and speaker.casefold() != _LEADER:
+            agent = speaker
+        self.turns += role == "assistant"
+        return Message(
+            cursor.take(agent),
+            role,
+            (part,),
+            item=number,
+            origin=origin,
+            typed=typed,
+            response=f"r{self.turns}" if role == "assistant" else "",
+            agent=agent,
+            raw=cursor.raw,
+        )
+
+
+class WhoAndWhen(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "who_and_when"
+    shape: str = "document"
+    reader: type[WhoAndWhenReader] = WhoAndWhenReader
+
+    def detect(self, sample: Sample) -> bool:
+        if not {"history", "mistake_agent"} <= sample.keys:
+            return False
+        return any("role" in m for m in dicts_of(sample.document["history"])[:3])
+
+
+FORMAT = WhoAndWhen()

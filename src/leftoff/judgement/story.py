@@ -1,0 +1,100 @@
+"""One session's evidence, looked at from all sides at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TypeVar
+
+import msgspec
+
+from leftoff.extraction.evidence import (
+    Called,
+    Evidence,
+    Returned,
+    Said,
+    Shown,
+)
+from leftoff.extraction.recording import Recording
+from leftoff.model import Ref
+
+E = TypeVar("E")
+
+
+class Story:
+    """A recording with what follows from the whole of it.
+
+    Args:
+        recording: main thread or subagent.
+        source: index into `session.sources`.
+
+    Attributes:
+        abandoned: messages of rewound branches.
+        copies: messages that repeat history already in the recording.
+    """
+
+    def __init__(self, recording: Recording, source: int = 0) -> None:
+        self.recording = recording
+        self.thread = recording.thread
+        self.source = source
+        self.abandoned = self.thread.abandoned()
+        self.copies = self.thread.copies()
+        self._by_type: dict[type, list[Evidence]] = {}
+        for item in recording.evidence:
+            self._by_type.setdefault(type(item), []).append(item)
+
+    def all(self, kind: type[E]) -> list[E]:
+        """Evidence of one kind in file order, copies left out, abandoned branches included."""
+        found: list[E] = self._by_type.get(kind, [])  # type: ignore[assignment]
+        if not self.copies:
+            return found
+        return [e for e in found if self.message_of(e) not in self.copies]
+
+    def told(self, kind: type[E]) -> Iterator[E]:
+        """Evidence of one kind on the branch that was kept."""
+        for item in self.all(kind):
+            if self.message_of(item) not in self.abandoned:
+                yield item
+
+    def said(self, topic: str) -> Iterator[Said]:
+        """Sentences of one topic on the branch that was kept."""
+        for item in self.told(Said):
+            if item.topic == topic:
+                yield item
+
+    @staticmethod
+    def message_of(item: object) -> int:
+        """Index of the message that a piece of evidence is from."""
+        ref = getattr(item, "ref", None)
+        index: int = ref.message if ref is not None else item.message  # type: ignore[attr-defined]
+        return index
+
+    def ref(self, ref: Ref) -> Ref:
+        """A reference with this story's source."""
+        return msgspec.structs.replace(ref, source=self.source) if self.source else ref
+
+    @cached_property
+    def calls(self) -> dict[tuple[int, int], Called]:
+        """Every call by message and part."""
+        return {(c.message, c.part): c for c in self.all(Called)}
+
+    @cached_property
+    def outcomes(self) -> dict[tuple[int, int], Returned]:
+        """How each call came back, by the call's message and part; calls without a result
+        are missing."""
+        return {(r.call_message, r.call_part): r for r in self.all(Returned)}
+
+    @cached_property
+    def turns(self) -> dict[int, int]:
+        """Agent message to turn number."""
+        return self.thread.turns()
+
+    def worked(self, message: int, part: int) -> bool:
+        """Whether a call is known to have come back without failing."""
+        outcome = self.outcomes.get((message, part))
+        return outcome is not None and outcome.status in {"ok", "unknown", "running"}
+
+    def shown(self, kinds: Iterable[str]) -> list[Shown]:
+        """Results that tools showed, of the given kinds."""
+        wanted = set(kinds)
+        return [s for s in self.all(Shown) if s.kind in wanted]

@@ -1,0 +1,526 @@
+"""The layout of markdown-like text: its blocks, and the sentences of those that are prose.
+
+`leftoff.text` is the door to this module; what is public there is told there.
+
+A block is ``(start, end, kind)``, a span is ``(start, end)``, both in code points of the text
+that was given. Every function takes time linear in the length of its text, whatever the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+
+Span = tuple[int, int]
+
+# ----------------------------------------------------------------------------------------------
+# Layout: blocks
+# ----------------------------------------------------------------------------------------------
+
+# Prose kinds carry their text without list marker or heading hashes.
+PARAGRAPH, ITEM, HEADING, FENCE, INDENTED, QUOTE, TABLE, COMMENT = range(8)
+PROSE_KINDS = frozenset({PARAGRAPH, ITEM, HEADING})
+CODE_KINDS = frozenset({FENCE, INDENTED, QUOTE, COMMENT})
+
+Block = tuple[int, int, int]
+
+# One match classifies one line. Alternatives are ordered: the first that fits names the line.
+_LINE = re.compile(
+    r"(?P<indent>[ \t]*+)"
+    r"(?:"
+    r"(?P<blank>\r?(?=\n|\Z))"
+    r"|(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)"
+    r"|(?P<quote>>)"
+    r"|(?P<rule>(?:-[ \t]*+){3,}+\r?(?=\n|\Z)|(?:\*[ \t]*+){3,}+\r?(?=\n|\Z)"
+    r"|(?:_[ \t]*+){3,}+\r?(?=\n|\Z)|={3,}+[ \t]*+\r?(?=\n|\Z))"
+    r"|(?P<heading>\#{1,6}(?=[ \t\r\n]|\Z)[ \t]*+)"
+    r"|(?P<item>(?:[-*+\u2022\u2023\u25e6\u2043\u25cf\u25cb\u2610\u2611\u2612\u2713\u2714"
+    r"\u2717\u2718\u2705\u274c]|\d{1,4}[.)])(?:[ \t]++(?:\[[ xX]\][ \t]++)?|(?=\r?(?:\n|\Z))))"
+    r"|(?P<bars>\|?[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++"
+    r"\|?[ \t]*+\r?(?=\n|\Z))"
+    r"|(?P<table>\|(?=[^\n]*\|)|[\u2500-\u257f]|\+[-=]{2,})"
+    r"|(?P<text>)"
+    r")"
+)
+FENCE_LINE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+\r?$", re.MULTILINE)
+
+
+def _columns(indent: str) -> int:
+    return len(indent.expandtabs(4)) if "\t" in indent else len(indent)
+
+
+def _fence_end(text: str, fence: str, position: int) -> tuple[int, bool]:
+    """Gives where the fence that opened before ``position`` ends, and whether it was closed."""
+    for match in FENCE_LINE.finditer(text, position):
+        closer = match.group(1)
+        if closer[0] == fence[0] and len(closer) >= len(fence):
+            return match.end(), True
+    return len(text), False
+
+
+def closer_of_fence(text: str, start: int) -> str | None:
+    """Gives what closes the fence opened at ``start`` and left open, or ``None``."""
+    match = _LINE.match(text, start)
+    if match is None or match.lastgroup != "fence":
+        return None
+    fence = match.group("fence")
+    first_line = text.find("\n", start)
+    if first_line >= 0 and _fence_end(text, fence, first_line)[1]:
+        return None
+    return match.group("indent") + fence
+
+
+@lru_cache(maxsize=8)
+def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
+    """Gives the blocks of a text in order, and whether its last fence was left open.
+
+    Blocks are disjoint and never empty. Blank lines, rules and markers belong to no block.
+    """
+    blocks: list[Block] = []
+    open_fence = False
+    comments = "<!--" in text
+    size = len(text)
+    position = 0
+    # The open prose block: where it starts, what it is, and whether a table has taken it over.
+    start, kind = -1, PARAGRAPH
+    after_blank = True
+    list_indent = -1
+    table = False
+    match_line = _LINE.match
+    find = text.find
+    while position < size:
+        match = match_line(text, position)
+        assert match is not None
+        what = match.lastgroup
+        line_end = find("\n", position)
+        if line_end < 0:
+            line_end = size
+        if what == "blank":
+            if start >= 0:
+                _close(text, blocks, start, position, kind)
+                start = -1
+            after_blank, table = True, False
+            position = line_end + 1
+            continue
+        first = match.end("indent")
+        if what == "item":
+            # A fence may open on the line of an item.
+            inner = match_line(text, match.end())
+            if inner is not None and inner.lastgroup == "fence":
+                if start >= 0:
+                    _close(text, blocks, start, position, kind)
+                    start = -1
+                list_indent = match.end() - position
+                position, match, what = match.end(), inner, "fence"
+        if what == "fence":
+            if start >= 0:
+                _close(text, blocks, start, position, kind)
+                start = -1
+            end, closed = _fence_end(text, match.group("fence"), line_end)
+            blocks.append((position, end, FENCE))
+            open_fence = not closed
+            position = find("\n", end) + 1 or size
+            after_blank, table = False, False
+            continue
+        columns = _columns(text[position:first])
+        if (
+            columns >= 4
+            and start < 0
+            and columns >= list_indent + 4
+            and (after_blank or (blocks and blocks[-1][2] == INDENTED))
+        ):
+            blocks.append((position, line_end, INDENTED))
+            after_blank = False
+            position = line_end + 1
+            continue
+        if table and what in ("text", "item") and find("|", first, line_end) >= 0:
+            what = "table"
+        table_before, table = table, False
+        if after_blank and what != "item" and columns < list_indent:
+            list_indent = columns or -1
+        if what == "text":
+            if start < 0:
+                start, kind = first, PARAGRAPH
+        else:
+            if what == "bars" and start >= 0 and not table_before:
+                # The line above a delimiter row is the head of the table.
+                head = text.rfind("\n", start, max(start, position - 1)) + 1 or start
+                if find("|", head, position) >= 0:
+                    if head > start:
+                        _close(text, blocks, start, head, kind)
+                    blocks.append((head, position, TABLE))
+                    start = -1
+            if start >= 0:
+                _close(text, blocks, start, position, kind)
+                start = -1
+            if what == "item":
+                start, kind = match.end(), ITEM
+                list_indent = columns + match.end() - first
+            elif what == "heading":
+                start, kind = match.end(), HEADING
+                list_indent = -1
+            elif what == "quote":
+                blocks.append((position, line_end, QUOTE))
+            elif what in ("table", "bars"):
+                blocks.append((position, line_end, TABLE))
+                table = True
+        after_blank = False
+        if comments and start >= 0:
+            opened = find("<!--", max(start, position), line_end)
+            if opened >= 0 and not (opened and text[opened - 1] == "`"):
+                closed_at = find("-->", opened + 4)
+                if closed_at < 0:
+                    comments = False
+                else:
+                    _close(text, blocks, start, opened, kind)
+                    blocks.append((opened, closed_at + 3, COMMENT))
+                    start = -1
+                    position = closed_at + 3
+                    continue
+        position = line_end + 1
+        if start >= 0 and kind == HEADING:
+            _close(text, blocks, start, line_end, kind)
+            start = -1
+    if start >= 0:
+        _close(text, blocks, start, size, kind)
+    return tuple(blocks), open_fence
+
+
+_SPACE = " \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000"
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    while start < end and text[start] in _SPACE:
+        start += 1
+    while end > start and text[end - 1] in _SPACE:
+        end -= 1
+    return start, end
+
+
+def _close(text: str, blocks: list[Block], start: int, end: int, kind: int) -> None:
+    start, end = _trim(text, start, end)
+    if start < end:
+        blocks.append((start, end, kind))
+
+
+def prose(text: str) -> list[Span]:
+    """Gives the spans of prose, one for each paragraph, list item and heading.
+
+    Left out are fenced and indented code, block quotes, tables and HTML comments, and the
+    markers of items and headings. A fence that is never closed reaches to the end of the text.
+
+    Args:
+        text: Markdown or plain text.
+
+    Returns:
+        Disjoint, increasing ``(start, end)`` spans in code points, without outer white space.
+    """
+    return [(start, end) for start, end, kind in blocks_of(text)[0] if kind in PROSE_KINDS]
+
+
+# ----------------------------------------------------------------------------------------------
+# Layout: sentences
+# ----------------------------------------------------------------------------------------------
+
+_CLOSERS = "\"'”’»›)\\]}*_`～~"
+_CJK_STOPS = "。！？｡．"
+# A candidate: stops, then whatever closes around them, then white space or the end of the
+# block. The stops of Chinese and Japanese need no space after them. A line break is a candidate
+# too.
+_CANDIDATE = re.compile(
+    rf"(?P<cjk>[{_CJK_STOPS}]+[{_CJK_STOPS}!?]*[」』）】〉》{_CLOSERS}]*)"
+    rf"|(?P<stop>[.!?…؟۔।॥]+)(?P<closers>[{_CLOSERS}]*)(?=\s|\Z)"
+    r"|(?P<line>[ \t]*\r?\n[ \t]*)"
+)
+
+# After these a stop never ends a sentence, because something must follow.
+_OPEN_ABBREVIATIONS = frozenset(
+    "e.g i.e eg ie vs cf viz mr mrs ms dr prof st messrs esp incl excl resp approx ca aka w.r.t"
+    " a.k.a c.f i.a z.b d.h u.a bzw ggf vgl evtl".split()
+)
+# After these a stop ends a sentence only if the next word starts with a capital.
+_CLOSED_ABBREVIATIONS = frozenset(
+    "etc al inc ltd co corp jr sr a.m p.m u.s u.k jan feb apr jun jul aug sept sep oct nov dec"
+    " dept est min max misc temp orig prev req govt ext int intl usw".split()
+)
+# After these a stop ends nothing if a number follows.
+_NUMBERED_ABBREVIATIONS = frozenset(
+    "no nos fig figs sec secs p pp ch vol eq eqs ver v nr ref refs ln rev pt".split()
+)
+_WORD_BREAK = re.compile(r"[\s()\[\]{}\"“”«»,;:/—–]")
+# A line this long was broken by a wrapping editor, so its break says nothing.
+_WRAPPED = 50
+# Longer brackets and quotations hold whole sentences and are divided like the rest.
+_LONGEST_ASIDE = 300
+
+_BACKTICKS = re.compile(r"`+")
+_ASIDE_MARKS = re.compile(r"[()\[\]（）“”「」『』《》\"]")
+_ASIDE_PAIRS = {")": "(", "]": "[", "）": "（", "”": "“", "」": "「", "』": "『", "》": "《"}
+
+
+def _code_spans(text: str, start: int, end: int) -> list[Span]:
+    """Gives the inline code of a block: runs of backticks paired with the next run as long."""
+    if text.find("`", start, end) < 0:
+        return []
+    runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text, start, end)]
+    following: dict[int, list[int]] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        following.setdefault(runs[index][1] - runs[index][0], []).append(index)
+    spans: list[Span] = []
+    done = -1
+    for index, (run_start, run_end) in enumerate(runs):
+        same = following[run_end - run_start]
+        same.pop()
+        if index <= done or not same:
+            continue
+        done = same[-1]
+        spans.append((run_start, runs[done][1]))
+    return spans
+
+
+def _asides(text: str, start: int, end: int, code: list[Span]) -> list[Span]:
+    """Gives the brackets and quotations of a block that are too short to hold sentences."""
+    spans: list[Span] = []
+    stack: list[tuple[str, int]] = []
+    quote = -1
+    for match in _ASIDE_MARKS.finditer(text, start, end):
+        position = match.start()
+        if code and _inside(code, position):
+            continue
+        mark = match.group()
+        if mark == '"':
+            # A quotation opens after a space or a bracket and closes before one.
+            if quote >= 0 and position - quote <= _LONGEST_ASIDE:
+                spans.append((quote, position + 1))
+                quote = -1
+            elif position == start or text[position - 1] in " \t\n([{*_":
+                quote = position
+            else:
+                quote = -1
+        elif mark in _ASIDE_PAIRS:
+            opener = _ASIDE_PAIRS[mark]
+            if stack and stack[-1][0] == opener:
+                opened = stack.pop()[1]
+                if position - opened <= _LONGEST_ASIDE:
+                    spans.append((opened, position + 1))
+        else:
+            # What a far opener still waits for is no aside; forgetting it keeps the stack
+            # short.
+            if stack and position - stack[-1][1] > _LONGEST_ASIDE:
+                stack.clear()
+            stack.append((mark, position))
+    return spans
+
+
+def _merge(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            if end > merged[-1][1]:
+                merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _inside(spans: list[Span], position: int) -> bool:
+    """Says whether a position lies in one of the sorted, disjoint spans."""
+    index = bisect_right(spans, (position, 1 << 62)) - 1
+    return index >= 0 and position < spans[index][1]
+
+
+def _stop_ends(text: str, start: int, end: int, match: re.Match[str], sentence: int) -> bool:
+    """Says whether the stop that a match found ends the sentence that began at ``sentence``."""
+    stop, closers = match.group("stop"), match.group("closers")
+    at, after = match.start(), match.end()
+    follow = after
+    while follow < end and text[follow] in _SPACE:
+        follow += 1
+    if follow >= end:
+        return True
+    while follow + 1 < end and text[follow] in "*_\"'“‘([":
+        follow += 1
+    following = text[follow]
+    before = text[at - 1] if at > start else " "
+    if before in _SPACE:
+        # A lone stop is a path or an operator, unless what follows starts a sentence.
+        return stop[0] in "!?؟" and following.isupper() and sentence < at
+    lower = following.islower()
+    if closers.strip("`*_") and lower:
+        return False
+    if stop[0] != ".":
+        return not (lower and stop[0] == "…")
+    if len(stop) > 1:
+        return not lower
+    if not closers:
+        word = _WORD_BREAK.split(text[max(sentence, at - 24) : at])[-1].strip("*_`'’‘").lower()
+        if word in _OPEN_ABBREVIATIONS:
+            return False
+        if word in _CLOSED_ABBREVIATIONS:
+            return following.isupper()
+        if word in _NUMBERED_ABBREVIATIONS and following.isdecimal():
+            return False
+        if at - len(word) <= sentence and (
+            (word.isdecimal() and len(word) <= 3) or (len(word) == 1 and word.isalpha())
+        ):
+            # "2." or "A." at the start of a sentence counts or abbreviates; it does not end.
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def sentences_of_block(text: str, start: int, end: int) -> tuple[Span, ...]:
+    """Gives the sentences of one block of prose."""
+    code = _code_spans(text, start, end)
+    asides = _merge(code + _asides(text, start, end, code))
+    found: list[Span] = []
+    sentence = start
+    line = start
+    for match in _CANDIDATE.finditer(text, start, end):
+        group = match.lastgroup
+        after = match.end()
+        if asides and _inside(asides, after - 1):
+            if group == "line":
+                line = after
+                continue
+            # A stop just before what closes the aside ends with it; any other stop is inside.
+            if _inside(asides, after) or not _closes(asides, after):
+                continue
+        if group == "line":
+            ends = _break_ends(text, line, match.start(), after, end)
+            line = after
+        elif group == "cjk":
+            ends = text[match.start()] != "．" or not text[after : after + 1].isdecimal()
+        else:
+            ends = _stop_ends(text, start, end, match, sentence)
+        if ends:
+            span = _trim(text, sentence, match.start() if group == "line" else after)
+            if span[0] < span[1]:
+                found.append(span)
+            sentence = after
+    span = _trim(text, sentence, end)
+    if span[0] < span[1]:
+        found.append(span)
+    return tuple(found)
+
+
+def _closes(asides: list[Span], position: int) -> bool:
+    """Says whether one of the spans ends exactly at a position."""
+    index = bisect_right(asides, (position - 1, 1 << 62)) - 1
+    return index >= 0 and asides[index][1] == position
+
+
+def _break_ends(text: str, line: int, stop: int, after: int, end: int) -> bool:
+    """Says whether a line break ends a sentence: the line was short, or the break was meant."""
+    if after >= end or stop <= line:
+        return True
+    last = text[stop - 1]
+    if last in ":\\" or text[stop : stop + 2] == "  ":
+        return True
+    return stop - line < _WRAPPED and last not in ",;-–—(" and not text[after].islower()
+
+
+def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+    """Gives the sentences of the prose of a text that overlap ``[start, end)``, uncut.
+
+    List items and headings are sentences of their own, and no sentence crosses a blank line.
+    Abbreviations, versions, file names, decimals, addresses, inline code and short asides in
+    brackets or quotation marks do not end a sentence.
+
+    Args:
+        text: Markdown or plain text. Its layout is read whole, whatever the range.
+        start: The first code point of the range.
+        end: The code point after the range; ``None`` is the end of the text.
+
+    Returns:
+        Disjoint, increasing ``(start, end)`` spans in code points, without outer white space.
+    """
+    if end is None:
+        end = len(text)
+    found: list[Span] = []
+    if start >= end:
+        return found
+    for block_start, block_end, kind in blocks_of(text)[0]:
+        if block_start >= end:
+            break
+        if block_end <= start or kind not in PROSE_KINDS:
+            continue
+        spans = sentences_of_block(text, block_start, block_end)
+        if block_start >= start and block_end <= end:
+            found.extend(spans)
+        else:
+            found.extend(span for span in spans if span[0] < end and span[1] > start)
+    return found
+
+
+def block_before(blocks: tuple[Block, ...], position: int) -> int:
+    """Gives the index of the last block that starts at or before a position, or -1."""
+    return bisect_right(blocks, (position, 1 << 62)) - 1
+
+
+def _block_at(text: str, position: int) -> Block | None:
+    blocks = blocks_of(text)[0]
+    index = block_before(blocks, position)
+    if index >= 0 and position < blocks[index][1]:
+        return blocks[index]
+    return None
+
+
+def sentence_at(text: str, position: int) -> Span:
+    """Gives the sentence that holds a position, dividing only the block around it.
+
+    It agrees with `sentences`. Repeated calls on one text read its layout once.
+
+    Args:
+        text: Markdown or plain text.
+        position: A code point of the text.
+
+    Returns:
+        The ``(start, end)`` span, or the empty span ``(position, position)`` if the position is
+        in no sentence: in code, a quote, a table, a comment, a marker or white space.
+    """
+    block = _block_at(text, position)
+    if block is not None and block[2] in PROSE_KINDS:
+        spans = sentences_of_block(text, block[0], block[1])
+        index = bisect_right(spans, (position, 1 << 62)) - 1
+        if index >= 0 and position < spans[index][1]:
+            return spans[index]
+    return position, position
+
+
+def in_code(text: str, position: int) -> bool:
+    """Says whether a position is in code of any kind, in a block quote or in a comment.
+
+    What stands there was quoted, so it is not what the writer says.
+
+    Args:
+        text: Markdown or plain text.
+        position: A code point of the text.
+    """
+    block = _block_at(text, position)
+    if block is None:
+        return False
+    if block[2] in CODE_KINDS:
+        return True
+    return _inside(_code_spans(text, block[0], block[1]), position)
+
+
+def closer_of_cut(body: str, blocks: tuple[Block, ...]) -> str | None:
+    """Gives what closes the fence that a text, cut to ``body``, leaves open, or ``None``.
+
+    Args:
+        body: The text up to its cut, not empty.
+        blocks: The blocks of the text before it was cut.
+    """
+    index = block_before(blocks, len(body) - 1)
+    last_line = body.rfind("\n") + 1
+    if index >= 0 and blocks[index][2] == FENCE:
+        start, end, _ = blocks[index]
+        if len(body) <= end or start >= last_line:
+            return closer_of_fence(body, start)
+    # A cut may also make a fence: "```x" is one, the "```x```" that it was cut from is not.
+    match = _LINE.match(body, last_line)
+    if match is not None and match.lastgroup == "item":
+        last_line = match.end()
+    return closer_of_fence(body, last_line)

@@ -1,0 +1,299 @@
+"""The words of the house: what a recorded session consists of.
+
+Every value here is frozen and compares by content. Nothing here reads, judges or renders.
+Values hold no cycles, so the garbage collector need not look at them (`gc=False`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
+Severity: TypeAlias = Literal["info", "warning", "error"]
+
+
+class Text(Struct, frozen=True, gc=False, tag=True):
+    """Words that the person or the agent can see."""
+
+    text: str
+
+
+class Reasoning(Struct, frozen=True, gc=False, tag=True):
+    """Words that the model wrote for itself."""
+
+    text: str
+
+
+class ToolCall(Struct, frozen=True, gc=False, tag=True):
+    """The agent asks for a tool.
+
+    Attributes:
+        id: pairs the call with its result; "" where the recorder gives none.
+        name: the tool's name as recorded.
+        kind: what the tool does, from the vocabulary (`formats.tools`): read, search, edit,
+            write, patch, shell, plan, ask, subagent, fetch, ... or "other".
+        input: the arguments as recorded, usually a dict; a str for raw-text tools.
+    """
+
+    id: str
+    name: str
+    kind: str = "other"
+    input: Any = None
+
+
+class ToolResult(Struct, frozen=True, gc=False, tag=True):
+    """What came back from a tool call.
+
+    Attributes:
+        call_id: the `ToolCall.id` it answers; "" where the recorder gives none.
+        text: the result as text; images and other media are left out.
+        status: ok | error | denied | interrupted | timeout | running | unknown, as far as the
+            recorder tells.
+        exit_code: of a command, where recorded.
+        detail: recorder-given facts about the result in our words, e.g. {"created": True},
+            {"agent": "a5bdbc1"}, {"changes": {...}}.
+    """
+
+    call_id: str
+    text: str = ""
+    status: str = "unknown"
+    exit_code: int | None = None
+    detail: dict[str, Any] | None = None
+
+
+class Media(Struct, frozen=True, gc=False, tag=True):
+    """An image or other attachment; its bytes are not kept."""
+
+    media_type: str = ""
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Media
+
+
+class Typed(Struct, frozen=True, gc=False):
+    """Where in a message the person's own typed words stand.
+
+    `via`: prompt | queued | rejection | answer | command. `start` and `end` count code points
+    in the text of part `part`.
+    """
+
+    part: int
+    start: int
+    end: int
+    via: str = "prompt"
+
+
+class Usage(Struct, frozen=True, gc=False):
+    """Tokens of one API call. `input` excludes what was read from or written to the cache;
+    `output` includes `reasoning`."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+    @property
+    def total(self) -> int:
+        """Every token of the call, input and output."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+        )
+
+
+class Message(Struct, frozen=True, gc=False):
+    """One recorded line or item that carries words, calls or results.
+
+    Attributes:
+        index: 0-based number of the message in its session, in file order, never renumbered.
+        role: who speaks.
+        parts: in recorded order.
+        line: 1-based physical line (line-based recorders), else None.
+        item: 0-based index in the list that holds the messages (one-document recorders),
+            else None.
+        origin: prompt | agent | tool | injected | compaction | meta; a prompt is typed by a
+            person, an injected message is put into the conversation by the recorder.
+        typed: where the person's own words stand, if any do.
+        key, parent: the recorder's id of this record and of the record that it follows.
+        response: id of the API response that this line is part of.
+        time: as recorded, ISO 8601.
+        agent: id of the subagent that speaks; "" on the main thread.
+        model, cwd: as recorded at this message.
+        usage: tokens of the API call that produced this message, where recorded.
+        raw: the record's bytes, for references; not part of the content.
+    """
+
+    index: int
+    role: Role
+    parts: tuple[Part, ...]
+    line: int | None = None
+    item: int | None = None
+    origin: str = "agent"
+    typed: tuple[Typed, ...] = ()
+    key: str = ""
+    parent: str = ""
+    response: str = ""
+    time: str = ""
+    agent: str = ""
+    model: str = ""
+    cwd: str = ""
+    usage: Usage | None = None
+    raw: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """The visible words of the message, parts joined by blank lines."""
+        return "\n\n".join(p.text for p in self.parts if type(p) is Text)
+
+
+class SessionFacts(Struct, frozen=True, omit_defaults=True):
+    """What a record tells about the session as a whole; later facts fill what earlier left.
+
+    `title` is the one exception: the last one stands.
+    """
+
+    id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    commit: str = ""
+    agent_version: str = ""
+    title: str = ""
+    parent_id: str = ""
+    forked_from: str = ""
+    started: str = ""
+    window: int | None = None
+    link: str = ""
+
+
+class Compaction(Struct, frozen=True):
+    """The recorder replaced the conversation so far by a summary.
+
+    Attributes:
+        line, item: where the recorder says so.
+        trigger: auto | manual | "" where not told.
+        recorded: the recorder's own count of tokens before, or None.
+        recorded_after: the recorder's own count of tokens after, or None.
+    """
+
+    line: int | None = None
+    item: int | None = None
+    trigger: str = ""
+    recorded: int | None = None
+    recorded_after: int | None = None
+    raw: bytes = b""
+
+
+class Link(Struct, frozen=True, gc=False):
+    """A record that stands in the parent chain without being a message."""
+
+    key: str
+    parent: str
+
+
+class Changes(Struct, frozen=True):
+    """Files that the recorder itself says were changed, apart from what the call asked for.
+
+    Attributes:
+        call_id: the call that did it, or "".
+        files: (path, created | modified | deleted, former path or "").
+        succeeded: False where the recorder says that nothing was applied.
+    """
+
+    call_id: str
+    files: tuple[tuple[str, str, str], ...]
+    succeeded: bool = True
+    line: int | None = None
+    item: int | None = None
+    raw: bytes = b""
+
+
+class TokenCount(Struct, frozen=True):
+    """The recorder's own running total (as Codex writes it), apart from any message.
+
+    `total` is cumulative over the session, `last` is one call; `window` is the model's.
+    """
+
+    last: Usage
+    total: Usage
+    window: int | None = None
+
+
+class NewSession(Struct, frozen=True):
+    """From here on the file holds another session (containers of many sessions)."""
+
+    id: str
+
+
+class Unknown(Struct, frozen=True, gc=False):
+    """A record of a kind that the format does not know; counted, never fatal."""
+
+    kind: str
+
+
+Record: TypeAlias = (
+    Message | SessionFacts | Compaction | Changes | Link | TokenCount | NewSession | Unknown
+)
+
+
+class Ref(Struct, frozen=True, gc=False):
+    """The place in a recording that a claim came from.
+
+    Attributes:
+        source: index into `session.sources`.
+        line: 1-based physical line, or None.
+        item: 0-based index of the item, or None; never both.
+        message: index of the message.
+        part: index of the part in the message, or None for the whole record.
+        start, end: code points in the text of that part; None for a tool call.
+        hash: 8 hex digits of the raw slice (see `slice_hash`).
+    """
+
+    source: int = 0
+    line: int | None = None
+    item: int | None = None
+    message: int = 0
+    part: int | None = None
+    start: int | None = None
+    end: int | None = None
+    hash: str = ""
+
+
+class Issue(Struct, frozen=True):
+    """Something that the input got wrong, counted and located; never fatal by itself.
+
+    `places` holds the first 20 as "line 17", "item 3" or "message 5".
+    """
+
+    code: str
+    severity: Severity
+    what: str
+    count: int = 1
+    places: tuple[str, ...] = ()
+
+
+def slice_hash(raw: str | bytes) -> str:
+    """8 hex digits (CRC-32) of a raw slice: a text slice in UTF-8, or a record's bytes.
+
+    It detects that a recording was changed under a reference; it is no secret and no proof.
+    """
+    if isinstance(raw, str):
+        raw = raw.encode("utf-8", "surrogatepass")
+    return f"{zlib.crc32(raw):08x}"
+
+
+def record_hash(raw: bytes) -> str:
+    """`slice_hash` of a whole record, without the line's end."""
+    end = len(raw)
+    while end and raw[end - 1] in b"\r\n":
+        end -= 1
+    return f"{zlib.crc32(memoryview(raw)[:end]):08x}"

@@ -1,0 +1,102 @@
+"""The one way to extend leftoff: a named thing in a `Registry`.
+
+A registry knows its built-in names without importing them ("module:attribute"), takes new ones
+by decorator, and finds those of other packages by entry point, which it scans only for a name
+that it lacks or when asked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from leftoff.errors import UnknownName, UsageError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Named things of one kind: formats, extractors, stores or redactors.
+
+    Args:
+        kind: the word for one of them; also the entry-point group, `leftoff.<kind>`.
+        builtin: name to "module:attribute", imported when first asked for.
+    """
+
+    def __init__(self, kind: str, builtin: dict[str, str] | None = None) -> None:
+        self.kind = kind
+        self._where: dict[str, str] = dict(builtin or {})
+        self._loaded: dict[str, T] = {}
+        self._owner: dict[str, str] = dict.fromkeys(self._where, "leftoff")
+        self._scanned = False
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Decorator: the decorated thing answers to `name`.
+
+        Raises:
+            UsageError: the name is taken; the message names both owners.
+        """
+
+        def add(thing: T) -> T:
+            owner = getattr(thing, "__module__", type(thing).__module__)
+            self._claim(name, owner)
+            self._loaded[name] = thing
+            return thing
+
+        return add
+
+    def _claim(self, name: str, owner: str) -> None:
+        if name in self._owner:
+            raise UsageError(
+                f"two {self.kind}s are named {name!r}: one of {self._owner[name]}, "
+                f"one of {owner}; rename one of them"
+            )
+        self._owner[name] = owner
+
+    def names(self) -> list[str]:
+        """The names known so far, in order of registration; imports nothing."""
+        return list(self._owner)
+
+    def owners(self) -> dict[str, str]:
+        """Name to the package or module that brought it, entry points included."""
+        self._scan()
+        return dict(self._owner)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._owner
+
+    def get(self, name: str) -> T:
+        """The thing of that name, imported if need be.
+
+        Raises:
+            UnknownName: nothing answers to it, here or in any installed package.
+        """
+        if name not in self._owner:
+            self._scan()
+        if name not in self._owner:
+            raise UnknownName(self.kind, name, self._owner)
+        if name not in self._loaded:
+            module, _, attribute = self._where[name].partition(":")
+            self._loaded[name] = getattr(import_module(module), attribute)
+        return self._loaded[name]
+
+    def outside(self) -> Iterator[tuple[str, T]]:
+        """The things that other packages bring, by name."""
+        self._scan()
+        for name in sorted(self._owner):
+            if self._owner[name] != "leftoff":
+                yield name, self.get(name)
+
+    def _scan(self) -> None:
+        if self._scanned:
+            return
+        self._scanned = True
+        found: list[Any] = sorted(
+            entry_points(group=f"leftoff.{self.kind}"), key=lambda e: (e.name, e.value)
+        )
+        for entry in found:
+            owner = entry.dist.name if entry.dist else entry.value
+            self._claim(entry.name, owner)
+            self._where[entry.name] = entry.value

@@ -1,0 +1,46 @@
+"""Values as text, markdown, a prompt, JSON. Everything that leaves goes through redaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from leftoff.errors import UnknownName
+from leftoff.findings import ContextSummary
+from leftoff.summary import to_json, to_plain
+
+FORMS = ("text", "markdown", "json", "prompt")
+
+
+def render(
+    summary: ContextSummary,
+    form: str = "text",
+    *,
+    budget: int | None = None,
+    colour: bool = False,
+    width: int = 96,
+) -> str:
+    """A summary in one of the forms text | markdown | json | prompt, redacted.
+
+    Args:
+        budget: most tokens that a prompt may take (upper bound); 2,000 by default.
+        colour: terminal colours in the text form.
+        width: columns of the text form.
+
+    Raises:
+        UnknownName: no such form.
+    """
+    if form == "json":
+        return to_json(summary, indent=2).decode()
+    if form not in FORMS:
+        raise UnknownName("form", form, FORMS)
+    value = to_plain(summary)
+    if form == "text":
+        from leftoff.rendering.screen import screen
+
+        return screen(value, colour=colour, width=width)
+    from leftoff.rendering.documents import markdown, prompt
+
+    make: Callable[..., str] = markdown if form == "markdown" else prompt
+    options: dict[str, Any] = {} if form == "markdown" or budget is None else {"budget": budget}
+    return make(value, **options)

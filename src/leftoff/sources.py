@@ -1,0 +1,158 @@
+"""Opening what people point at: a file, a session's directory, a compressed file, stdin."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from leftoff.codec import MAX_LINE
+from leftoff.errors import SourceError
+
+STDIN = "-"
+
+MAX_UNPACKED = 4 << 30
+"""Bytes that a compressed recording may unpack to."""
+
+
+@contextmanager
+def lines_of(path: str) -> Iterator[Iterator[bytes]]:
+    """The lines of a recording, unpacked where it is compressed; a line of more than
+    `codec.MAX_LINE` bytes comes in pieces.
+
+    Raises:
+        SourceError: missing, unreadable, a directory, or damaged compression.
+    """
+    with _opened(path) as stream:
+        yield _lines(stream, path)
+
+
+def _lines(stream: IO[bytes], path: str) -> Iterator[bytes]:
+    try:
+        yield from iter(partial(stream.readline, MAX_LINE), b"")
+    except (EOFError, gzip.BadGzipFile, OSError) as error:
+        raise SourceError(f"{path}: cannot be read to its end ({_why(error)})") from error
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        # A fifo or device could block or never end; only regular files are read.
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise SourceError(f"{path}: is a directory with no session in it")
+        if not stat.S_ISREG(mode):
+            raise SourceError(f"{path}: not a regular file")
+        file = io.BufferedReader(io.FileIO(path), buffer_size=1 << 20)
+    except OSError as error:
+        raise SourceError(f"{path}: {_why(error)}") from error
+    with file:
+        magic = file.peek(6)[:6]
+        if magic[:2] == b"\x1f\x8b":
+            with _gunzip(file) as unpacked:
+                yield unpacked
+        elif magic[:4] == b"\x28\xb5\x2f\xfd":
+            with _unzstd(file, path) as unpacked:
+                yield unpacked
+        else:
+            yield file
+
+
+def _gunzip(file: IO[bytes]) -> IO[bytes]:
+    try:
+        from isal import igzip  # several times faster, where installed
+    except ImportError:
+        return _bounded(gzip.GzipFile(fileobj=file, mode="rb"))
+    return _bounded(igzip.IGzipFile(fileobj=file, mode="rb"))  # type: ignore[no-untyped-call]
+
+
+def _unzstd(file: IO[bytes], path: str) -> IO[bytes]:
+    try:
+        import zstandard
+    except ImportError:
+        raise SourceError(
+            f"{path}: zstd-compressed; reading it needs `pip install leftoff[zst]`"
+        ) from None
+    opened = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+    return _bounded(opened)
+
+
+def _bounded(opened: Any) -> IO[bytes]:
+    return io.BufferedReader(_Bounded(opened), buffer_size=1 << 20)
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that stops with an error past `MAX_UNPACKED` bytes (compression bombs)."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self.inner.read(len(buffer))
+        except Exception as error:  # each decompressor has errors of its own
+            raise OSError(f"damaged compression: {error}") from error
+        self.count += len(data)
+        if self.count > MAX_UNPACKED:
+            raise OSError(f"it unpacks to more than {MAX_UNPACKED >> 30} GiB")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.inner.close()
+        super().close()
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def parts_of(path: str) -> tuple[str, list[tuple[str, str]]]:
+    """The main file of a session and its subagents' files as (agent id, path).
+
+    A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`.
+    """
+    if path == STDIN:
+        return path, []
+    place = Path(path)
+    if place.is_dir():
+        beside = place.with_name(place.name + ".jsonl")
+        if beside.is_file():
+            return str(beside), _subagents(place)
+        inside = sorted(place.glob("*.jsonl"))
+        if len(inside) == 1:
+            return parts_of(str(inside[0]))
+        return path, []
+    stem = place.name
+    for suffix in (".gz", ".zst", ".jsonl"):
+        stem = stem.removesuffix(suffix)
+    return path, _subagents(place.with_name(stem))
+
+
+def _subagents(folder: Path) -> list[tuple[str, str]]:
+    try:
+        found = sorted((folder / "subagents").glob("agent-*.jsonl*"))
+    except OSError:
+        return []
+    return [(_agent_id(p.name), str(p)) for p in found if p.is_file()]
+
+
+def _agent_id(name: str) -> str:
+    return name.removeprefix("agent-").split(".jsonl", 1)[0]

@@ -1,0 +1,403 @@
+"""Tokens are counted here where no recorder counted them: a best guess and an upper bound.
+
+`estimate_tokens` is the count to expect; `max_tokens` is a count that none of the public
+tokenizers it was built from exceeds. Both divide text into pieces (words, runs of digits, of
+punctuation, of white space, of other characters) and add what each piece costs. What pieces
+cost is data in ``tokens.json``, fitted by ``benchmarks/accuracy/tokens/fit.py`` and never
+changed by hand:
+
+* ``known``: words that all tokenizers keep whole after a space, by the most tokens that they
+  cost without one; ``joints``: other letters that all tokenizers join to one token;
+* ``runs``: runs of punctuation by the most tokens that they cost without and with a space;
+* ``characters``: characters beyond ASCII by the most tokens that they cost;
+* ``families``: for each tokenizer family the weights of the features of `estimate_tokens`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from leftoff.codec import parse
+
+__all__ = ["DEFAULT_FAMILY", "FAMILIES", "TokenCounter", "estimate_tokens", "max_tokens"]
+
+# Read at import, since nothing here may open a file later; decoded at the first count.
+_DATA = Path(__file__).with_name("tokens.json").read_bytes()
+
+FAMILIES = ("cl100k", "claude", "deepseek", "llama3", "llama4", "mistral", "o200k", "qwen")
+"""The tokenizer families that `estimate_tokens` knows by name."""
+
+DEFAULT_FAMILY = "mean"
+"""The family of an unknown model: the mean of all families."""
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of a text. Any exact counter can stand where leftoff estimates."""
+
+    def __call__(self, text: str, /) -> int:
+        """Gives the number of tokens of a text."""
+        ...
+
+
+# --------------------------------------------------------------------------------------------
+# Pieces
+# --------------------------------------------------------------------------------------------
+
+# A space goes with the word or punctuation after it, as in every tokenizer of the families.
+# What is left of a run of white space before a word is a piece without its last character.
+_PIECE = re.compile(
+    r"'?[A-Za-z]+"
+    r"| [A-Za-z]+"
+    r"|[0-9]+"
+    r"| ?[!-/:-@\[-`{-~]+"
+    r"|[^\S\n]*+\n+"
+    r"|[^\S\n]+(?!\S)"
+    r"|\s"
+    r"|[^\x00-\x7f]+"
+    r"|[\x00-\x1f\x7f]",
+    re.ASCII,
+)
+# A word after an apostrophe may be divided once more, where it begins like a contraction.
+_CONTRACTED = re.compile("s|t|re|ve|m|ll|d", re.IGNORECASE)
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+# A piece that was costed is not costed again. The memory is bounded, and is no more than speed.
+_MOST_REMEMBERED = 200_000
+
+
+class _Data:
+    """What ``tokens.json`` holds, in the shape that costing needs."""
+
+    __slots__ = ("characters", "families", "joints", "known", "runs")
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        self.known: dict[str, int] = dict.fromkeys(letters, 1)
+        for cost, words in raw["known"].items():
+            self.known.update(dict.fromkeys(words.split(), int(cost)))
+        self.joints: set[str] = set(raw["joints"].split())
+        for word, cost in self.known.items():
+            if len(word) < _LONGEST_JOINT:
+                self.joints.add(" " + word)
+                if cost == 1:
+                    self.joints.add(word)
+        self.runs: dict[str, tuple[int, int]] = {
+            run: (int(costs[0]), int(costs[1]))
+            for costs, runs in raw["runs"].items()
+            for run in runs.split()
+        }
+        self.characters: dict[str, int] = {
+            character: int(cost)
+            for cost, characters in raw["characters"].items()
+            for character in characters
+        }
+        self.families: dict[str, dict[str, float]] = raw["families"]
+
+
+@lru_cache(maxsize=1)
+def _data() -> _Data:
+    return _Data(parse(_DATA))
+
+
+# --------------------------------------------------------------------------------------------
+# The upper bound
+# --------------------------------------------------------------------------------------------
+
+# Letters longer than this are no joint; tokens longer than this need not be told apart.
+_LONGEST_JOINT = 8
+_LONGEST_TOLD = 4
+# More letters than this are no word; each is taken as a token, which needs no division.
+_LONGEST_DIVIDED = 64
+# Signs whose repetition every tokenizer joins, by eight or better.
+_JOINED_SIGNS = frozenset("-=*#_./")
+
+
+def _most_of_letters(text: str) -> int:
+    """Gives the most tokens of letters where no two neighbours could still be joined.
+
+    A tokenizer that merges pairs never leaves two neighbours whose union is one of its tokens.
+    So the most tokens are those of the finest division in which no two neighbours are a joint.
+    """
+    joints = _data().joints
+    size = len(text)
+    if size > _LONGEST_DIVIDED:
+        return size
+    # most[i][n]: the most tokens of text[:i] if the last of them has n letters.
+    most: list[dict[int, int]] = [{0: 0}]
+    for end in range(1, size + 1):
+        here: dict[int, int] = {}
+        for last in range(1, min(_LONGEST_TOLD, end) + 1):
+            start = end - last
+            best = -1
+            for before, count in most[start].items():
+                if count > best and (not before or text[start - before : end] not in joints):
+                    best = count
+            if best >= 0:
+                here[last] = best + 1
+        if not here:
+            # Only a longer token can end here; what it holds is not known, so take the worst.
+            here[_LONGEST_TOLD + 1] = 1 + max(max(counts.values()) for counts in most if counts)
+        most.append(here)
+    return max(most[size].values())
+
+
+def _most_of_spaces(run: str) -> int:
+    size = len(run)
+    if run.count(" ") == size:
+        return 1 + size // 48
+    if run.count("\t") == size:
+        return min(size, 2 + size // 8)
+    return size
+
+
+def _most_of_others(text: str) -> int:
+    characters = _data().characters
+    total = 0
+    for character in text:
+        cost = characters.get(character)
+        if cost is None:
+            # Some tokenizers normalize first, which may write one character as many.
+            normal = unicodedata.normalize("NFKC", character)
+            cost = max(
+                len(character.encode("utf-8", "surrogatepass")),
+                len(normal.encode("utf-8", "surrogatepass")),
+            )
+        total += cost
+    return total
+
+
+def _most_of_run(piece: str) -> int:
+    spaced = len(piece) > 1 and piece[0] == " "
+    run = piece[1:] if spaced else piece
+    costs = _data().runs.get(run)
+    if costs is not None:
+        return costs[spaced]
+    size = len(run)
+    if size > 4 and run[0] in _JOINED_SIGNS and run.count(run[0]) == size:
+        return 2 + size // 8 + spaced
+    return size + spaced
+
+
+def _most_of_contraction(word: str) -> int:
+    """Gives the most tokens of an apostrophe and a word: some divide after "'s" or "'re"."""
+    whole = 1 + _most_of_word(word)
+    match = _CONTRACTED.match(word)
+    if match is None or match.end() == len(word):
+        return whole
+    # In capitals the contraction itself may be two tokens: the apostrophe and "RE".
+    divided = 1 if match.group().islower() else 2
+    return max(whole, divided + _most_of_word(word[match.end() :]))
+
+
+def _most_of_word(piece: str) -> int:
+    known = _data().known
+    spaced = piece[0] == " "
+    word = piece[1:] if spaced else piece
+    cost = known.get(word)
+    if cost is not None:
+        return 1 if spaced else cost
+    parts = _PART.findall(word)
+    if len(parts) == 1:
+        return _most_of_letters(piece)
+    total = 0
+    upper = doubtful = False
+    for index, part in enumerate(parts):
+        cost = known.get(part)
+        if cost is None:
+            total += _most_of_letters(" " + part if spaced and not index else part)
+            doubtful = True
+        else:
+            total += 1 if spaced and not index else cost
+        total += upper
+        upper = len(part) > 1 and part.isupper()
+        doubtful = doubtful or upper
+    # A tokenizer that does not divide at capitals may join across them, and lose by it:
+    # "WRObject" as "W", "RO", "bject". Between known words it was never seen to lose.
+    return max(total, _most_of_letters(piece)) if doubtful else total
+
+
+def _most(piece: str) -> int:
+    last = piece[-1]
+    if last > "\x7f":
+        return _most_of_others(piece)
+    if last.isalpha():
+        return _most_of_contraction(piece[1:]) if piece[0] == "'" else _most_of_word(piece)
+    if last.isdigit():
+        return len(piece)
+    if last == "\n":
+        spaces = piece.rstrip("\n")
+        lines = len(piece) - len(spaces)
+        total = 1 if lines == 1 else 2 + lines // 4
+        return min(len(piece), total + (_most_of_spaces(spaces) if spaces else 0))
+    if last.isspace() and last in " \t\r\v\f":
+        return _most_of_spaces(piece)
+    return _most_of_run(piece)
+
+
+class _Most(dict[str, int]):
+    def __missing__(self, piece: str) -> int:
+        if len(self) > _MOST_REMEMBERED:
+            self.clear()
+        cost = self[piece] = _most(piece)
+        return cost
+
+
+_most_of = _Most()
+
+
+def max_tokens(text: str) -> int:
+    """Gives a number of tokens that no tokenizer of `FAMILIES` exceeds on a text.
+
+    It counts the text alone, without what an interface adds around a message. Text that spells
+    a tokenizer's control words is counted as the text that it is.
+
+    Args:
+        text: Any text.
+    """
+    return sum(map(_most_of.__getitem__, _PIECE.findall(text)))
+
+
+# --------------------------------------------------------------------------------------------
+# The estimate
+# --------------------------------------------------------------------------------------------
+
+_SCRIPT = re.compile(
+    "(?P<latin>[\u0080-\u024f\u1e00-\u1eff]+)|(?P<greek>[\u0370-\u03ff]+)"
+    "|(?P<cyrillic>[\u0400-\u052f]+)|(?P<hebrew>[\u0590-\u05ff]+)|(?P<arabic>[\u0600-\u07ff]+)"
+    "|(?P<indic>[\u0900-\u0dff]+)|(?P<thai>[\u0e00-\u0eff]+)|(?P<kana>[\u3040-\u30ff]+)"
+    "|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<wide>[\u3000-\u303f\uff00-\uffef]+)"
+    "|(?P<hangul>[\uac00-\ud7af\u1100-\u11ff]+)|(?P<box>[\u2500-\u259f]+)"
+    "|(?P<sign>[\u2000-\u24ff\u25a0-\u2bff]+)"
+    "|(?P<emoji>[\U0001f000-\U0001faff\u200d\ufe0f]+)|(?P<other>[^\x00-\x7f])"
+)
+
+
+def features(piece: str) -> list[tuple[str, int]]:
+    """Gives the features of a piece, each with its amount; a cost is their weighted sum.
+
+    Public for the fit alone.
+    """
+    last = piece[-1]
+    if last > "\x7f":
+        found = []
+        for match in _SCRIPT.finditer(piece):
+            script = match.lastgroup
+            amount = match.end() - match.start()
+            if script == "other":
+                amount = len(match.group().encode("utf-8", "surrogatepass"))
+            found += [(f"{script}_runs", 1), (f"{script}_characters", amount)]
+        return found
+    if last.isalpha():
+        if piece[0] == "'":
+            return [*features("'"), *_features_of_word(piece[1:])]
+        return _features_of_word(piece)
+    size = len(piece)
+    if last.isdigit():
+        return [("numbers", 1), ("digits", size), ("digit_triples", -(-size // 3))]
+    if last == "\n":
+        return [("line_ends", 1), ("blank_lines", size > 1)]
+    if last in " \t\r\v\f":
+        return [("spaces", 1)] if size == 1 else [("indents", 1), ("indent_characters", size)]
+    if last < " " or last == "\x7f":
+        return [("controls", 1)]
+    spaced = size > 1 and piece[0] == " "
+    run = size - spaced
+    return [
+        ("runs", 1),
+        ("run_signs", min(run, 8) - 1),
+        ("spaced_runs", spaced),
+        ("repeated_signs", max(0, run - 8)),
+    ]
+
+
+def _features_of_word(piece: str) -> list[tuple[str, int]]:
+    known = _data().known
+    found: list[tuple[str, int]] = []
+    spaced = piece[0] == " "
+    whole = known.get(piece[1:] if spaced else piece)
+    parts = [piece[1:] if spaced else piece] if whole else _PART.findall(piece)
+    for part in parts:
+        cost = known.get(part)
+        size = len(part)
+        if cost is not None:
+            found.append(("known_spaced" if spaced else f"known_bare_{min(cost, 3)}", 1))
+        else:
+            kind = "lower" if part[0].islower() else "upper" if part[1:2].isupper() else "title"
+            found += [(f"{kind}_words", 1), (f"{kind}_letters", size)]
+            if size > 12:
+                found.append(("far_letters", size - 12))
+        spaced = False
+    return found
+
+
+class _Weights(dict[str, float]):
+    __slots__ = ("_weights",)
+
+    def __init__(self, weights: dict[str, float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, piece: str) -> float:
+        if len(self) > _MOST_REMEMBERED:
+            self.clear()
+        weights = self._weights
+        cost = sum(weights[name] * amount for name, amount in features(piece))
+        self[piece] = cost
+        return cost
+
+
+@lru_cache(maxsize=len(FAMILIES) + 1)
+def _weights_of(family: str) -> _Weights:
+    families = _data().families
+    if family == DEFAULT_FAMILY:
+        names = families[FAMILIES[0]]
+        return _Weights(
+            {
+                name: sum(families[one][name] for one in FAMILIES) / len(FAMILIES)
+                for name in names
+            }
+        )
+    return _Weights(families[family])
+
+
+# Of a text longer than this, as many equal slices as fit are read and the rest is like them.
+_LONGEST_READ = 200_000
+_SLICE = 4_000
+
+
+def estimate_tokens(text: str, family: str | None = None) -> int:
+    """Gives the number of tokens to expect of a text, by its kinds of words and its scripts.
+
+    It counts the text alone, without what an interface adds around a message. Of a text of more
+    than 200,000 characters fifty even slices are read.
+
+    Args:
+        text: Any text.
+        family: One of `FAMILIES`; ``None`` is the mean of all.
+
+    Raises:
+        ValueError: If the family is not known.
+    """
+    if family is not None and family not in FAMILIES and family != DEFAULT_FAMILY:
+        raise ValueError(
+            f"unknown tokenizer family {family!r}; known are {', '.join(FAMILIES)}"
+        )
+    if not text:
+        return 0
+    weigh = _weights_of(family or DEFAULT_FAMILY).__getitem__
+    size = len(text)
+    if size <= _LONGEST_READ:
+        total = sum(map(weigh, _PIECE.findall(text)))
+    else:
+        slices = _LONGEST_READ // _SLICE
+        step = (size - _SLICE) / (slices - 1)
+        read = 0.0
+        for index in range(slices):
+            start = int(index * step)
+            read += sum(map(weigh, _PIECE.findall(text, start, start + _SLICE)))
+        total = read * size / (slices * _SLICE)
+    return max(1, round(total))

@@ -1,0 +1,108 @@
+"""Little is imported at the door, and heavy things only where they are used."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leftoff._version import __version__
+
+RUN = "import sys; from leftoff.__main__ import main; sys.exit(main())"
+
+# Runs `code` and reports the modules that it brought in, on the last line of stderr.
+WATCH = """
+import sys
+before = set(sys.modules)
+code = sys.argv.pop(1)
+try:
+    exec(code)
+except SystemExit as stop:
+    assert not stop.code, stop.code
+new = set(sys.modules) - before
+import json
+print(json.dumps(sorted(new)), file=sys.stderr)
+"""
+
+
+def brought_in(code: str, *args: str, data: bytes = b"") -> set[str]:
+    """The modules that `code` imports beyond what the interpreter starts with."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, code, *args],
+        input=data,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def third_party(modules: set[str]) -> set[str]:
+    """The packages among `modules` that are neither Python's nor ours."""
+    packages = {name.partition(".")[0] for name in modules}
+    return packages - sys.stdlib_module_names - {"leftoff", "__mp_main__"}
+
+
+def test_importing_leftoff_imports_nothing_else() -> None:
+    new = brought_in("import leftoff")
+    assert {n for n in new if not n.startswith("leftoff")} <= {"__future__"}
+    assert new <= {"__future__", "leftoff", "leftoff._version"}
+
+
+def test_the_version_is_answered_without_click() -> None:
+    new = brought_in(RUN, "--version")
+    assert third_party(new) == set()
+    assert "leftoff.cli" not in new
+    assert "importlib.metadata" not in new
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "leftoff", "--version"], capture_output=True, check=True
+    )
+    assert done.stdout.decode() == f"leftoff {__version__}\n"
+
+
+def test_help_imports_click_and_our_words_only() -> None:
+    new = brought_in(RUN, "--help")
+    assert third_party(new) == {"click"}
+    assert "leftoff.extraction" not in new
+
+
+def test_summarizing_leaves_the_heavy_out(claude_session: bytes) -> None:
+    code = (
+        "import sys, leftoff; p = leftoff.Pass(); p.feed(sys.stdin.buffer.read()); "
+        "leftoff.render(p.summary(), 'text')"
+    )
+    new = third_party(brought_in(code, data=claude_session))
+    assert new & {"click", "jinja2", "numpy", "rich", "spacy", "thinc", "yaml"} == set()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "prompt"])
+def test_the_summarize_command_leaves_spacy_out(
+    form: str, claude_session: bytes, tmp_path: Path
+) -> None:
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(claude_session)
+    new = third_party(brought_in(RUN, "summarize", str(session), "-f", form))
+    assert new & {"jinja2", "numpy", "spacy", "thinc"} == set()
+
+
+@pytest.mark.parametrize("option,limit", [("--version", 3), ("--help", 10)])
+def test_start_up_costs_a_small_multiple_of_python(option: str, limit: float) -> None:
+    bare = [sys.executable, "-c", "pass"]
+    ours = [sys.executable, "-c", RUN, option]
+    pairs = [(_cpu_seconds(ours), _cpu_seconds(bare)) for _ in range(7)]
+    ratio = min(a for a, _ in pairs) / min(b for _, b in pairs)
+    assert ratio <= limit, f"leftoff {option} costs {ratio:.1f}x `python -c pass`"
+
+
+def _cpu_seconds(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)

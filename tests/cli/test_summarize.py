@@ -1,0 +1,147 @@
+"""`summarize`, `show` and `verify`: streams, exit codes, forms."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, TypeAlias
+
+import pytest
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+
+
+def test_text_is_one_screen_without_colour(run: Run, session: Path) -> None:
+    done = run("summarize", str(session))
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 96
+    assert b"\x1b" not in done.stdout
+    for title in ("Asked", "Decided", "Progress", "Files"):
+        assert any(line.startswith(title) for line in lines)
+
+
+def test_colour_only_when_asked(run: Run, session: Path) -> None:
+    assert b"\x1b[1m" in run("summarize", str(session), FORCE_COLOR="1").stdout
+    both = run("summarize", str(session), FORCE_COLOR="1", NO_COLOR="1")
+    assert b"\x1b" not in both.stdout
+
+
+def test_json_is_one_object_with_every_section(run: Run, session: Path) -> None:
+    done = run("summarize", str(session), "--json")
+    value = json.loads(done.stdout)
+    assert list(value) == [
+        "schema", "leftoff", "rules", "session", "stats", "key_decisions", "progress",
+        "file_modifications", "tools_used", "tool_counts", "user_requests", "key_findings",
+        "errors", "next_steps", "context", "issues", "formatted",
+    ]  # fmt: skip
+    assert done.stdout == run("summarize", str(session), "-f", "json").stdout
+
+
+SEED_KEYS = {
+    "stats": {"messageCount", "toolCallCount", "estimatedTokens"},
+    "keyDecisions": {"text", "type", "confidence", "messageIndex"},
+    "progress": {"completedStages", "currentStage", "progressPercentage", "milestones"},
+    "fileModifications": {"path", "action", "touchCount", "tools"},
+    "toolsUsed": None,
+    "userRequests": None,
+    "formatted": None,
+}
+
+
+def test_the_seeds_shape_is_the_seeds(run: Run, session: Path) -> None:
+    value: dict[str, Any] = json.loads(
+        run("summarize", str(session), "--shape", "seed001").stdout
+    )
+    assert list(value) == list(SEED_KEYS)
+    for key, inner in SEED_KEYS.items():
+        if inner is not None:
+            first = value[key][0] if isinstance(value[key], list) else value[key]
+            assert set(first) == inner
+    assert all(isinstance(text, str) for text in value["userRequests"])
+    assert value["formatted"].startswith("Messages: ")
+
+
+@pytest.mark.parametrize("how", ["file", "stdin", "gzip"])
+def test_the_same_session_from_anywhere(
+    run: Run, session: Path, tmp_path: Path, how: str
+) -> None:
+    data = session.read_bytes()
+    if how == "gzip":
+        packed = tmp_path / "session.data"
+        packed.write_bytes(gzip.compress(data))
+        done = run("summarize", str(packed), "--json")
+    elif how == "stdin":
+        done = run("summarize", "-", "--json", stdin=data)
+    else:
+        done = run("summarize", str(session), "--json")
+    value = json.loads(done.stdout)
+    want = json.loads(run("summarize", str(session), "--json").stdout)
+    del value["session"], want["session"]
+    assert value == want
+
+
+def test_a_session_may_be_named_by_its_directory(run: Run, root: Path) -> None:
+    folder = root / "corpora" / "sessions" / "claude_code" / "tenants"
+    value = json.loads(run("summarize", str(folder), "--json").stdout)
+    assert len(value["session"]["children"]) == 2
+    assert len(value["session"]["sources"]) == 3
+
+
+def test_output_goes_to_a_file_when_told(run: Run, session: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.md"
+    done = run("summarize", str(session), "-f", "markdown", "-o", str(target))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == f"wrote {target}\n"
+    assert target.read_text().startswith("# ")
+
+
+def test_a_prompt_keeps_its_budget(run: Run, session: Path) -> None:
+    from leftoff.tokens import max_tokens
+
+    for budget in (150, 300, 1000):
+        done = run("summarize", str(session), "-f", "prompt", "--budget", str(budget))
+        assert max_tokens(done.stdout.decode()) <= budget
+    assert (
+        b"left out" in run("summarize", str(session), "-f", "prompt", "--budget", "300").stdout
+    )
+
+
+def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(session.read_bytes())
+    saved = run("summarize", str(copy), "--json").stdout
+    done = run("verify", "-", stdin=saved)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"references hold\n")
+    copy.write_bytes(copy.read_bytes().replace(b"largest-remainder", b"smallest-remainder"))
+    changed = run("verify", "-", stdin=saved)
+    assert changed.returncode == 1
+    assert b"changed since the summary was made" in changed.stderr
+
+
+def test_show_prints_messages_by_number(run: Run, session: Path) -> None:
+    done = run("show", f"{session}#2-3")
+    assert done.returncode == 0
+    heads = [line for line in done.stdout.decode().splitlines() if line.startswith("#")]
+    assert [head.split()[0] for head in heads] == ["#2", "#3"]
+    assert run("show", f"{session}#999").returncode == 2
+    assert run("show", f"{session}#5-2").returncode == 2
+
+
+def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
+    copy = tmp_path / "leaky.jsonl"
+    copy.write_bytes(
+        session.read_bytes().replace(b"largest-remainder", f"token {secret} with".encode())
+    )
+    for form in ("text", "json", "markdown", "prompt"):
+        done = run("summarize", str(copy), "-f", form)
+        assert secret.encode() not in done.stdout
+        assert done.returncode == 0
+    assert b"[REDACTED:" in run("summarize", str(copy), "--json").stdout
+    assert secret.encode() not in run("show", str(copy)).stdout

@@ -1,0 +1,101 @@
+"""What README.md and docs/ show is what happens.
+
+`LEFTOFF_UPDATE_DOCS=1 pytest tests/docs` writes the real output into the files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UPDATE = bool(os.environ.get("LEFTOFF_UPDATE_DOCS"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_BLOCK = re.compile(r"(?P<mark><!-- [^\n]* -->\n)?```(?P<kind>console|python)\n(?P<body>.*?)```", re.DOTALL)
+
+
+def console(body: str) -> str:
+    """The block with the real output of each `$ leftoff …` command."""
+    shown: list[str] = []
+    for line in body.splitlines():
+        if not line.startswith("$ "):
+            continue
+        shown.append(line)
+        words = shlex.split(line[2:])
+        assert words[0] == "leftoff", f"only leftoff commands are shown with output: {line}"
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            capture_output=True,
+            cwd=ROOT,
+            check=False,
+            timeout=60,
+            env={k: v for k, v in os.environ.items() if k not in {"FORCE_COLOR", "PYTHONPATH"}},
+        )
+        shown += done.stdout.decode().rstrip().splitlines()
+        shown += done.stderr.decode().rstrip().splitlines()
+    return "\n".join(shown) + "\n"
+
+
+def python(body: str, names: dict[str, object]) -> str:
+    """The block with the real output of each `>>>` statement."""
+    shown: list[str] = []
+    statement: list[str] = []
+    lines = [*body.splitlines(), ""]
+    for line in lines:
+        if line.startswith("... "):
+            statement.append(line[4:])
+            shown.append(line)
+            continue
+        if statement:
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile("\n".join(statement) + "\n", "<example>", "single"), names)
+            shown += out.getvalue().rstrip("\n").splitlines()
+            statement = []
+        if line.startswith(">>> "):
+            statement.append(line[4:])
+            shown.append(line)
+    return "\n".join(shown) + "\n"
+
+
+def refreshed(page: Path) -> str:
+    """The page with every example's real output."""
+    names: dict[str, object] = {}
+
+    def replace(match: re.Match[str]) -> str:
+        if match["mark"]:
+            return match[0]  # a command for a fresh machine: run by the gate itself
+        body = match["body"]
+        made = console(body) if match["kind"] == "console" else python(body, names)
+        return f"```{match['kind']}\n{made}```"
+
+    return _BLOCK.sub(replace, page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_example_shows_what_happens(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not _BLOCK.search(page.read_text(encoding="utf-8")):
+        return
+    monkeypatch.chdir(ROOT)
+    made = refreshed(page)
+    if UPDATE:
+        page.write_text(made, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == made, (
+        "run LEFTOFF_UPDATE_DOCS=1 python -m pytest tests/docs and read the difference"
+    )
+
+
+def test_every_command_has_its_place_in_the_readme() -> None:
+    from leftoff.cli import _COMMANDS
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in _COMMANDS:
+        assert f"leftoff {name}" in text or f"`{name}`" in text, name

@@ -1,0 +1,216 @@
+"""Any string can be analysed, in linear time, and twice with the same result."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leftoff.extraction.shell import (
+    FileState,
+    Outcome,
+    Script,
+    analyze,
+    command_facts,
+    observe,
+    resolve,
+)
+
+PIECES = st.sampled_from(
+    [
+        "rm",
+        "mv",
+        "cp",
+        "cat",
+        "git",
+        "sed -i",
+        "find .",
+        "xargs",
+        "-exec",
+        "{}",
+        "\\;",
+        "+",
+        "for x in",
+        "do",
+        "done",
+        "if",
+        "then",
+        "fi",
+        "while",
+        "case",
+        "esac",
+        "a",
+        "b/c",
+        "*",
+        "?",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "$(",
+        "`",
+        "$x",
+        "${x%.*}",
+        "${",
+        '"',
+        "'",
+        "\\",
+        "&&",
+        "||",
+        "|",
+        ";",
+        ";;",
+        "&",
+        ">",
+        ">>",
+        "<",
+        "<<E",
+        "\nE\n",
+        "<<<",
+        "2>&1",
+        "&>",
+        "\n",
+        "$((",
+        "))",
+        "=",
+        "x=(",
+        "~",
+        "!",
+        "#",
+        "é",
+        "\ue000",
+        "\x00",
+        "python3 -c",
+        "bash -c",
+        "eval",
+        "tar xzf",
+        "-C",
+        "{a,b}",
+        "{1..9}",
+        "--",
+        "-",
+        "function f",
+        "f()",
+        "set -e",
+        "patch",
+        "apply_patch",
+        "*** Add File: x",
+        "awk",
+        "perl -pi -e",
+        "node -e",
+        "exit",
+        "test",
+        "printf '%s'",
+    ]
+)
+COMMANDS = st.one_of(
+    st.text(max_size=200),
+    st.lists(PIECES, max_size=40).map(" ".join),
+    st.lists(PIECES, max_size=40).map("".join),
+)
+OUTCOMES = st.builds(
+    Outcome,
+    status=st.sampled_from(["ok", "failed", "unknown"]),
+    output=st.one_of(
+        st.none(), st.text(max_size=80), st.just("rm: cannot remove 'a': x\n a | 2 +")
+    ),
+    interrupted=st.booleans(),
+    background=st.booleans(),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(COMMANDS, OUTCOMES, st.booleans())
+def test_any_string_can_be_analysed(command: str, outcome: Outcome, told: bool) -> None:
+    script = analyze(command, cwd="/p")
+    assert msgspec.json.decode(msgspec.json.encode(script), type=Script) == script
+    command_facts(script)
+    observe(script, outcome=outcome)
+
+    def once() -> list[object]:
+        known = FileState(["/p/a", "/p/b/c"], [], ["/p"]) if told else FileState()
+        return list(resolve(script, outcome=outcome, known=known))
+
+    assert once() == once()
+
+
+@settings(max_examples=150, deadline=None)
+@given(COMMANDS)
+def test_a_denied_call_does_nothing(command: str) -> None:
+    known = FileState(["/p/a"])
+    assert resolve(analyze(command, cwd="/p"), outcome=Outcome(denied=True), known=known) == []
+    assert known.kind("/p/a") == "file"
+
+
+HOSTILE = {
+    "parentheses": "(",
+    "substitutions": "$(",
+    "quotes": '"',
+    "backquotes": "`",
+    "less": "<",
+    "here documents": "cat <<A\n",
+    "no here documents": "<<A",
+    "arrays": "a=(",
+    "lists": "a && ",
+    "braces": "{a,b}",
+    "ranges": "{1..99999}",
+    "expansions": "${",
+    "escapes": "\\",
+    "words": "rm a ",
+    "quoted": "'a' ",
+    "cases": "case x in ",
+    "loops": "for x in a; do ",
+    "mixed": "$(\"'`",
+    "globs": "*a",
+    "patch": "--- a\n+++ b\n",
+    "errors": "rm: cannot remove 'x'\n",
+    "slashes": "../",
+    "echo": "echo $(echo ",
+    "and": "a=$a$a; ",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_megabyte_takes_less_than_a_second(piece: str) -> None:
+    for size in (9_900, 1_000_000):
+        command = piece * (size // len(piece))
+        start = time.process_time()
+        outcome = Outcome(exit_code=1, output=command)
+        resolve(analyze(command, cwd="/p"), outcome=outcome, known=FileState())
+        assert time.process_time() - start < 1.0, size
+
+
+def test_a_megabyte_of_data_in_a_here_document_is_still_understood() -> None:
+    command = "cat > a.txt <<'EOF'\n" + "rm b && $(x) '\n" * 65_000 + "EOF\nrm c"
+    start = time.process_time()
+    known = FileState(["c"], [], ["."])
+    effects = resolve(analyze(command), outcome=Outcome(exit_code=0), known=known)
+    assert time.process_time() - start < 1.0
+    assert [(effect.path, effect.action) for effect in effects] == [
+        ("a.txt", "created"),
+        ("c", "deleted"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "x=aa; " + "x=$x$x; " * 60 + "touch $x",
+        "f() { f; f; }; f",
+        "while true; do touch a; done",
+        "for a in {1..200}; do for b in {1..200}; do touch $a$b; done; done",
+        "eval " * 200 + "ls",
+        "bash -c '" + "bash -c " * 100 + "'",
+    ],
+)
+def test_a_small_bomb_is_defused(command: str) -> None:
+    start = time.process_time()
+    resolve(analyze(command), outcome=Outcome(exit_code=0), known=FileState())
+    assert time.process_time() - start < 2.0

@@ -1,0 +1,99 @@
+"""The knowledge of commands does what its own examples say."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from leftoff.extraction.commands import Entry, is_quiet, knowledge, load
+from leftoff.extraction.programs import HANDLERS
+from leftoff.extraction.shell import FileEffect, FileState, Outcome, analyze, resolve
+
+RULES = knowledge().rules
+
+
+def state(listing: str) -> FileState:
+    names = listing.split()
+    return FileState(
+        [name for name in names if not name.endswith("/")],
+        [name[:-1] for name in names if name.endswith("/")],
+        ["."],
+    )
+
+
+def shown(effect: FileEffect) -> str:
+    if effect.action == "unknown":
+        return f"unknown {effect.tool} {effect.path or ''}".strip()
+    if effect.path is None or effect.pattern:
+        return f"?{effect.action} {effect.path}"
+    origin = f" <- {effect.renamed_from}" if effect.renamed_from else ""
+    return f"{effect.action} {effect.path}{origin}"
+
+
+FIRES = [(rule.names[0], *example) for rule in RULES for example in rule.fires]
+SILENT = [(rule.names[0], command) for rule in RULES for command in rule.silent]
+
+
+@pytest.mark.parametrize("name, files, command, expected", FIRES)
+def test_example_fires(name: str, files: str, command: str, expected: str) -> None:
+    effects = resolve(analyze(command), outcome=Outcome(), known=state(files))
+    wanted = sorted(part.strip() for part in expected.split(",") if part.strip())
+    assert sorted(map(shown, effects)) == wanted
+
+
+@pytest.mark.parametrize("name, command", SILENT)
+def test_example_is_silent(name: str, command: str) -> None:
+    effects = resolve(analyze(command), outcome=Outcome(), known=state("a src/ c"))
+    assert [shown(effect) for effect in effects if effect.action != "read"] == []
+
+
+def test_every_rule_has_an_example_or_is_refined_by_another() -> None:
+    for rule in RULES:
+        doubled = all(sum(name in other.names for other in RULES) > 1 for name in rule.names)
+        assert rule.fires or rule.silent or doubled or rule.handler in {"wrapper", "cd"}, (
+            rule.names
+        )
+
+
+def test_every_handler_exists_and_is_used() -> None:
+    named = {rule.handler for rule in RULES if rule.kind == "handler"}
+    assert named <= HANDLERS.keys()
+    assert HANDLERS.keys() - named == set()
+
+
+def test_roles_and_kinds_are_known_words() -> None:
+    roles = {"read", "write", "append", "modify", "tree", "none"}
+    for rule in RULES:
+        assert rule.kind in {"inert", "table", "opaque", "handler"}
+        assert rule.operands in roles
+        assert set(rule.roles.values()) <= roles
+        assert rule.fails in {"", "normal", "contents"}
+
+
+def test_a_misspelt_field_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        load('[[command]]\nnames = ["x"]\nskip = "two"\n')
+
+
+def test_a_later_rule_refines_an_earlier_one() -> None:
+    found = load(
+        '[[command]]\nnames = ["x", "y"]\n[[command]]\nnames = ["y"]\nkind = "inert"\n'
+    )
+    assert found.entries["x"] == Entry(("x", "y"))
+    assert found.entries["y"].kind == "inert"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git status", "git log --oneline | head -5", "cd src && go test ./...", "ls -la; pwd"],
+)
+def test_a_quiet_command_is_told_at_once(command: str) -> None:
+    assert is_quiet(analyze(command).body)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm a", "cat a", "git log > x", "git stash", "sort -o a a", "for i in 1; do ls; done"],
+)
+def test_what_touches_files_is_not_quiet(command: str) -> None:
+    assert not is_quiet(analyze(command).body)

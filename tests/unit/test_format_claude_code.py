@@ -1,0 +1,360 @@
+"""Claude Code's lines, one situation at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from leftoff import Pass
+from leftoff.extraction.evidence import Asked, Called, Compacted, Returned
+from leftoff.model import Message, ToolResult, Usage
+from leftoff.summary import ContextSummary
+
+BASE = {"sessionId": "s-1", "cwd": "/home/dev/app", "version": "2.1.0", "gitBranch": "main"}
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return {**BASE, "type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def agent(*blocks: dict[str, Any], response: str = "m1", **more: Any) -> dict[str, Any]:
+    body = {"id": response, "role": "assistant", "model": "claude-x", "content": list(blocks)}
+    body |= more.pop("message", {})
+    return {**BASE, "type": "assistant", "message": body, **more}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def call(identity: str, name: str = "Bash", **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": identity, "name": name, "input": given}
+
+
+def result(identity: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": identity, "content": content}
+    return block | ({"is_error": True} if failed else {})
+
+
+def fed(*lines: dict[str, Any]) -> Pass:
+    reading = Pass(format="claude_code")
+    for line in lines:
+        reading.feed(json.dumps({"parentUuid": None, **line}).encode() + b"\n")
+    return reading
+
+
+def summary(*lines: dict[str, Any]) -> ContextSummary:
+    return fed(*lines).summary()
+
+
+def asked(reading: Pass) -> list[tuple[str, str]]:
+    found = reading.sessions[-1][""].evidence
+    return [(e.via, e.text) for e in found if isinstance(e, Asked)]
+
+
+def returned(reading: Pass) -> Returned:
+    return next(e for e in reading.sessions[-1][""].evidence if isinstance(e, Returned))
+
+
+def test_a_split_response_counts_once_at_its_largest() -> None:
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 500, "output_tokens": 1}
+    grown = usage | {"output_tokens": 90}
+    got = summary(
+        user("Fix the build."),
+        agent(text("On it."), message={"usage": usage}, uuid="a"),
+        agent(call("t1", command="ls"), message={"usage": grown}, uuid="b"),
+        user([result("t1", "app.py")]),
+        agent(call("t2", command="ls"), message={"usage": usage}, uuid="c"),
+    )
+    spend = got.context.spend
+    assert (spend.input, spend.cache_read, spend.output) == (10, 500, 90)
+    assert got.stats.turn_count == 1
+    assert got.stats.tool_call_count == 2
+
+
+def test_a_repeated_line_changes_no_number() -> None:
+    lines = [
+        user("Fix it.", uuid="u"),
+        agent(text("I'll go with a lock file."), uuid="a", parentUuid="u"),
+    ]
+    once, twice = summary(*lines), summary(lines[0], lines[1], lines[1])
+    assert twice.stats.message_count == once.stats.message_count == 2
+    assert twice.key_decisions == once.key_decisions
+    assert [i.code for i in twice.issues] == ["repeated_record"]
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "expected"),
+    [
+        ("Please add tests.", {}, [("prompt", "Please add tests.")]),
+        ([text("Please add tests.")], {}, [("prompt", "Please add tests.")]),
+        ("Please add tests.", {"isMeta": True}, []),
+        ("Please add tests.", {"isCompactSummary": True}, []),
+        ("This session is being continued from a previous conversation that ran", {}, []),
+        ("<command-name>/clear</command-name>", {}, []),
+        (
+            "<command-name>/go</command-name><command-args>the slow test</command-args>",
+            {},
+            [("command", "the slow test")],
+        ),
+        ("<local-command-stdout>done</local-command-stdout>", {}, []),
+        ("<task-notification>finished</task-notification>", {}, []),
+        ("[Request interrupted by user]", {}, []),
+        ([text("[Request interrupted by user for tool use]")], {}, []),
+        (
+            [text("<ide_opened_file>x</ide_opened_file>"), text("Why is it slow?")],
+            {},
+            [("prompt", "Why is it slow?")],
+        ),
+        (
+            "Go on.\n<system-reminder>be brief</system-reminder>",
+            {},
+            [("prompt", "Go on.")],
+        ),
+        ("", {}, []),
+        (None, {}, []),
+    ],
+)
+def test_only_what_a_person_typed_is_asked(
+    content: Any, more: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert asked(fed(user(content, **more))) == expected
+
+
+def test_the_words_in_a_rejected_call_are_typed() -> None:
+    said = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To "
+        "tell you how to proceed, the user said:\nNot on main, make a branch first."
+    )
+    reading = fed(
+        agent(call("t1", command="git commit -am x")), user([result("t1", said, failed=True)])
+    )
+    assert asked(reading) == [("rejection", "Not on main, make a branch first.")]
+    assert returned(reading).status == "denied"
+
+
+def test_answers_to_a_question_tool_are_typed() -> None:
+    shown = 'Your questions have been answered: "Which store?"="SQLite". You can now continue.'
+    reading = fed(
+        agent(call("t1", "AskUserQuestion", questions=[])),
+        user([result("t1", shown)], toolUseResult={"answers": {"Which store?": "SQLite"}}),
+    )
+    assert asked(reading) == [("answer", "SQLite")]
+
+
+def queued(operation: str, content: str | None = None) -> dict[str, Any]:
+    line = {"type": "queue-operation", "operation": operation, "sessionId": "s-1"}
+    return line | ({"content": content} if content else {})
+
+
+def slipped_in(prompt: str) -> dict[str, Any]:
+    attachment = {"type": "queued_command", "prompt": prompt}
+    return {**BASE, "type": "attachment", "attachment": attachment}
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([queued("enqueue", "Also docs."), queued("dequeue"), user("Also docs.")], ["prompt"]),
+        ([queued("enqueue", "Also docs."), queued("remove")], ["queued"]),
+        (
+            [
+                queued("enqueue", "Also docs."),
+                queued("remove", "Also docs."),
+                slipped_in("Also docs."),
+            ],
+            ["queued"],
+        ),
+        (
+            [
+                queued("enqueue", "Also docs."),
+                slipped_in("Also docs."),
+                queued("remove", "Also docs."),
+            ],
+            ["queued"],
+        ),
+        ([queued("enqueue", "Also docs."), queued("popAll", "Also docs.")], []),
+        ([slipped_in("<task-notification>done</task-notification>")], []),
+        ([queued("enqueue", "/compact"), queued("remove")], ["command"]),
+    ],
+)
+def test_a_queued_prompt_counts_once_where_it_is_delivered(
+    lines: list[dict[str, Any]], expected: list[str]
+) -> None:
+    reading = fed(user("Start."), *lines)
+    assert [via for via, _ in asked(reading)][1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "failed", "extra", "status", "code"),
+    [
+        ("fine", False, {}, "ok", None),
+        ("Exit code 2\nboom", True, {}, "error", 2),
+        ("<tool_use_error>no match</tool_use_error>", True, {}, "error", None),
+        ("[Request interrupted by user for tool use]", True, {}, "interrupted", None),
+        ("Command timed out after 2m", True, {}, "timeout", None),
+        ("partial", False, {"toolUseResult": {"interrupted": True}}, "interrupted", None),
+        ("started", False, {"toolUseResult": {"backgroundTaskId": "b1"}}, "running", None),
+        ([{"type": "text", "text": "a"}, {"type": "image"}], False, {}, "ok", None),
+        ("odd", False, {"toolUseResult": "Error: odd"}, "ok", None),
+        ("odd", False, {"toolUseResult": [1, 2]}, "ok", None),
+    ],
+)
+def test_how_a_call_came_back(
+    content: Any, failed: bool, extra: dict[str, Any], status: str, code: int | None
+) -> None:
+    reading = fed(
+        agent(call("t1", command="make")), user([result("t1", content, failed=failed)], **extra)
+    )
+    outcome = returned(reading)
+    assert (outcome.status, outcome.exit_code) == (status, code)
+    assert (outcome.call_message, outcome.call_part) == (0, 0)
+
+
+def test_an_id_that_the_recorder_redacted_pairs_nothing() -> None:
+    reading = fed(
+        agent(call("REDACTED", command="a")), agent(call("REDACTED", command="b"), response="m2"),
+        user([result("REDACTED", "ok")]),
+    )  # fmt: skip
+    assert returned(reading).call_message == -1
+
+
+def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 90_000, "output_tokens": 1_000}
+    boundary = {
+        **BASE,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compactMetadata": {"trigger": "auto", "preTokens": 91_010},
+        "uuid": "k",
+    }
+    reading = fed(
+        user("Start."),
+        agent(text("Working."), message={"usage": usage}),
+        boundary,
+        user("This session is being continued from a previous conversation.", uuid="z"),
+    )
+    found = [e for e in reading.sessions[-1][""].evidence if isinstance(e, Compacted)]
+    assert [(c.trigger, c.occupancy, c.recorded) for c in found] == [("auto", 91_005, 91_010)]
+    after = reading.summary()
+    assert after.context.occupancy is None
+    assert len(after.user_requests) == 1
+
+
+def test_subagents_are_children_not_messages() -> None:
+    inner = agent(call("t9", command="rm build.log"), response="m9", uuid="x1")
+    back = user([result("t9", "")], uuid="x2")
+    progress = {
+        **BASE,
+        "type": "progress",
+        "data": {"type": "agent_progress", "agentId": "a1", "message": inner},
+    }
+    second = {**progress, "data": {**progress["data"], "message": back}}
+    got = summary(
+        user("Clean up."), agent(call("t1", "Task", prompt="clean")), progress, second, second
+    )
+    assert got.stats.message_count == 2
+    assert got.stats.tool_call_count == 1
+    assert [(c.id, c.message_count, c.tool_call_count) for c in got.session.children] == [
+        ("a1", 2, 1)
+    ]
+    assert [(f.path, f.action) for f in got.file_modifications] == [("build.log", "deleted")]
+
+
+def test_a_subagents_own_file_is_a_session() -> None:
+    got = summary(
+        user("Find the leak.", isSidechain=True, agentId="a7"),
+        agent(text("It is in the pool."), isSidechain=True, agentId="a7"),
+    )
+    assert got.session.id == "a7"
+    assert got.session.parent_id == "s-1"
+    assert got.stats.message_count == 2
+
+
+def test_a_title_of_another_sessions_leaf_is_not_ours() -> None:
+    ours = {"type": "summary", "summary": "Retry uploads", "leafUuid": "u1"}
+    other = {"type": "summary", "summary": "Something else", "leafUuid": "gone"}
+    assert summary(other, user("Add a retry.", uuid="u1")).session.title == ""
+    assert (
+        summary(ours, other, user("Add a retry.", uuid="u1")).session.title == "Retry uploads"
+    )
+
+
+def test_client_made_lines_cost_nothing_and_say_nothing() -> None:
+    got = summary(
+        user("Go."),
+        agent(
+            text("I'll go with option B because of an API error."),
+            message={"model": "<synthetic>", "usage": {"output_tokens": 9}},
+            isApiErrorMessage=True,
+        ),
+    )
+    assert got.context.spend.output == 0
+    assert got.key_decisions == ()
+    assert got.session.models == ()
+
+
+def test_unknown_kinds_are_counted_and_named() -> None:
+    got = summary(user("Go."), {"type": "hologram", "sessionId": "s-1"})
+    assert got.stats.lines.unknown == 1
+    assert [i.what for i in got.issues] == ["records of unknown kind 'hologram'"]
+
+
+def test_odd_tool_names_and_inputs_do_no_harm() -> None:
+    reading = fed(
+        agent(
+            call("t1", 'Task" >\n<parameter name="description'),
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": "raw text"},
+            {"type": "tool_use", "id": "t3", "name": "Edit", "input": {"file_path": 7}},
+            {"type": "tool_use"},
+        )
+    )
+    names = [e.name for e in reading.sessions[-1][""].evidence if isinstance(e, Called)]
+    assert len(names) == 4
+    assert reading.summary().stats.tool_call_count == 4
+
+
+def test_written_files_are_new_only_if_the_recorder_says_so() -> None:
+    got = summary(
+        agent(call("t1", "Write", file_path="/home/dev/app/a.py", content="x")),
+        user([result("t1", "ok")], toolUseResult={"type": "create"}),
+        agent(call("t2", "Write", file_path="/home/dev/app/b.py", content="x"), response="m2"),
+        user([result("t2", "ok")], toolUseResult={"type": "update"}),
+        agent(call("t3", "Edit", file_path="/home/dev/app/c.py"), response="m3"),
+        user([result("t3", "<tool_use_error>no</tool_use_error>", failed=True)]),
+    )
+    assert [(f.path, f.action, f.certainty) for f in got.file_modifications] == [
+        ("a.py", "created", "sure"),
+        ("b.py", "modified", "sure"),
+    ]
+
+
+def test_messages_carry_what_was_recorded() -> None:
+    from leftoff.extraction.fold import Fold
+
+    seen: list[Message] = []
+
+    class Keeping(Fold):
+        def _message(self, m: Message) -> None:
+            seen.append(m)
+            super()._message(m)
+
+    reading = Keeping(format="claude_code")
+    line = agent(
+        call("t1", command="ls"),
+        uuid="a",
+        parentUuid="p",
+        timestamp="2026-03-01T10:00:00Z",
+        message={"usage": {"input_tokens": 1, "output_tokens": 2}},
+    )
+    reading.feed(json.dumps(line).encode() + b"\n")
+    reading.feed(json.dumps(user([result("t1", "ok")])).encode() + b"\n")
+    first, second = seen
+    assert (first.index, first.line, first.item) == (0, 1, None)
+    assert (first.key, first.parent, first.response) == ("a", "p", "m1")
+    assert first.usage == Usage(1, 2)
+    assert first.cwd == "/home/dev/app"
+    assert isinstance(second.parts[0], ToolResult)
+    assert second.origin == "tool"

@@ -1,0 +1,240 @@
+"""Inspect AI logs, JSON and archives."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from leftoff.extraction.fold import Fold
+from leftoff.formats import Cursor, Sample
+from leftoff.formats import inspect as inspect_format
+from leftoff.formats.inspect import FORMAT
+from leftoff.model import (
+    Media,
+    Message,
+    NewSession,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+
+Read = Callable[[str, Any], list[Record]]
+Messages = Callable[[str, Any], list[Message]]
+
+HEADER = {
+    "task": "t",
+    "model": "model-a",
+    "created": "2026-01-02",
+    "packages": {"inspect_ai": "0.3"},
+}
+CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}}
+
+
+def _sample(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"id": 1, "epoch": 1, "messages": list(messages), **more}
+
+
+def _log(*samples: Any) -> dict[str, Any]:
+    return {"version": 2, "status": "success", "eval": HEADER, "samples": list(samples)}
+
+
+def _archive(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+SAMPLE = _sample(
+    {"role": "system", "content": "s"},
+    {"role": "user", "content": "find the flag", "source": "input"},
+    {"id": "m1", "role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "content": "a b", "tool_call_id": "c1", "function": "bash"},
+    {"role": "user", "content": "go on"},
+    {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "done"}, {"type": "image"}]},
+    events=[
+        {
+            "event": "model",
+            "completed": "2026-01-02T03:04:05Z",
+            "output": {
+                "model": "model-a-1",
+                "choices": [{"message": {"id": "m1", "content": ""}}],
+                "usage": {
+                    "input_tokens": 100,
+                    "output_tokens": 7,
+                    "total_tokens": 107,
+                    "input_tokens_cache_read": 60,
+                },
+            },
+        },
+        {"event": "tool", "id": "c1", "timestamp": "2026-01-02T03:04:06Z"},
+        {"event": "model", "output": {"choices": [{"message": {"content": "done"}}], "usage": {
+            "input_tokens": 9, "output_tokens": 3, "total_tokens": 20, "input_tokens_cache_read": 8}}},
+    ],
+)  # fmt: skip
+
+
+def test_a_sample_is_a_session(read: Read) -> None:
+    records = read(
+        "inspect", _log(SAMPLE, _sample({"role": "user", "content": "x"}, id="b", epoch=2))
+    )
+    assert records[:2] == [
+        NewSession("1_epoch_1"),
+        SessionFacts(id="1_epoch_1", title="t", agent_version="0.3", started="2026-01-02"),
+    ]
+    assert [r.id for r in records if isinstance(r, NewSession)] == ["1_epoch_1", "b_epoch_2"]
+    found = [r for r in records if isinstance(r, Message)][:6]
+    assert [(m.role, m.origin, m.item) for m in found] == [
+        ("system", "injected", 0),
+        ("user", "prompt", 1),
+        ("assistant", "agent", 2),
+        ("tool", "tool", 3),
+        ("user", "injected", 4),
+        ("assistant", "agent", 5),
+    ]
+    assert found[2].parts == (ToolCall("c1", "bash", "shell", {"cmd": "ls"}),)
+    assert (found[2].model, found[2].time) == ("model-a-1", "2026-01-02T03:04:05Z")
+    assert found[3].parts == (ToolResult("c1", "a b", "ok"),)
+    assert found[3].time == "2026-01-02T03:04:06Z"
+    assert found[5].parts == (Reasoning("hm"), Text("done"), Media("image"))
+
+
+def test_input_tokens_with_and_without_the_cached_ones(messages: Messages) -> None:
+    found = messages("inspect", _log(SAMPLE))
+    assert [m.usage for m in found if m.role == "assistant"] == [
+        Usage(40, 7, 60),
+        Usage(9, 3, 8),
+    ]
+
+
+def test_totals_where_no_call_can_be_told(read: Read) -> None:
+    usage = {"m": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}}
+    records = read(
+        "inspect", _log(_sample({"role": "assistant", "content": "x"}, model_usage=usage))
+    )
+    assert records[-1] == TokenCount(Usage(), Usage(5, 2))
+
+
+@pytest.mark.parametrize(
+    "error,status",
+    [
+        ({"type": "timeout", "message": "late"}, "timeout"),
+        ({"type": "approval", "message": "no"}, "denied"),
+        ({"type": "permission", "message": "no"}, "error"),
+        ("odd", "error"),
+        (None, "ok"),
+    ],
+)
+def test_status(messages: Messages, error: Any, status: str) -> None:
+    given = {"role": "tool", "content": "", "tool_call_id": "c", "error": error}
+    result = messages("inspect", _log(_sample(given)))[0].parts[0]
+    assert isinstance(result, ToolResult)
+    assert result.status == status
+
+
+def test_attachments_are_put_back(messages: Messages) -> None:
+    key = "0123456789abcdef"
+    given = {"role": "user", "content": f"see attachment://{key} attachment://00000000"}
+    (found,) = messages("inspect", _log(_sample(given, attachments={key: "the text"})))
+    assert found.text == "see the text attachment://00000000"
+
+
+def test_few_shot_replies_are_not_the_agents(messages: Messages) -> None:
+    shown = {"role": "assistant", "content": "example", "source": "input"}
+    (found,) = messages("inspect", _log(_sample(shown)))
+    assert found.origin == "injected"
+
+
+def test_an_archive_reads_as_its_document(read: Read) -> None:
+    data = _archive(
+        {
+            "_journal/start.json": json.dumps({"eval": HEADER}).encode(),
+            "samples/1_epoch_1.json": json.dumps(SAMPLE).encode(),
+            "summaries.json": b"[]",
+        }
+    )
+    assert read("inspect", data) == read(
+        "inspect", json.dumps(_log(SAMPLE), separators=(", ", ": ")).encode()
+    )
+
+
+def test_an_archive_through_the_pass() -> None:
+    data = _archive(
+        {"header.json": b"{}", "samples/1_epoch_1.json": json.dumps(SAMPLE).encode()}
+    )
+    fold = Fold()
+    for start in range(0, len(data), 100):
+        fold.feed(data[start : start + 100])
+    fold.close()
+    assert fold.format is not None
+    assert fold.format.name == "inspect"
+    assert len(fold.sessions[0][""].thread) == 6
+
+
+def test_damaged_and_oversized_members_cost_only_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = json.dumps(_sample({"role": "user", "content": "x"})).encode()
+    members = {
+        "header.json": b"no json",
+        "samples/a_epoch_1.json": b"cut {",
+        "samples/b_epoch_1.json": b"[" + b" " * 5000 + b"]",
+        "samples/c_epoch_1.json": good,
+    }
+    monkeypatch.setattr(inspect_format, "MAX_DOCUMENT", 4000)
+    records = list(FORMAT.reader().read(_archive(members), Cursor()))
+    assert [type(r) for r in records] == [Unknown, Unknown, NewSession, SessionFacts, Message]
+
+
+def test_no_more_is_unpacked_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect_format, "MAX_ARCHIVE", 1000)
+    sample = json.dumps(_sample({"role": "user", "content": "x" * 600})).encode()
+    members = {f"samples/{n}_epoch_1.json": sample for n in range(3)}
+    records = list(FORMAT.reader().read(_archive(members), Cursor()))
+    assert [type(r) for r in records if isinstance(r, Message | Unknown)] == [
+        Message,
+        Unknown,
+        Unknown,
+    ]
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04", b"PK\x03\x04header.json" * 20])
+def test_a_broken_archive(data: bytes) -> None:
+    assert [type(r) for r in FORMAT.reader().read(data, Cursor())] == [Unknown]
+
+
+def test_odd_messages(read: Read) -> None:
+    odd = {"role": "user", "content": {"a": 1}, "source": ["input"]}
+    calls = {"role": "assistant", "content": 5, "tool_calls": {"id": 1}}
+    records = read(
+        "inspect", _log(7, _sample(7, {"role": "x"}, odd, calls, id=[], epoch="z", events=3))
+    )
+    kinds = [type(r) for r in records if isinstance(r, Message | Unknown)]
+    assert kinds == [Unknown, Unknown, Message, Message]
+
+
+@pytest.mark.parametrize(
+    "given,mine",
+    [
+        (b'{"eval": {}, "status": "error", "plan": {}}', True),
+        (b'{"eval": {}, "status": "error"}', False),
+        (b"PK\x03\x04....header.json", True),
+        (b"PK\x03\x04....word/document.xml", False),
+        (b"[]", False),
+        (b"", False),
+    ],
+)
+def test_detection(given: bytes, mine: bool) -> None:
+    assert FORMAT.detect(Sample(given, complete=True)) is mine

@@ -1,0 +1,75 @@
+"""The pieces of OpenAI-style messages that several recorders embed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leftoff.formats.openai_parts import calls_of, decoded, usage_of, words
+from leftoff.model import ToolCall, Usage
+
+
+@pytest.mark.parametrize(
+    "content,text",
+    [
+        ("a", "a"),
+        ([{"type": "text", "text": "a"}, {"type": "image_url"}, "b", 3], "a\nb"),
+        ([{"text": 3}], ""),
+        ({"text": "a"}, ""),
+        (None, ""),
+    ],
+)
+def test_words(content: Any, text: str) -> None:
+    assert words(content) == text
+
+
+@pytest.mark.parametrize(
+    "given,value",
+    [('{"a": 1}', {"a": 1}), ("{cut", "{cut"), ({"a": 1}, {"a": 1}), (None, None)],
+)
+def test_arguments(given: Any, value: Any) -> None:
+    assert decoded(given) == value
+
+
+@pytest.mark.parametrize(
+    "given,calls",
+    [
+        (
+            [{"id": "c", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}],
+            [ToolCall("c", "bash", "shell", {"command": "ls"})],
+        ),
+        ([{"id": 3, "function": "x"}, 7], [ToolCall("", "", "other", None)]),
+        ({"id": "c"}, []),
+        (None, []),
+    ],
+)
+def test_calls(given: Any, calls: list[ToolCall]) -> None:
+    assert calls_of(given) == calls
+
+
+@pytest.mark.parametrize(
+    "given,usage",
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 2}, Usage(10, 2)),
+        (
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 20,
+                "prompt_tokens_details": {"cached_tokens": 60},
+                "cache_creation_input_tokens": 30,
+                "completion_tokens_details": {"reasoning_tokens": 15},
+            },
+            Usage(10, 20, 60, 30, 15),
+        ),
+        (
+            {"prompt_tokens": 5, "completion_tokens": 1, "cache_read_input_tokens": 9},
+            Usage(0, 1, 9),
+        ),
+        ({"prompt_tokens": "10", "completion_tokens": -2}, None),
+        ("[REDACTED]", None),
+        (None, None),
+    ],
+)
+def test_usage(given: Any, usage: Usage | None) -> None:
+    assert usage_of(given) == usage

@@ -1,0 +1,67 @@
+"""`leftoff.__main__`: what a run of the command line ends with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+
+from leftoff.__main__ import main
+from leftoff._version import __version__
+
+
+def _commands(monkeypatch: pytest.MonkeyPatch, run: object) -> None:
+    """Puts `run` in the place of `leftoff.cli.main`."""
+    module = ModuleType("leftoff.cli")
+    module.main = run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "leftoff.cli", module)
+
+
+def test_the_version_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"leftoff {__version__}\n", "")
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_the_commands_decide_the_exit_code(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    seen: list[list[str]] = []
+
+    def run(args: list[str]) -> int:
+        seen.append(args)
+        return code
+
+    _commands(monkeypatch, run)
+    assert main(["show", "--version"]) == code
+    assert seen == [["show", "--version"]]
+
+
+def test_an_interrupted_run_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_args: list[str]) -> NoReturn:
+        raise KeyboardInterrupt
+
+    _commands(monkeypatch, run)
+    assert main([]) == 130
+
+
+@pytest.mark.parametrize("words", [50_000, 1])
+def test_a_reader_that_leaves_early_is_no_error(words: int) -> None:
+    # One word stays in the buffer until the last flush; many break the pipe while printing.
+    code = (
+        "import sys, types; run = types.ModuleType('leftoff.cli'); "
+        f"run.main = lambda args: print('word ' * {words}) or 0; "
+        "sys.modules['leftoff.cli'] = run; "
+        "from leftoff.__main__ import main; sys.exit(main([]))"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,116 @@
+"""What is known of files: kinds, patterns, nets."""
+
+from __future__ import annotations
+
+import pytest
+
+from leftoff.extraction.file_state import Effects, FileState, join, matches
+from leftoff.extraction.script import BRACKET, QUESTION, STAR
+
+
+@pytest.mark.parametrize(
+    "base, path, whole",
+    [
+        ("/a", "b", "/a/b"),
+        ("/a/b", "../c/./d", "/a/c/d"),
+        ("/", "x", "/x"),
+        ("/a", "/b//c/", "/b/c"),
+        (".", "./x", "x"),
+        (".", "..", ".."),
+        ("/a", "..", "/"),
+        ("/", "../..", "/"),
+        (None, "x", None),
+        (None, "/x", "/x"),
+        ("/a", "~/x", "~/x"),
+        ("/a", "C:\\x\\y", "C:/x/y"),
+        (".", ".", "."),
+    ],
+)
+def test_join(base: str | None, path: str, whole: str | None) -> None:
+    assert join(base, path) == whole
+
+
+def test_kinds_are_unknown_until_told() -> None:
+    known = FileState()
+    assert known.kind("a") == "unknown"
+    known.put("d/a")
+    assert (known.kind("d/a"), known.kind("d"), known.kind("d/b")) == (
+        "file",
+        "directory",
+        "unknown",
+    )
+    known.remove("d")
+    assert (known.kind("d/a"), known.kind("d")) == ("absent", "absent")
+
+
+def test_a_new_directory_holds_nothing_else() -> None:
+    known = FileState()
+    known.put_directory("d", empty=True)
+    known.put("d/a")
+    assert (known.kind("d/b"), known.kind("d/e/f")) == ("absent", "absent")
+    assert known.is_complete("d/e")
+
+
+def test_a_listing_holds_for_one_level() -> None:
+    known = FileState()
+    known.list_directory("d", ["a", "e/"])
+    assert (known.kind("d/a"), known.kind("d/b")) == ("file", "absent")
+    assert known.kind("d/e/x") == "unknown"
+
+
+def test_copies_are_independent() -> None:
+    known = FileState(["a"])
+    other = known.copy()
+    other.remove("a")
+    assert known.kind("a") == "file"
+    known.restore(other)
+    assert known.kind("a") == "absent"
+
+
+@pytest.mark.parametrize(
+    "name, pattern, fits",
+    [
+        ("a.py", STAR + ".py", True),
+        ("a.pyc", STAR + ".py", False),
+        ("ab", "a" + QUESTION, True),
+        ("b1", BRACKET + "a-c]1", True),
+        ("d1", BRACKET + "!a-c]1", True),
+        ("x", STAR * 3, True),
+        ("[x", BRACKET + "x", True),
+        ("", STAR, True),
+        ("aXbXc", f"a{STAR}X{STAR}c", True),
+    ],
+)
+def test_patterns(name: str, pattern: str, fits: bool) -> None:
+    assert matches(name, pattern) is fits
+
+
+def test_patterns_skip_hidden_names_and_say_whether_all_is_known() -> None:
+    known = FileState(["a.c", ".b.c", "d/e.c"], [], ["."])
+    assert known.expand(".", STAR + ".c") == (["a.c"], True)
+    assert known.expand(".", STAR + "/" + STAR) == (["d/e.c"], True)
+    assert FileState(["a.c"]).expand(".", STAR + ".c") == (["a.c"], False)
+    assert known.expand(None, STAR) == ([], False)
+
+
+def test_the_net_of_what_happened() -> None:
+    known = FileState(["old"], [], ["."])
+    effects = Effects(known)
+    effects.write("new", "t")
+    effects.delete("new", "t")
+    effects.write("old", "t")
+    effects.delete("old", "t")
+    effects.write("old", "t")
+    effects.read("old", "t")
+    assert [(e.path, e.action) for e in effects.settle()] == [("old", "modified")]
+
+
+def test_a_mark_can_be_gone_back_to() -> None:
+    known = FileState(["a"], [], ["."])
+    effects = Effects(known)
+    mark = effects.mark()
+    effects.delete("a", "rm")
+    effects.unknown("make")
+    effects.rewind(mark)
+    assert effects.settle() == []
+    assert known.kind("a") == "file"
