@@ -127,6 +127,13 @@ def _counts(raw: bytes, kind: str) -> tuple[int, int]:
     if kind in ("openai_chat", "agent_message"):
         items = json.loads(raw)
         return len(items), sum(len(list(_calls(item))) for item in items)
+    if kind == "langchain":
+        items = [item.get("data") or item.get("kwargs") for item in json.loads(raw)]
+        return len(items), sum(len(list(_calls(item))) for item in items)
+    if kind == "semantic_kernel":
+        items = json.loads(raw)["messages"]
+        kinds = [block["content_type"] for item in items for block in item["items"]]
+        return len(items), kinds.count("function_call")
     lines = [json.loads(line) for line in raw.splitlines()]
     if kind == "claude_code":
         lines = [line for line in lines if line["type"] in ("user", "assistant")]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from typing import Any
 
+from msgspec.structs import replace
+
 from leftoff import codec
-from leftoff.errors import FormatError
-from leftoff.extraction.recording import Recording
+from leftoff.errors import FormatError, UnknownName, UsageError
+from leftoff.extraction.recording import Lines, Recording
 from leftoff.findings import (
     ContextSummary,
     FileModification,
@@ -15,7 +18,8 @@ from leftoff.findings import (
     ProgressInfo,
     Source,
 )
-from leftoff.model import Message, Ref, record_hash, slice_hash
+from leftoff.judgement.stitching import groups, stitch
+from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.sources import lines_of, parts_of
 from leftoff.summary import Pass, assemble
 
@@ -40,61 +44,119 @@ def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str]
 
 
 def summarize(
-    path: str,
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     format: str | None = None,
     extractors: Sequence[str] = (),
     session: int = -1,
+    agent: str = "",
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
 
     Args:
-        path: a file, a session's directory, or "-" for standard input.
+        path: a file, a session's directory, or "-" for standard input; several of them are one
+            line of work (a session that was resumed, forked or continued in other files), in
+            which each record counts once.
         format: name of the format; recognised by content if None.
         extractors: plug-in extractors to run beside the built-in ones.
         session: which one, where a file holds several; the last by default.
+        agent: the summary of this subagent instead.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
+        UsageError: several files that have nothing to do with each other.
+        UnknownName: no such subagent.
 
     >>> summary = summarize("corpora/sessions/claude_code/prorate.jsonl")
     >>> summary.session.format
     'claude_code'
     """
-    path = str(path)
-    main, subagents = parts_of(path)
-    reading = open_pass(main, format=format, extractors=extractors)
-    if not subagents:
-        return reading.conclude([Source(main)], session)
-    recordings = dict(reading.sessions[session])
-    sources, places = [Source(main)], {}
-    for agent, side in subagents:
-        try:
-            other = open_pass(side, extractors=extractors)
-        except FormatError:
-            continue  # an empty side file of an agent that never spoke
-        found = _speaking(other)
-        if found is not None:
-            recordings[agent] = found
-            places[agent] = len(sources)
-            sources.append(Source(side))
-    return assemble(
-        recordings,
-        sources=sources,
-        format=reading.format.name if reading.format else "",
-        lines=reading.lines,
-        issues=list(reading.issues.values()),
-        child_sources=places,
-    )
+    paths = [path] if isinstance(path, (str, PathLike)) else list(path)
+    found = _Gathered()
+    for place in paths:
+        found.add(str(place), format, extractors, session)
+    return found.summary(agent)
 
 
-def _speaking(reading: Pass) -> Recording | None:
-    """The one recording of a side file that has messages."""
-    for recording in reading.sessions[-1].values():
-        if len(recording.thread):
-            return recording
-    return None
+class _Gathered:
+    """What was read of one line of work: main recordings and subagents, with their files."""
+
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self.mains: list[tuple[Recording, int]] = []
+        self.agents: dict[str, tuple[Recording, int]] = {}
+        self.formats: list[str] = []
+        self.lines = Lines()
+        self.issues: list[Issue] = []
+
+    def add(
+        self, path: str, format: str | None, extractors: Sequence[str], session: int
+    ) -> None:
+        """Reads a file or directory and the side files of its subagents."""
+        main, subagents = parts_of(path)
+        reading = open_pass(main, format=format, extractors=extractors)
+        self._account(reading, main)
+        here = len(self.sources) - 1
+        for name, recording in reading.sessions[session].items():
+            if name == "":
+                self.mains.append((recording, here))
+            elif len(recording.thread):
+                self.agents.setdefault(name, (recording, here))
+        for name, side in subagents:
+            try:
+                other = open_pass(side, extractors=extractors)
+            except FormatError:
+                continue  # the empty file of an agent that never spoke
+            self._account(other, side)
+            spoke = [r for r in other.sessions[-1].values() if len(r.thread)]
+            # A subagent's own file stands before the copies in the main one.
+            self.agents[name] = (spoke[0], len(self.sources) - 1)
+
+    def _account(self, reading: Pass, path: str) -> None:
+        number = len(self.sources)
+        self.sources.append(Source(path))
+        self.formats.append(reading.format.name if reading.format else "")
+        for name in Lines.__struct_fields__:
+            total = getattr(self.lines, name) + getattr(reading.lines, name)
+            setattr(self.lines, name, total)
+        for issue in reading.issues.values():
+            places = issue.places
+            if number:
+                places = tuple(f"source {number}, {place}" for place in places)
+            self.issues.append(replace(issue, places=places))
+
+    def summary(self, agent: str) -> ContextSummary:
+        """The summary of all of it, or of one subagent."""
+        recordings = {name: recording for name, (recording, _) in self.agents.items()}
+        places = {name: source for name, (_, source) in self.agents.items()}
+        mains = [r for r, _ in self.mains]
+        if agent:
+            if agent not in recordings:
+                raise UnknownName("subagent", agent, recordings)
+            head = Recording("", ())
+            head.header = mains[0].header
+            recordings, places = {"": head, agent: recordings[agent]}, {agent: places[agent]}
+        elif len(self.mains) == 1:
+            recordings[""] = mains[0]
+            places[""] = self.mains[0][1]
+        else:
+            (order, *others) = groups(mains)
+            if others:
+                odd = self.sources[self.mains[others[0][0]][1]].path
+                raise UsageError(
+                    f"{odd}: has nothing in common with {self.sources[0].path}; "
+                    "summarize them one by one"
+                )
+            recordings[""] = stitch([self.mains[i] for i in order])
+        return assemble(
+            recordings,
+            sources=self.sources,
+            format=self.formats[0],
+            lines=self.lines,
+            issues=self.issues,
+            child_sources=places,
+        )
 
 
 class _Collector(Pass):

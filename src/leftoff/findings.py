@@ -64,15 +64,24 @@ class SessionInfo(Struct, frozen=True):
 
 
 class Child(Struct, frozen=True):
-    """A subagent's session within this one: what it was asked and what it did."""
+    """A subagent's session within this one, in short; `summarize(..., agent=id)` gives all.
+
+    Attributes:
+        request: what it was asked.
+        result: its last words.
+        changed: files that it created, modified or deleted; they count for the parent too.
+    """
 
     id: str
     request: str = ""
+    result: str = ""
     message_count: int = 0
     tool_call_count: int = 0
     models: tuple[str, ...] = ()
     spend: Usage = Usage()
-    result: str = ""
+    decisions: tuple[KeyDecision, ...] = ()
+    changed: tuple[str, ...] = ()
+    sources: tuple[int, ...] = ()
 
 
 class LineCounts(Struct, frozen=True):

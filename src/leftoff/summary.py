@@ -19,6 +19,7 @@ from leftoff.extraction.rulebook import rules_digest
 from leftoff.findings import (
     Child,
     ContextSummary,
+    FileModification,
     LineCounts,
     SessionInfo,
     Source,
@@ -49,9 +50,10 @@ def assemble(
         sources: the files that the session was read from; refs index into them.
         child_sources: index into `sources` for subagents with a file of their own.
     """
-    main_id = "" if recordings.get("") is not None and len(recordings[""].thread) else None
-    if main_id is None:  # a subagent's own file: the subagent is the session
-        main_id = next((k for k, r in recordings.items() if len(r.thread)), "")
+    main_id = ""
+    if "" not in recordings or not len(recordings[""].thread):
+        # A subagent's own file: the subagent is the session.
+        main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
     places = child_sources or {}
     story = Story(recordings[main_id], places.get(main_id, 0))
     children = [
@@ -64,12 +66,13 @@ def assemble(
     told = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
     events = files.file_events(story)
+    spent: dict[str, Usage] = {}
+    told_of: list[Child] = []
     for child in children:
-        events += files.file_events(child)
-    found = {
-        child.recording.agent: _total(spend(child))
-        for child in children
-    }  # fmt: skip
+        did = files.file_events(child)
+        events += did
+        spent[child.recording.agent] = _total(spend(child))
+        told_of.append(_child(child, files.file_modifications(did, told.cwd)))
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,
@@ -87,7 +90,7 @@ def assemble(
             title=_title(story),
             parent_id=told.parent_id or (told.id if main_id else ""),
             sources=tuple(sources),
-            children=tuple(_child(child, found[child.recording.agent]) for child in children),
+            children=tuple(told_of),
         ),
         stats=_stats(story, lines or Lines()),
         key_decisions=decisions.key_decisions(story),
@@ -97,7 +100,7 @@ def assemble(
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
         next_steps=insights.next_steps(story),
-        context=context(story, found),
+        context=context(story, spent),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([story, *children]),
     )
@@ -131,15 +134,19 @@ def _title(story: Story) -> str:
     return ""
 
 
-def _child(story: Story, spent: Usage) -> Child:
-    asked = story.all(Asked)
+def _child(story: Story, changed: Sequence[FileModification]) -> Child:
+    asked, said = story.recording.first_words, story.recording.last_words
     return Child(
         id=story.recording.agent,
-        request=asked[0].text if asked else "",
+        request=asked,
+        result=said,
         message_count=len(story.thread),
         tool_call_count=len(story.all(Called)),
         models=tuple(story.recording.header.models),
-        spend=spent,
+        spend=_total(spend(story)),
+        decisions=decisions.key_decisions(story),
+        changed=tuple(f.path for f in changed if f.action != "read"),
+        sources=(story.source,),
     )
 
 

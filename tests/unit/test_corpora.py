@@ -83,10 +83,11 @@ def test_what_must_not_be_published_is_noticed(copy: Path, text: str, what: str)
     assert any(f"holds {what}" in line for line in MANIFEST.problems(copy))
 
 
-def test_there_are_sessions_of_five_formats() -> None:
+def test_there_are_sessions_of_seven_formats() -> None:
     formats = Counter(path.parts[len(SESSIONS.parts)] for path in SESSIONS.rglob("*.json*"))
     assert set(formats) == {
-        "agent_message", "anthropic_messages", "claude_code", "codex", "openai_chat",
+        "agent_message", "anthropic_messages", "claude_code", "codex", "langchain",
+        "openai_chat", "semantic_kernel",
     }  # fmt: skip
 
 

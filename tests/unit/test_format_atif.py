@@ -137,7 +137,7 @@ def test_the_task_among_examples(messages: Messages) -> None:
     text = "EXAMPLE\n----- NEW TASK DESCRIPTION -----\nfix it\n\n----- END OF NEW TASK"
     (prompt,) = messages("atif", _document({"source": "user", "message": text}))
     (typed,) = prompt.typed
-    assert prompt.text[typed.start : typed.end] == "fix it\n"
+    assert prompt.text[typed.start : typed.end] == "fix it"
 
 
 def test_odd_steps(read: Read) -> None:

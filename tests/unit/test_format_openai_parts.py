@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats.openai_parts import calls_of, decoded, usage_of, words
+from leftoff.formats.openai_parts import calls_of, decoded, tagged, trimmed, usage_of, words
 from leftoff.model import ToolCall, Usage
 
 
@@ -73,3 +73,23 @@ def test_calls(given: Any, calls: list[ToolCall]) -> None:
 )
 def test_usage(given: Any, usage: Usage | None) -> None:
     assert usage_of(given) == usage
+
+
+@pytest.mark.parametrize(
+    "text,found",
+    [
+        ("<a>1</a> <b>2</b><a>3</a>", [("a", "1"), ("b", "2"), ("a", "3")]),
+        ("<a>1<b>2</b></a>", [("a", "1<b>2</b>")]),
+        ("<a>1 <b>2</b>", [("b", "2")]),
+        ("</a><a></a><c>1</c>", [("a", "")]),
+        ("", []),
+    ],
+)
+def test_tags(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(name, text[a:b]) for name, a, b in tagged(text, ["a", "b"])] == found
+
+
+@pytest.mark.parametrize("text", [" a b\n", "", "  ", "a"])
+def test_trimmed(text: str) -> None:
+    start, end = trimmed(f"xx{text}xx", 2, 2 + len(text))
+    assert f"xx{text}xx"[start:end] == text.strip()

@@ -111,13 +111,20 @@ class Detector(Struct, frozen=True):
 
 
 def best_threshold(points: Sequence[tuple[float, bool]]) -> float:
-    """The confidence from which on saying yes gives the best F1; 0.5 without points."""
-    everything = sum(right for _, right in points)
-    best, threshold = 0.0, 0.5
+    """The confidence from which on saying yes gives the best F1; 0.5 without points.
+
+    It lies half-way to the next lower point, so that a little less is still enough.
+    """
+    ordered = sorted(points, key=lambda p: (-p[0], p[1]))
+    everything = sum(right for _, right in ordered)
+    best, last = 0.0, -1
     found = 0
-    for count, (confidence, right) in enumerate(sorted(points, key=lambda p: (-p[0], p[1])), 1):
+    for number, (_, right) in enumerate(ordered):
         found += right
-        f1 = 2 * found / (count + everything)
+        f1 = 2 * found / (number + 1 + everything)
         if f1 > best:
-            best, threshold = f1, confidence
-    return threshold
+            best, last = f1, number
+    if last < 0:
+        return 0.5
+    following = ordered[last + 1][0] if last + 1 < len(ordered) else ordered[last][0]
+    return (ordered[last][0] + following) / 2

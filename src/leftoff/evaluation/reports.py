@@ -230,7 +230,7 @@ def _figures(result: Result) -> list[str]:
 
 
 def interval_text(found: Measured) -> str:
-    """ "[low, high]", or "-" without an interval."""
+    """Both bounds in brackets, or a dash without an interval."""
     if found.low is None or found.high is None:
         return "-"
     return f"[{found.low:.3f}, {found.high:.3f}]"

@@ -61,6 +61,7 @@ from leftoff.model import (
     ToolCall,
     ToolResult,
     Unknown,
+    Usage,
     record_hash,
 )
 
@@ -349,7 +350,7 @@ class Fold:
         if m.model and m.model not in header.models:
             header.models.append(m.model)
         if m.usage is not None:
-            self._spent(recording, m)
+            self._spent(recording, m, m.usage)
         flags = TYPED if m.typed else 0
         hits = calls = outputs = _NONE
         number = -1
@@ -370,6 +371,8 @@ class Fold:
                     outputs = {**outputs, number: found}
             elif kind is Text:
                 text = part.text  # type: ignore[union-attr]
+                if m.agent:
+                    recording.hear(m.origin, text)
                 if m.origin == "agent":
                     flags |= TEXT
                     if recording.tail.last is None:
@@ -424,13 +427,13 @@ class Fold:
         )
         return found
 
-    def _spent(self, recording: Recording, m: Message) -> None:
-        usage, tail = m.usage, recording.tail
-        if usage is None or not usage.total:
-            return
-        if m.response != tail.response or not m.response or usage != tail.last:
-            recording.evidence.append(Spent(m.index, m.response, m.model, usage))
-        if m.response != tail.response or tail.last is None or not m.response:
+    def _spent(self, recording: Recording, m: Message, usage: Usage) -> None:
+        tail = recording.tail
+        known = bool(m.response) and m.response == tail.response
+        if (known and usage == tail.last) or not usage.total:
+            return  # the usage of a response is repeated on each of its lines
+        recording.evidence.append(Spent(m.index, m.response, m.model, usage))
+        if not known or tail.last is None:
             recording.tail = Tail(last=usage, response=m.response)
         elif usage.total > tail.last.total:
             tail.last = usage

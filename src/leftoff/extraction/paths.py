@@ -6,30 +6,56 @@ import posixpath
 import re
 from functools import lru_cache
 
-_DRIVE = re.compile(r"^(?:/mnt)?[/\\]?([A-Za-z])(?::[/\\]|[/\\](?=[^/\\]))")
-_WINDOWS = re.compile(r"^[A-Za-z]:[/\\]|^\\\\")
+_WINDOWS = re.compile(r"[A-Za-z]:(?:[/\\]|$)|\\\\")
+_MOUNTED = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?=/|$)")
+_HOME = re.compile(r"(/(?:Users|home)/[^/]+|/root|[A-Z]:/Users/[^/]+)(?=/|$)")
+_PRIVATE = re.compile(r"/private(?=/(?:tmp|var|etc)(?:/|$))")
 
 
 @lru_cache(maxsize=16384)
 def absolute(path: str, cwd: str) -> str:
     """`path` with forward slashes, without `.` and `..`, from the root where `cwd` is known.
 
-    "" stays "". `~` is kept: the home directory of the recording is not ours.
+    - "" stays "".
+    - Beside a Windows directory, ``/c/x``, ``/mnt/c/x`` and ``/cygdrive/c/x`` are ``C:/x``.
+    - ``~`` becomes the home directory that `cwd` lies in; where it lies in none, it is kept.
+    - ``/private/tmp`` and its like, which macOS links to, lose their prefix.
     """
     if not path:
         return ""
-    path = path.removeprefix("file://")
-    if _WINDOWS.match(path) or _WINDOWS.match(cwd) and "\\" in path:
+    if path.startswith("file://"):
+        path = path[7:]
+        if _WINDOWS.match(path, 1):
+            path = path[1:]
+    windows = _WINDOWS.match(cwd) is not None
+    if _WINDOWS.match(path) or (windows and "\\" in path):
         path = path.replace("\\", "/")
-    cwd = cwd.replace("\\", "/") if _WINDOWS.match(cwd) else cwd
-    if not (path.startswith(("/", "~")) or re.match(r"[A-Za-z]:/", path)) and cwd:
+        if path.startswith("//?/"):
+            path = path[4:]
+    if windows:
+        cwd = cwd.replace("\\", "/")
+        mounted = _MOUNTED.match(path)
+        if mounted is not None:
+            path = f"{mounted[1]}:{path[mounted.end() :] or '/'}"
+    if path[0] == "~" and path[1:2] in ("", "/"):
+        path = home_of(cwd) + path[1:] if home_of(cwd) else path
+    if not (path[0] in "/~" or _WINDOWS.match(path)) and cwd:
         path = f"{cwd}/{path}"
+    unc = windows and path.startswith("//")
     path = posixpath.normpath(path)
-    if path.startswith("//"):
+    if path.startswith("//") and not unc:
         path = path[1:]
-    if re.match(r"[a-z]:/", path):
+    if path[1:2] == ":" and "a" <= path[0] <= "z":
         path = path[0].upper() + path[1:]
-    return path
+    return _PRIVATE.sub("", path, 1) if path.startswith("/private/") else path
+
+
+@lru_cache(maxsize=256)
+def home_of(cwd: str) -> str:
+    """The home directory that a working directory lies in; "" where that cannot be told."""
+    cwd = cwd.replace("\\", "/") if _WINDOWS.match(cwd) else cwd
+    found = _HOME.match(cwd[:1].upper() + cwd[1:] if cwd[1:2] == ":" else cwd)
+    return found[1] if found is not None else ""
 
 
 def relative(path: str, root: str) -> str:
@@ -40,7 +66,11 @@ def relative(path: str, root: str) -> str:
     if path == root:
         return "."
     prefix = root if root.endswith("/") else root + "/"
-    return path.removeprefix(prefix)
+    if path.startswith(prefix):
+        return path[len(prefix) :]
+    if root[1:2] == ":" and path[: len(prefix)].lower() == prefix.lower():
+        return path[len(prefix) :]  # Windows does not tell upper from lower case
+    return path
 
 
 _TESTS = re.compile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from msgspec import Struct
@@ -10,8 +10,9 @@ from msgspec import Struct
 from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.gate import Hit, lowered
 from leftoff.extraction.rulebook import GROUPS
-from leftoff.extraction.sentences import sentences_hit
+from leftoff.extraction.sentences import LONGEST
 from leftoff.extraction.view import HIT, OUTPUT, TYPED, View
+from leftoff.layout import in_code, sentence_at
 
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
@@ -29,7 +30,7 @@ class Progress(Struct):
         if view.hits:
             found += [
                 _said(view, hit, start, end, text)
-                for hit, start, end, text in sentences_hit(view, self.name)
+                for hit, start, end, text in _claims(view, self.name)
             ]
         if message.typed:
             found += _typed_markers(view)
@@ -52,9 +53,25 @@ class Progress(Struct):
         return found
 
 
+def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
+    """Each hit with its sentence, hits in code left out. A claim may begin in code
+    ("`go test` passes"), so the end of the match decides where it stands."""
+    given: set[tuple[str, int, int]] = set()
+    for hit in view.hits.get(extractor, ()):
+        text: str = getattr(view.message.parts[hit.part], "text", "")
+        last = max(hit.start, hit.end - 1)
+        if in_code(text, last):
+            continue
+        start, end = sentence_at(text, last)
+        if start == end or end - start > LONGEST or (hit.rule.id, hit.part, start) in given:
+            continue
+        given.add((hit.rule.id, hit.part, start))
+        yield hit, start, end, text[start:end]
+
+
 def _said(view: View, hit: Hit, start: int, end: int, text: str) -> Said:
     ref = view.text_ref(hit.part, start, end)
-    return Said(hit.rule.topic, hit.rule.id, ref, text, hit.value, hit.start - start)
+    return Said(hit.rule.topic, hit.rule.id, ref, text, hit.value, max(0, hit.start - start))
 
 
 def _typed_markers(view: View) -> list[Evidence]:

@@ -99,10 +99,19 @@ class Head(Struct):
     answered: dict[str, Pending]
     recent: list[list[str]]
     extractors: dict[str, bytes]
+    first_words: str
+    last_words: str
+
+
+WORDS = 2000
+"""Code points kept of the first and last words of a subagent."""
 
 
 class Recording:
-    """One session or subagent: header, thread, evidence and the state of its extractors."""
+    """One session or subagent: header, thread, evidence and the state of its extractors.
+
+    `first_words` and `last_words` are what a subagent was asked and what it said last.
+    """
 
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
         self.agent = agent
@@ -112,6 +121,8 @@ class Recording:
         self.tail = Tail()
         self.pending: dict[str, Pending] = {}
         self.answered: dict[str, Pending] = {}
+        self.first_words = ""
+        self.last_words = ""
         self._newest: set[str] = set()
         self._before: set[str] = set()
         self.extractors: dict[str, Extractor] = {name: extractors.get(name)() for name in names}
@@ -129,6 +140,13 @@ class Recording:
             found = [e for e in self.extractors.values() if e.wants & flags]
             self._wanting[flags] = found
         return found
+
+    def hear(self, origin: str, text: str) -> None:
+        """Keeps what a subagent was asked first and said last."""
+        if origin == "agent":
+            self.last_words = text[:WORDS]
+        elif not self.first_words:
+            self.first_words = text[:WORDS]
 
     def answer(self, call_id: str) -> Pending | None:
         """The pending call of that id, which is pending no more; None if there is none."""
@@ -161,6 +179,8 @@ class Recording:
             self.answered,
             [sorted(self._before), sorted(self._newest)],
             {name: codec.freeze(e) for name, e in self.extractors.items()},
+            self.first_words,
+            self.last_words,
         )
 
     @classmethod
@@ -168,6 +188,7 @@ class Recording:
         """The recording of which `head`, thread and evidence were saved."""
         recording = cls(head.agent, ())
         recording.header, recording.tail = head.header, head.tail
+        recording.first_words, recording.last_words = head.first_words, head.last_words
         recording.pending, recording.answered = head.pending, head.answered
         recording._before, recording._newest = map(set, head.recent)
         recording.extractors = {

@@ -171,6 +171,8 @@ formats: Registry[Format] = Registry(
         "specstory": "leftoff.formats.specstory:FORMAT",
         "aider": "leftoff.formats.aider:FORMAT",
         "leftoff": "leftoff.formats.native:FORMAT",
+        "langchain": "leftoff.formats.langchain:FORMAT",
+        "semantic_kernel": "leftoff.formats.semantic_kernel:FORMAT",
         "agent_messages": "leftoff.formats.agent_messages:FORMAT",
         "agent_message_lines": "leftoff.formats.agent_messages:LINES",
         "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",

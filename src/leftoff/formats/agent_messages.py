@@ -161,7 +161,9 @@ def _text(value: Any) -> str:
 
 def is_message(value: Any) -> bool:
     """Whether a JSON value looks like a message of this format: a `type` and no `role`."""
-    if not isinstance(value, dict) or value.get("type") not in TYPES or "role" in value:
+    if not isinstance(value, dict) or "role" in value:
+        return False
+    if not isinstance(value.get("type"), str) or value["type"] not in TYPES:
         return False
     return "content" in value and "message" not in value and "payload" not in value
 

@@ -24,7 +24,7 @@ from leftoff.formats.elements import (
     value_of,
 )
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.openai_parts import decoded, trimmed, words
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
@@ -61,13 +61,13 @@ class Step(Struct, gc=False):
 
 
 _STEP = codec.LineDecoder(Step)
-_TASK = re.compile(
-    r"-{5,} NEW TASK DESCRIPTION -{5,}\n(?P<a>.*?)\n-{5,} END OF NEW TASK"
-    r"|\nTask Description:\n(?P<b>.*?)\n\nCurrent terminal state:",
-    re.DOTALL,
+_TASKS = (
+    ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
+    ("\nTask Description:\n", "\n\nCurrent terminal state:"),
 )
-_FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
+"""What stands before and after the task among examples and instructions."""
+_FUNCTION = re.compile(r"<function=([\w.-]+)>")
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
 _EXITED = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
 
@@ -119,11 +119,8 @@ class AtifReader(Struct):
         origin = text_of(extra.get("origin"))
         typed: tuple[Typed, ...] = ()
         if step.source == "user" and origin in {"", "prompt"}:
-            task = None if self.prompted else _TASK.search(text)
-            if task is not None:
-                typed = (Typed(0, *task.span("a" if task["a"] is not None else "b")),)
-            else:
-                typed = typed_spans(0, text)
+            task = None if self.prompted else _task(text)
+            typed = (Typed(0, *task),) if task is not None else typed_spans(0, text)
             self.prompted = True
         if origin not in ORIGINS or origin == "prompt":
             origin = "prompt" if typed else "injected"
@@ -184,9 +181,15 @@ class AtifReader(Struct):
                 calls = [self._call("", "bash", {"command": "".join(typed)})] if typed else []
                 return "\n\n".join(s for s in said if s), calls
         found = _FUNCTION.search(text)
-        if found is None:
+        closing = text.find("</function>", found.end()) if found is not None else -1
+        if found is None or closing < 0:
             return text, []
-        arguments = {name: value.strip("\n") for name, value in _PARAMETER.findall(found[2])}
+        inner = text[found.end() : closing]
+        arguments: dict[str, str] = {}
+        for given in inner.split("</parameter>"):
+            opening = _PARAMETER.search(given)
+            if opening is not None:
+                arguments[opening[1]] = given[opening.end() :].strip("\n")
         return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
 
     def _message(
@@ -216,6 +219,18 @@ class AtifReader(Struct):
             usage=_usage(step.metrics) if speaks else None,
             raw=raw,
         )
+
+
+def _task(text: str) -> tuple[int, int] | None:
+    """Where the task stands in the first prompt, if the prompt marks it."""
+    for before, after in _TASKS:
+        start = text.rfind(before)
+        end = text.find(after, start + len(before)) if start >= 0 else -1
+        if end >= 0:
+            line = text.find("\n", start + len(before) - 1)
+            start, end = trimmed(text, min(line, end) if line >= 0 else end, end)
+            return start, max(start, start + len(text[start:end].rstrip("- \n")))
+    return None
 
 
 def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:

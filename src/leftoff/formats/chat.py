@@ -130,7 +130,7 @@ class ChatReader(Struct):
         if isinstance(m.reasoning_content, str) and m.reasoning_content:
             parts.append(Reasoning(m.reasoning_content))
         for block in _blocks(m.content):
-            kind = block.get("type")
+            kind = _str(block.get("type"))
             if kind in {"tool_use", "server_tool_use"}:
                 parts.append(self._call(block.get("id"), block.get("name"), block.get("input")))
             elif kind in {"thinking", "reasoning"}:
@@ -143,7 +143,7 @@ class ChatReader(Struct):
                 else:
                     parts.append(Text(text))
             else:
-                parts.append(Media(_str(kind)))
+                parts.append(Media(kind))
         calls = m.tool_calls if isinstance(m.tool_calls, list) else []
         if isinstance(m.function_call, dict):
             calls = [*calls, {"function": m.function_call}]

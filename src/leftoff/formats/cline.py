@@ -23,7 +23,7 @@ from leftoff.formats.elements import (
     time_of_ms,
 )
 from leftoff.formats.injected import is_continuation, typed_spans
-from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.openai_parts import decoded, tagged, trimmed, words
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
     Compaction,
@@ -77,12 +77,11 @@ QUIET = frozenset(
 """Kinds that carry no message: copies, progress, notices of the panel."""
 
 _TYPED = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
-_RESULT = re.compile(r"^\[(\w+)(?: for '[^\n]*?')?[^\]\n]*\] Result:[ \t]*\n?", re.MULTILINE)
-_DETAILS = re.compile(r"\n*<environment_details>.*", re.DOTALL)
+_RESULT = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _REQUEST = "REQ_APP"
-_OWN = re.compile(r"<(task|feedback|user_message|answer)>\n?(.*?)\n?</\1>", re.DOTALL)
-_CALL = re.compile(r"<([a-z][a-z_]*)>\s*(<([a-z][a-z_]*)>.*?</\3>)\s*</\1>", re.DOTALL)
-_ARGUMENT = re.compile(r"<([a-z][a-z_]*)>(.*?)</\1>", re.DOTALL)
+_OWN = {"task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer"}
+"""Tags that hold the person's own words, and how they were said."""
+_OPENING = re.compile(r"<([a-z][a-z_]*)>")
 _EXITED = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 _RESULT_NAMES = {
     "readFile": "read_file",
@@ -220,7 +219,9 @@ class ClineReader(Struct):
             count_of(facts.get("cacheWrites")),
         )
         self.usage = usage if usage.total else None
-        results = self._results(_DETAILS.sub("", text_of(facts.get("request"))))
+        request = text_of(facts.get("request"))
+        details = request.rfind("<environment_details>")  # earlier ones stand in results
+        results = self._results(request if details < 0 else request[:details])
         if results:
             yield self._message("tool", tuple(results), "tool", (), item, number, raw, cursor)
 
@@ -244,8 +245,8 @@ class ClineReader(Struct):
             end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
             results.append(_result(call, request[head.end() : end].rstrip("\n")))
             self.output.pop(call, None)
-        answered = {call for _, call in heads}
-        self.waiting = [w for w in self.waiting if w[0] not in answered]
+        if heads:  # what this request does not bring will not be brought by a later one
+            self.waiting = []
         return results
 
     def _printed(self, text: str) -> None:
@@ -294,12 +295,13 @@ class ClineReader(Struct):
             text = text_of(block.get("text"))
             yield Text(text)
             # Older versions ask for tools in XML inside the text.
-            for call in _CALL.finditer(text):
-                if kind_of(call[1]) != "other":
-                    given = {
-                        name: value.strip("\n") for name, value in _ARGUMENT.findall(call[2])
-                    }
-                    yield self._call(call[1], given)
+            names = dict.fromkeys(_OPENING.findall(text))
+            for name, start, end in tagged(text, (n for n in names if kind_of(n) != "other")):
+                inner = text[start:end]
+                spans = tagged(inner, dict.fromkeys(_OPENING.findall(inner)))
+                given = {n: inner[a:b].strip("\n") for n, a, b in spans}
+                if given:
+                    yield self._call(name, given)
         elif kind == "tool_use":
             name = text_of(block.get("name"))
             yield self._call(name, block.get("input"), text_of(block.get("id")))
@@ -447,9 +449,9 @@ def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
 
 def _own_words(part: int, text: str) -> tuple[Typed, ...]:
     """The person's words in what the model was sent: they stand in tags of their own."""
-    via = {"task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer"}
+    spans = ((name, *trimmed(text, start, end)) for name, start, end in tagged(text, _OWN))
     return tuple(
-        Typed(part, *found.span(2), via[found[1]]) for found in _OWN.finditer(text) if found[2]
+        Typed(part, start, end, _OWN[name]) for name, start, end in spans if end > start
     )
 
 

@@ -150,7 +150,7 @@ class CopilotChatReader(Struct):
         changed = dict.fromkeys(
             path
             for item in shown
-            if item.get("kind") in {"textEditGroup", "notebookEditGroup"}
+            if item.get("kind") in ("textEditGroup", "notebookEditGroup")
             and (path := _path(item.get("uri")))
             and path not in edited
         )

@@ -23,7 +23,7 @@ from leftoff.formats.elements import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, usage_of, words
+from leftoff.formats.openai_parts import calls_of, trimmed, usage_of, words
 from leftoff.model import (
     Message,
     Part,
@@ -47,7 +47,7 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
+_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
 _RETURNED = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
 _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?")
 _SLOT = re.compile(r"\{\{\s*task\s*\}\}")
@@ -148,7 +148,7 @@ class MiniSweAgentReader(Struct):
         if not calls and actions:
             calls = [_command("", text_of(a.get("command"))) for a in actions]
         elif not calls:
-            blocks = _BLOCK.findall(text)
+            blocks = blocks_in(text)
             # Several blocks are refused by the agent, and none of them runs.
             calls = [_command("", blocks[0])] if len(blocks) == 1 else []
         self.waiting = []
@@ -188,9 +188,21 @@ class MiniSweAgentReader(Struct):
             if place >= 0:
                 end = place
                 break
-        body = text[start:end]
-        start += len(body) - len(body.lstrip())
-        return start, max(start, start + len(body.strip()))
+        return trimmed(text, start, end)
+
+
+def blocks_in(text: str) -> list[str]:
+    """The bash blocks of a reply."""
+    found: list[str] = []
+    opening = _OPENING.search(text)
+    while opening is not None:
+        # An empty block closes with the same line end that opens it.
+        end = text.find("\n```", opening.end() - 1)
+        if end < 0:
+            break
+        found.append(text[opening.end() : max(end, opening.end())])
+        opening = _OPENING.search(text, end + 4)
+    return found
 
 
 def _command(identity: str, command: str) -> ToolCall:
@@ -245,7 +257,7 @@ class MiniSweAgent(Struct, frozen=True):
             if not isinstance(text, str) or not set(item) <= {"role", "content", "extra"}:
                 return False
             if item.get("role") == "assistant":
-                replies += len(_BLOCK.findall(text)) == 1
+                replies += len(blocks_in(text)) == 1
             elif item.get("role") == "user":
                 asked += _RETURNED.match(text) is not None
         return bool(replies and asked)

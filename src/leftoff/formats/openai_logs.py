@@ -361,7 +361,8 @@ class OpenAIRows(Struct, frozen=True):
 
     def detect(self, sample: Sample) -> bool:
         if isinstance(sample.document, dict):
-            return bool(OUTCOMES & sample.keys) and _is_row(sample.document)
+            row = bool(OUTCOMES & sample.keys) and "trajectory_format" not in sample.keys
+            return row and _is_row(sample.document)
         return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
 
 

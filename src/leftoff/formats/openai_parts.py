@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +24,39 @@ def words(content: Any) -> str:
         if isinstance(text, str):
             found.append(text)
     return "\n".join(found)
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the white space at its ends."""
+    body = text[start:end]
+    start += len(body) - len(body.lstrip())
+    return start, start + len(body.strip())
+
+
+def tagged(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """What stands in `<name>…</name>`, in order: the name and the span between the tags.
+
+    Linear in the text, whatever stands in it: a name that is not closed any more is not looked
+    for again.
+    """
+    wanted = dict.fromkeys(names, -1)
+    position = 0
+    while wanted:
+        for name, place in list(wanted.items()):
+            if place < position:
+                wanted[name] = text.find(f"<{name}>", position)
+                if wanted[name] < 0:
+                    del wanted[name]
+        if not wanted:
+            return
+        name = min(wanted, key=lambda n: wanted[n])
+        start = wanted[name] + len(name) + 2
+        end = text.find(f"</{name}>", start)
+        if end < 0:
+            del wanted[name]
+            continue
+        yield name, start, end
+        position = end + len(name) + 3
 
 
 def decoded(arguments: Any) -> Any:

@@ -24,7 +24,7 @@ from leftoff.formats.elements import (
     value_of,
 )
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.openai_parts import calls_of, usage_of, words
+from leftoff.formats.openai_parts import calls_of, tagged, trimmed, usage_of, words
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
     Compaction,
@@ -94,11 +94,8 @@ RESULTS = frozenset(
         "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
     }
 )  # fmt: skip
-_TASK = re.compile(
-    r"<(issue_description|pr_description|problem_statement)>\s*(?P<words>.*?)\s*</\1>"
-    r"|(?m:^)# (?:Issue|Problem Statement|Title)\b[^\n]*\n+(?P<more>.*?)(?=\n# |\Z)",
-    re.DOTALL,
-)
+_TASKS = ("issue_description", "pr_description", "problem_statement")
+_HEADING = re.compile(r"(?m)^# (?:Issue|Problem Statement|Title)\b[^\n]*\n")
 _NO_ARGUMENTS = frozenset({"thought", "kernel_init_code", "is_confirmed", "action_risk"})
 
 
@@ -183,10 +180,8 @@ class OpenHandsReader(Struct):
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
             if not self.spoken:
-                task = _TASK.search(text)
-                if task is not None:
-                    span = task.span("words" if task["words"] is not None else "more")
-                    typed = (Typed(0, *span),)
+                task = _task(text)
+                typed = (Typed(0, *task),) if task is not None else typed
             self.spoken = True
             origin = "prompt" if typed else "injected"
             return self._message(
@@ -343,6 +338,17 @@ class OpenHandsOutputReader(Struct):
             return (Unknown("line without history"),)
         name = _identity(instance) or f"line-{cursor.line}"
         return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+
+
+def _task(text: str) -> tuple[int, int] | None:
+    """Where the issue stands in the first prompt of an evaluation; the rest is template."""
+    for _, start, end in tagged(text, _TASKS):
+        return trimmed(text, start, end)
+    heading = _HEADING.search(text)
+    if heading is None:
+        return None
+    end = text.find("\n# ", heading.end())
+    return trimmed(text, heading.end(), end if end >= 0 else len(text))
 
 
 def _place(place: int, cursor: Cursor) -> tuple[int | None, int | None]:

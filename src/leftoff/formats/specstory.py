@@ -40,7 +40,7 @@ _SESSION = re.compile(
 _TOOL = re.compile(
     r'<tool-use data-tool-type="(?P<type>[^"]*)" data-tool-name="(?P<name>[^"]*)">'
 )
-_SUMMARY = re.compile(r"<summary>Tool use: \*\*.*?\*\*(?P<rest>.*?)</summary>", re.DOTALL)
+_SUMMARY = "<summary>Tool use: **"
 _THINK = re.compile(r"<think><details><summary>.*?</summary>")
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
 _NAMED = re.compile(r"(\w+) `([^`\n]*)`")
@@ -229,10 +229,12 @@ class SpecStoryReader(Struct):
 
 def _use(kind: str, text: str) -> tuple[dict[str, Any], str | None]:
     """Arguments and output of a tool use, as far as the markdown tells them."""
-    summary = _SUMMARY.search(text)
     rest, body = "", text
-    if summary is not None:
-        rest, body = summary["rest"], text[summary.end() :]
+    start = text.find(_SUMMARY)
+    end = text.find("</summary>", start) if start >= 0 else -1
+    if end >= 0:
+        rest = text[start + len(_SUMMARY) : end].partition("**")[2]
+        body = text[end + len("</summary>") :]
     body = body.replace("</details></tool-use>", "").replace("</details>\n</tool-use>", "")
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")

@@ -23,7 +23,7 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, decoded, words
+from leftoff.formats.openai_parts import calls_of, decoded, trimmed, words
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
     Message,
@@ -56,11 +56,13 @@ _STATE = re.compile(
     r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
 )
-_TASK = re.compile(
-    r"(?:ISSUE:\n|<pr_description>\n|<issue>\n|The description is:\n)(?P<words>.*?)"
-    r"(?=\n+INSTRUCTIONS:|\n*</pr_description>|\n*</issue>|\Z)",
-    re.DOTALL,
+_TASKS = (
+    ("ISSUE:\n", "\nINSTRUCTIONS:"),
+    ("<pr_description>", "</pr_description>"),
+    ("<issue>", "</issue>"),
+    ("The description is:\n", "\nINSTRUCTIONS:"),
 )
+"""What stands before and after the task in the templates of the first message."""
 _RANGE = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
 _SILENT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
@@ -263,9 +265,13 @@ def _arguments(action: str) -> list[str]:
 def _task(text: str) -> tuple[int, int]:
     """Where the task itself stands in the first message: the template around it is no one's
     own words."""
-    found = _TASK.search(text)
-    if found is not None and found["words"].strip():
-        return found.span("words")
+    for before, after in _TASKS:
+        start = text.find(before)
+        end = text.find(after, start) if start >= 0 else -1
+        if end >= 0:
+            span = trimmed(text, start + len(before), end)
+            if span[1] > span[0]:
+                return span
     state = _STATE.search(text)
     return 0, state.start() if state is not None else len(text)
 

@@ -111,7 +111,23 @@ class Thread:
         if not self._room:
             self._pack()
 
+    def append(self, row: int, response: int, key: int, parent: int) -> None:
+        """Appends a row of another thread."""
+        self._pack()
+        self.rows.append(row)
+        self._packed["responses"].append(response)
+        self._packed["keys"].append(key)
+        self._packed["parents"].append(parent)
+
+    def append_link(self, key: int, parent: int) -> None:
+        """Appends a link of another thread."""
+        self._pack()
+        self._packed["link_keys"].append(key)
+        self._packed["link_parents"].append(parent)
+
     def _pack(self) -> None:
+        if self._room == BATCH:
+            return
         for name, waiting in self._waiting.items():
             self._packed[name].extend(keys64(waiting))
             waiting.clear()

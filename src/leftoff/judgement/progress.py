@@ -9,6 +9,7 @@ from msgspec import Struct
 from leftoff.extraction.evidence import Called, Said, Shown
 from leftoff.extraction.paths import is_test
 from leftoff.findings import STAGES, Milestone, ProgressInfo, StageChange
+from leftoff.judgement.milestones import milestones
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
 
@@ -36,18 +37,6 @@ _DELIVERING = re.compile(
     r"|\b(?:npm|cargo|twine|docker|helm|kubectl|terraform) (?:publish|upload|push|apply|deploy)\b"
 )
 _REVIEWING = re.compile(r"\bgit (?:-\S+ \S+ )?(?:diff|show|log|blame)\b|\bgh pr (?:view|diff|checks)\b")
-_NOT_REACHED = re.compile(
-    r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not|n['’]t"
-    r"|no longer|never|to be|need(?:s|ed)? to|want|let me|let['’]s|going to|try|trying|ensure|verify"
-    r"|check(?:ing)?|make sure|confirm that|wait(?:ing)?|whether|still|fail(?:s|ed|ing|ure|ures)?"
-    r"|expect(?:ed)?|after|so that|run|running|remain(?:s|ing)?|plan|next)\b|\?\s*$",
-    re.IGNORECASE,
-)
-_CLAIMED_BY_TOOLS = ("committed", "pushed", "merged", "pr_opened")
-_NEAR = 12
-"""Messages within which words and a shown result speak of the same event."""
-
-
 class _Turn(Struct):
     message: int
     stage: str
@@ -58,7 +47,7 @@ def progress(story: Story) -> ProgressInfo:
     """Stages, milestones and what they come to."""
     turns = _turn_stages(story)
     timeline = _timeline(story, turns)
-    milestones = _milestones(story)
+    reached = milestones(story)
     current = timeline[-1].stage if timeline else ""
     completed = _completed(story, timeline, current)
     declared = [s for s in story.said("stage")]
@@ -67,9 +56,9 @@ def progress(story: Story) -> ProgressInfo:
         completed_stages=completed,
         current_stage=current,
         declared_stage=declared[-1].value if declared else "",
-        progress_percentage=percentage(completed, current, milestones, passed=passed),
+        progress_percentage=percentage(completed, current, reached, passed=passed),
         tests_older_than_last_edit=None if last_test < 0 else last_test < last_edit,
-        milestones=milestones,
+        milestones=reached,
         timeline=timeline,
     )
 
@@ -77,7 +66,7 @@ def progress(story: Story) -> ProgressInfo:
 def percentage(
     completed: tuple[str, ...],
     current: str,
-    milestones: tuple[Milestone, ...],
+    reached_milestones: tuple[Milestone, ...],
     *,
     passed: bool,
 ) -> int:
@@ -94,7 +83,7 @@ def percentage(
     total = float(sum(WEIGHTS[s] for s in STAGES[: reached + 1] if s in WEIGHTS))
     delivered = any(
         m.evidence == "verified" and m.kind in {"pushed", "merged", "deployed", "released"}
-        for m in milestones
+        for m in reached_milestones
     )
     if current in WEIGHTS and STAGES.index(current) > reached:
         skipped = [s for s in STAGES[reached + 1 : STAGES.index(current)] if s in WEIGHTS]
@@ -185,54 +174,6 @@ def _completed(
         place = STAGES.index(current)
         seen = {s for s in seen if s in STAGES and STAGES.index(s) < place}
     return tuple(s for s in STAGES if s in seen and s != "other")
-
-
-def _milestones(story: Story) -> tuple[Milestone, ...]:
-    """Results said to be reached, each with what the tools show of it; then commits, pushes
-    and the like that the tools show and nobody mentioned."""
-    shown = [s for s in story.all(Shown)]
-    found: list[Milestone] = []
-    told: dict[str, list[int]] = {}
-    for said in story.said("milestone"):
-        if _NOT_REACHED.search(_before(said)):
-            continue
-        recent = told.get(said.value, [])
-        if recent and said.ref.message - recent[-1] <= 1:
-            continue
-        told.setdefault(said.value, []).append(said.ref.message)
-        found.append(
-            Milestone(said.text, said.value, _evidence(said, shown), story.ref(said.ref))
-        )
-    for result in shown:
-        if result.kind in _CLAIMED_BY_TOOLS and result.good:
-            near = told.get(result.kind, [])
-            if any(-2 <= m - result.ref.message <= _NEAR for m in near):
-                continue
-            told.setdefault(result.kind, []).append(result.ref.message)
-            found.append(
-                Milestone(result.text, result.kind, "verified", story.ref(result.ref))
-            )
-    found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
-    return tuple(found)
-
-
-def _before(said: Said) -> str:
-    """The clause that a claim stands in, up to its end."""
-    start = max((said.text.rfind(mark, 0, said.start) for mark in (";", " — ", ": ")), default=0)
-    return said.text[max(start, 0) :]
-
-
-def _evidence(said: Said, shown: list[Shown]) -> str:
-    """verified | contradicted | claimed, by the last result of that kind before the words."""
-    last: Shown | None = None
-    for result in shown:
-        if result.ref.message > said.ref.message:
-            break
-        if result.kind == said.value:
-            last = result
-    if last is None:
-        return "claimed"
-    return "verified" if last.good else "contradicted"
 
 
 def _edits_and_tests(story: Story) -> tuple[int, int, bool]:

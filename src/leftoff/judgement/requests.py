@@ -92,3 +92,23 @@ def _last_words(story: Story) -> int:
             hanging = any(key[0] == index and key not in story.outcomes for key in story.calls)
             return -1 if hanging else index
     return -1
+
+
+_FAULT = re.compile(
+    r"\b(?:broken|broke|fail(?:s|ed|ing|ures?)?|bugs?|crash\w*|errors?|fatal|traceback|exception"
+    r"|does(?: not|n['’]?t) work|not work\w*|regression|slow(?:er)?|still (?:not|shows?|lists?|using|the|gets?"
+    r"|sees?|broken)|debug\w*|explode\w*|corrupt\w*|stuck|hangs?|conflicts?|unexpected\w*|wrong|weird"
+    r"|fix(?:es)?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_fault(text: str) -> bool:
+    """Whether a request reports that something does not work."""
+    return len(text) < 2500 and _FAULT.search(text[:300]) is not None
+
+
+def wants_words(text: str) -> bool:
+    """Whether a request says what is wanted, beyond yes, go on or the letter of an option."""
+    words = text.strip()
+    return len(words) > 12 and not _APPROVAL.match(words) and not _CHOICE.match(words)

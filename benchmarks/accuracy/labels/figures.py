@@ -1,0 +1,78 @@
+"""The table of `docs/accuracy.md` from committed runs:
+`python -m benchmarks.accuracy.labels.figures docs/accuracy.md` rewrites it in place.
+
+A block between `<!-- figures RUN -->` and `<!-- end -->` is replaced; RUN is a file in `runs/`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from leftoff.evaluation.metrics import by_name
+from leftoff.evaluation.reports import Measured, Report, from_run, interval_text
+
+RUNS = Path(__file__).parent / "runs"
+
+_BLOCK = re.compile(r"(<!-- figures (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SHOWN = ("decisions_f1", "p_at_10", "joint_f1", "milestones_f1", "directives_f1")
+
+
+def rendered(page: str) -> str:
+    """The page with every block made anew from its run."""
+
+    def block(match: re.Match[str]) -> str:
+        run = from_run((RUNS / match[2]).read_bytes())
+        return f"{match[1]}\n{table(run)}\n{match[3]}"
+
+    return _BLOCK.sub(block, page)
+
+
+def table(run: Report) -> str:
+    """Our figures, then every system's headline figures, as markdown."""
+    ours = run.results[0]
+    made = ", ".join(word for word in (run.date, run.machine) if word)
+    lines = [
+        (
+            f"{len(ours.scores)} sessions of {len({s.repository for s in ours.scores})} source"
+            f" repositories; labels `{run.labels}`, recordings `{run.recordings}`, leftoff"
+            f" {run.leftoff}, rules `{run.rules}`" + (f"; {made}." if made else ".")
+        ),
+        "",
+        "| figure | value | 95 % interval | sessions | items |",
+        "|---|---|---|---|---|",
+    ]
+    for name, found in ours.figures.items():
+        lines.append(
+            f"| {by_name(name).title} | {_value(found)} | {interval_text(found)} "
+            f"| {found.sessions} | {found.items} |"
+        )
+    lines += ["", "On the same sessions:", ""]
+    shown = [name for name in _SHOWN if name in ours.figures]
+    lines.append("| system | " + " | ".join(by_name(n).title for n in shown) + " |")
+    lines.append("|---" * (len(shown) + 1) + "|")
+    for result in run.results:
+        cells = [_cell(result.figures.get(name)) for name in shown]
+        lines.append(f"| {result.system} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _value(found: Measured) -> str:
+    return "–" if found.value is None else f"{found.value:.3f}"
+
+
+def _cell(found: Measured | None) -> str:
+    return "–" if found is None else f"{_value(found)} {interval_text(found)}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    for name in arguments:
+        path = Path(name)
+        path.write_text(rendered(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,217 @@
+"""LangChain's dumps of messages, one JSON document each: docs/formats/langchain.md.
+
+Three shapes of one message: `messages_to_dict` ({"type", "data"}), `dumps` ({"lc", "type":
+"constructor", "id", "kwargs"}) and a model's own dump ({"type", "content", ...}). They stand in
+a list, or in an object's `messages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.chat import ChatMessage, ChatReader
+from leftoff.formats.elements import count_of, dict_of, dicts_of, fields_of, items_of, text_of
+from leftoff.formats.openai_parts import usage_of
+from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
+
+ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+ROLES |= {"function": "function", "developer": "developer"}
+_SUFFIXES = ("messagechunk", "message")
+_CALLS = frozenset(
+    {"tool_use", "tool_call", "tool_call_chunk", "input_json_delta", "function_call"}
+)
+"""Blocks of content that repeat what `tool_calls` says in one form for every provider."""
+
+
+class Item(Struct, gc=False):
+    type: Any = None
+    data: Any = None
+    lc: Any = None
+    id: Any = None
+    kwargs: Any = None
+
+
+class Data(Struct, gc=False):
+    content: Any = None
+    type: Any = None
+    role: Any = None
+    name: Any = None
+    id: Any = None
+    tool_calls: Any = None
+    invalid_tool_calls: Any = None
+    tool_call_id: Any = None
+    status: Any = None
+    usage_metadata: Any = None
+    additional_kwargs: Any = None
+    response_metadata: Any = None
+
+
+_ITEM = LineDecoder(Item)
+_DATA = LineDecoder(Data)
+
+
+class LangChainReader(Struct):
+    """Reads one dump. Its state is the chat reader's."""
+
+    record: ClassVar[Any] = bytes
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        reader = ChatReader()
+        for number, item in enumerate(items_of(_listed(data))):
+            cursor.raw = bytes(item)
+            found, _ = _ITEM.decode(cursor.raw)
+            kind, inner = _opened(found[0], cursor.raw) if found else ("", Data())
+            role = _role(kind, inner)
+            if kind == "remove":  # takes a message out of a graph's state; says nothing itself
+                continue
+            if not role:
+                yield Unknown(kind)
+                continue
+            for record in reader.message(_message(role, inner), cursor, number):
+                yield _told(record, inner) if isinstance(record, Message) else record
+
+
+def _listed(data: bytes) -> Raw:
+    """The list of messages: the document, or `messages` in it or in its `kwargs`."""
+    if data.lstrip()[:1] == b"[":
+        return Raw(data)
+    fields = fields_of(data)
+    if "messages" not in fields and "kwargs" in fields:
+        fields = fields_of(fields["kwargs"])
+    return fields.get("messages", Raw(b"[]"))
+
+
+def _opened(item: Item, raw: bytes) -> tuple[str, Data]:
+    """The kind of a message ("human", "ai" ...) and its fields, of any of the three shapes."""
+    fields = fields_of(raw)
+    if item.lc is not None and isinstance(item.kwargs, dict):
+        names = item.id if isinstance(item.id, list) else []
+        kind = text_of(item.kwargs.get("type")) or (text_of(names[-1]) if names else "")
+        inner = fields.get("kwargs", Raw(b"{}"))
+    else:
+        kind = text_of(item.type)
+        inner = fields["data"] if isinstance(item.data, dict) else Raw(raw)
+    kind = kind.casefold()
+    for suffix in _SUFFIXES:
+        kind = kind.removesuffix(suffix)
+    return kind, next(iter(_DATA.decode(bytes(inner))[0]), Data())
+
+
+def _role(kind: str, data: Data) -> str:
+    if kind == "chat":  # any role that the application thought of
+        named = text_of(data.role).casefold()
+        named = ROLES.get(named, named)
+        return named if named in ROLES.values() else "assistant"
+    return ROLES.get(kind, "")
+
+
+def _message(role: str, data: Data) -> ChatMessage:
+    """The same message in the words that all chat formats share."""
+    more, about = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
+    calls = [
+        {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}
+        for c in (*dicts_of(data.tool_calls), *dicts_of(data.invalid_tool_calls))
+    ]
+    # Before there were `tool_calls`, the provider's own stood here.
+    given: Any = calls or more.get("tool_calls")
+    content = data.content
+    if given and isinstance(content, list):
+        content = [
+            b for b in content if not (isinstance(b, dict) and text_of(b.get("type")) in _CALLS)
+        ]
+    if isinstance(content, list):
+        content = [_block(b) for b in content]
+    return ChatMessage(
+        role=role,
+        content=content,
+        tool_calls=given,
+        function_call=None if given else more.get("function_call"),
+        tool_call_id=data.tool_call_id,
+        reasoning_content=more.get("reasoning_content"),
+        id=data.id,
+        model=text_of(about.get("model_name")) or text_of(about.get("model")),
+    )
+
+
+def _block(block: Any) -> Any:
+    """A block of content; LangChain's own reasoning blocks hold it under another name."""
+    if isinstance(block, dict) and block.get("type") == "reasoning":
+        return {"type": "reasoning", "text": text_of(block.get("reasoning"))}
+    return block
+
+
+def _told(m: Message, data: Data) -> Message:
+    """The message with what only LangChain records beside it: tokens, the tool's status."""
+    if m.role == "assistant":
+        return replace(m, usage=_usage(data))
+    if m.role == "tool" and data.status in ("success", "error"):
+        status = "error" if data.status == "error" else "ok"
+        return replace(m, parts=tuple(_with(part, status) for part in m.parts))
+    return m
+
+
+def _with(part: Part, status: str) -> Part:
+    if type(part) is ToolResult and part.status == "unknown":
+        return replace(part, status=status)
+    return part
+
+
+def _usage(data: Data) -> Usage | None:
+    """`input_tokens` there includes what was read from and written to the cache."""
+    given = dict_of(data.usage_metadata)
+    if not given:
+        return usage_of(dict_of(data.response_metadata).get("token_usage"))
+    into, out = (dict_of(given.get(f"{k}_token_details")) for k in ("input", "output"))
+    read, written = count_of(into.get("cache_read")), count_of(into.get("cache_creation"))
+    return Usage(
+        max(0, count_of(given.get("input_tokens")) - read - written),
+        count_of(given.get("output_tokens")),
+        read,
+        written,
+        count_of(out.get("reasoning")),
+    )
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    kind = text_of(value.get("type"))
+    if kind == "constructor":
+        names = value.get("id")
+        return "lc" in value and isinstance(names, list) and "messages" in names
+    if isinstance(value.get("data"), dict):
+        return kind in ROLES | {"chat": ""} and "content" in value["data"]
+    return "role" not in value and "content" in value and kind in ROLES
+
+
+def _is_own(value: Any) -> bool:
+    """A message that no other format writes so."""
+    if not _is_message(value):
+        return False
+    return "content" not in value or value["type"] in ("human", "ai")
+
+
+class LangChain(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "langchain"
+    shape: str = "document"
+    reader: type[LangChainReader] = LangChainReader
+
+    def detect(self, sample: Sample) -> bool:
+        listed = sample.items
+        if isinstance(sample.document, dict):
+            document = sample.document
+            inner = document if "messages" in document else dict_of(document.get("kwargs"))
+            listed = dicts_of(inner.get("messages"))[: Sample.LINES]
+        few = sum(map(_is_message, listed)) * 2 <= len(listed)
+        return not few and any(map(_is_own, listed))
+
+
+FORMAT = LangChain()

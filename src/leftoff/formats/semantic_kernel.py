@@ -1,0 +1,220 @@
+"""Semantic Kernel's `ChatHistory`, one JSON document each: docs/formats/semantic_kernel.md.
+
+Python's `ChatHistory.serialize()`, the .NET serialiser's list, and the `chat_history` of a
+resume state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from leftoff.codec import LineDecoder
+from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    time_of_ms,
+    value_of,
+)
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.openai_parts import decoded, usage_of
+from leftoff.formats.tools import kind_of
+from leftoff.model import (
+    Media,
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    Role,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Unknown,
+)
+
+
+class Item(Struct, gc=False):
+    """A message; the .NET names differ in their case only and are brought to lower case."""
+
+    role: Any = None
+    items: Any = None
+    content: Any = None
+    metadata: Any = None
+    ai_model_id: Any = None
+    modelid: Any = None
+    timestamp: Any = None
+    function_calls: Any = None
+    tool_call_id: Any = None
+
+
+_ITEM = LineDecoder(Item)
+_SPEAKERS: dict[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+}
+
+
+class SemanticKernelReader(Struct):
+    """Reads one history. Fields are its state."""
+
+    record: ClassVar[Any] = bytes
+
+    turns: int = 0
+    open: list[str] = []
+    """Ids of calls without a result, for results that name none."""
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+        fields = fields_of(data)
+        listed = fields.get("messages") or fields.get("chat_history") or Raw(data)
+        facts = dict_of(value_of(fields.get("workflow_metadata")))
+        if facts:
+            yield SessionFacts(
+                id=text_of(facts.get("id")), started=text_of(facts.get("started_at"))
+            )
+        for number, item in enumerate(items_of(listed)):
+            cursor.raw = bytes(item)
+            lowered = {k.casefold(): v for k, v in fields_of(cursor.raw).items()}
+            found, _ = _ITEM.decode(msgspec.json.encode(lowered))
+            if found:
+                yield self._message(found[0], number, cursor)
+            else:
+                yield Unknown("message")
+
+    def _message(self, item: Item, number: int, cursor: Cursor) -> Record:
+        label = _named(dict_of(item.role), "label") if item.role else ""
+        named = (text_of(item.role) or text_of(label)).casefold()
+        if named not in _SPEAKERS:
+            return Unknown(f"role {named}")
+        role = _SPEAKERS[named]
+        self.turns += role == "assistant"
+        parts = tuple(self._parts(item, role))
+        typed: tuple[Typed, ...] = ()
+        if role == "user":
+            for place, part in enumerate(parts):
+                if type(part) is Text:
+                    typed += typed_spans(place, part.text)
+        origins = {"assistant": "agent", "tool": "tool", "system": "injected"}
+        about = dict_of(item.metadata)
+        speaks = role == "assistant"
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            item=number,
+            origin=origins.get(role) or ("prompt" if typed else "injected"),
+            typed=typed,
+            response=(text_of(_named(about, "id")) or f"r{self.turns}") if speaks else "",
+            time=text_of(item.timestamp) or _time(about),
+            model=text_of(item.ai_model_id) or text_of(item.modelid) if speaks else "",
+            usage=usage_of(_named(about, "usage")) if speaks else None,
+            raw=cursor.raw,
+        )
+
+    def _parts(self, item: Item, role: Role) -> Iterable[Part]:
+        if role == "tool" and text_of(item.content) and not item.items:
+            yield ToolResult(self._answered(item.tool_call_id), text_of(item.content))
+            return
+        if not item.items and text_of(item.content):
+            yield Text(text_of(item.content))
+        for block in dicts_of(item.items):
+            yield self._part(block)
+        for call in dicts_of(item.function_calls):
+            yield self._call(call.get("call_id"), "", call, call.get("parameters"))
+
+    def _part(self, block: dict[str, Any]) -> Part:
+        kind = text_of(block.get("content_type")) or text_of(block.get("$type"))
+        kind = kind.removesuffix("Content").casefold().replace("_", "")
+        if kind == "functioncall":
+            plugin = text_of(_named(block, "plugin_name"))
+            return self._call(_named(block, "id"), plugin, block, _named(block, "arguments"))
+        if kind == "functionresult":
+            identity = _named(block, "call_id") or _named(block, "id")
+            return ToolResult(self._answered(identity), _plain(_named(block, "result")))
+        text = _named(block, "text")
+        if kind == "reasoning":
+            return Reasoning(text_of(text))
+        if kind == "text" or isinstance(text, str):
+            return Text(text_of(text))
+        return Media(kind)
+
+    def _call(self, identity: Any, plugin: str, block: dict[str, Any], given: Any) -> ToolCall:
+        name = text_of(_named(block, "function_name"))
+        if plugin:
+            name = f"{plugin}.{name}"
+        if not text_of(identity):
+            identity = f"call-{self.turns}-{len(self.open)}"
+        self.open = [*self.open[-31:], identity]
+        return ToolCall(identity, name, kind_of(name), decoded(given))
+
+    def _answered(self, identity: Any) -> str:
+        """The id of the call that a result answers; the oldest open one if it names none."""
+        if text_of(identity):
+            self.open = [known for known in self.open if known != identity]
+            return text_of(identity)
+        return self.open.pop(0) if self.open else ""
+
+
+def _named(values: dict[str, Any], name: str) -> Any:
+    """A value by its Python name, or by its .NET name, which has no underscores."""
+    if name in values:
+        return values[name]
+    bare = name.replace("_", "")
+    return next((v for k, v in values.items() if k.casefold() == bare), None)
+
+
+def _plain(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    return "" if result is None else msgspec.json.encode(result).decode()
+
+
+def _time(about: dict[str, Any]) -> str:
+    created = _named(about, "created")
+    if isinstance(created, (int, float)) and abs(created) < 1e11:
+        return time_of_ms(created * 1000)
+    return text_of(created) or text_of(_named(about, "created_at"))
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("content_type") == "message" and "role" in value:
+        return True
+    label = value.get("Role")
+    return (
+        isinstance(label, dict)
+        and "Label" in label
+        and ("Items" in value or "Content" in value)
+    )
+
+
+class SemanticKernel(Struct, frozen=True):
+    """The format object: how to know such a file and how to read it."""
+
+    name: str = "semantic_kernel"
+    shape: str = "document"
+    reader: type[SemanticKernelReader] = SemanticKernelReader
+
+    def detect(self, sample: Sample) -> bool:
+        listed = sample.items
+        if isinstance(sample.document, dict):
+            if "chat_history" in sample.keys:
+                kept = dicts_of(sample.document["chat_history"])
+                return "workflow_metadata" in sample.keys and any("role" in m for m in kept)
+            listed = dicts_of(sample.document.get("messages"))[: Sample.LINES]
+        return bool(listed) and sum(map(_is_message, listed)) * 2 > len(listed)
+
+
+FORMAT = SemanticKernel()

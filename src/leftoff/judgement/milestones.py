@@ -1,0 +1,343 @@
+"""Results said to be reached, and what the tools show of them.
+
+A claim is a sentence that a rule fired on; here it is judged: is it a claim at all, of which
+kind, was it made before, and does a tool's output bear it out.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+
+from leftoff.extraction.evidence import Asked, Called, Said, Shown
+from leftoff.findings import Milestone
+from leftoff.judgement.activities import EDITING, activities
+from leftoff.judgement.requests import is_fault, wants_words
+from leftoff.judgement.story import Story
+
+CHECKS = ("tests_pass", "build_passes", "lint_passes")
+ENDS = ("bug_fixed", "feature_done", "task_done")
+"""Kinds that end a request; a statement has exactly one of them."""
+
+_BY_TOOLS = ("committed", "pushed", "merged", "pr_opened", "released", "deployed")
+"""Kinds that a tool's output shows beyond doubt, so that nobody needs to say them."""
+
+_NEAR = 12
+"""Messages within which words and a shown result speak of the same event."""
+
+_NOT_YET = re.compile(
+    r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not|never"
+    r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure|make sure"
+    r"|verify|check that|confirm that|wait(?:ing)?|whether|to see|expect(?:ed|s)?|so that|i['’]ll"
+    r"|still|only|which|that|assum\w+|already|after|while|previously|was|were|where|because|did"
+    r"|fail(?:s|ed|ing|ures?)?|to be|how|why|what|for each|every time)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_HARD_NOT = re.compile(
+    r"\b(?:should|would|could|will|might|may|must|if|until|unless|not|never|cannot|needs? to"
+    r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether|to see|wait(?:ing)?"
+    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_AFTER_NOT = re.compile(
+    r"^\W{0,3}(?:except|unless|only if|if|when|once|on my machine\?)\b|^[^.!\n]{0,60}\?\s*$", re.I
+)
+_THROUGH = re.compile(
+    r"^pass(?:es|ed|ing)\s+(?:an?|the|in(?!\s+[\d~<])|to|by|through|it|them|as|along|over|into|its|this"
+    r"|that|these|those|up|down|data|values?|arguments?|context|around|from|`(?!`))\b"
+    r"|^(?:green|clean)(?:\s+(?:\w+ly\s+)?(?!across|on|for|now|locally|too|with|and|run|in\b)\w|\s*[`/])"
+    r"|^green\W+[(:`#]|^successfully\s+\w",
+    re.IGNORECASE,
+)
+_OTHER_CLEAN = re.compile(
+    r"\b(?:a|the|with|(?:work(?:ing)? ?)?tree|worktree|status|scope|diff|state|directory|that['’]s|it['’]s"
+    r"|branch|code|i|we|you|they|he) (?:is |are |was |stays |and )?(?:\w+ly )?$",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(
+    r"\b(?:(?:unit|integration|regression|e2e|all|new|the|existing|targeted|full|\d+)\s+)?(?:tests?"
+    r"|specs?|suites?|regressions?|test:\S+|pytest|jest|vitest|mocha|rspec|cases|race suite)\b"
+    r"|\b\d+ passed\b|\b\d+/\d+\b",
+    re.IGNORECASE,
+)
+_BUILD = re.compile(r"\b(?:builds?|built|compil(?:es|ed|ation))\b", re.IGNORECASE)
+_LINT = re.compile(
+    r"\b(?:lint\w*|vet|mypy|ruff|eslint|tsc|type-?\s?check\w*|fmt|gofmt|format(?:ting)?|markdownlint"
+    r"|markdownlint-cli2|vale|golangci-lint|clippy|biome|shellcheck|static analysis|prettier)\b",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"^\W*(?:(?:perfect|great|good|excellent|nice|done|ok(?:ay)?|yes)\W+)?(?:all\b|everything\b|both\b|clean\W*$"
+    r"|(?:all )?checks?\b|verification\b|validation\b|ci\b|gates?\b|all green|green\W*$)",
+    re.IGNORECASE,
+)
+_IDLE_NOW = re.compile(
+    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?now (?:i|we|let|you|it['’]?s|the (?:full|lint)|try|run|for|that)\b",
+    re.IGNORECASE,
+)
+_DELIVERED = re.compile(
+    r"^\W*(?:(?:done|fixed|perfect|great|ok)\b\W+(?:and )?)?(?:i(?:['’]ve| have)? )?(?:committed|pushed|merged"
+    r"|released|published|rebased|squashed|force-pushed|opened|tagged|committing)\b",
+    re.IGNORECASE,
+)
+_STRONG = re.compile(
+    r"\b(?:is|are) (?:now )?(?:complete|done|finished)\b|\bcomplete\W*$|\bfix(?:es)? (?:is |are |now )*(?:works"
+    r"|confirmed|verified|complete)|resolves the (?:issue|bug)|confirmed fixed|\bconfirms the fix|\bplan complete"
+    r"|^\W*it works\b",
+    re.IGNORECASE,
+)
+_FIX = re.compile(
+    r"\b(?:fix(?:e[sd])?|bugs?|crash\w*|resolve[sd]?|no longer|corrected|properly|correctly|regression"
+    r"|works now|working now|root cause|it works)\b|\bnow\b[^.]*\bworks?\b",
+    re.IGNORECASE,
+)
+_PAPER = re.compile(
+    r"\b(?:docs?|document\w*|readme|design|plan|memo|issue|comments?|threads?|changelog|written to|saved"
+    r"|logged|recorded|guidance|report|task \d|batch|spec|review\w*|findings?|diagram|example|renamed"
+    r"|hid|removed|cleaned|ran|memo|table|section|logg?ed|rebased?|refactor\w*)\b",
+    re.IGNORECASE,
+)
+_FEATURE = re.compile(
+    r"\b(?:implement\w*|features?|support\w*|mode|command|flag|option|function|hook|event|endpoint"
+    r"|end-to-end|migration)\b|^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?added\b",
+    re.IGNORECASE,
+)
+_MAKES = re.compile(r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE)
+
+
+def milestones(story: Story) -> tuple[Milestone, ...]:
+    """Results said to be reached, each with what the tools show of it; then commits, pushes
+    and the like that the tools show and nobody mentioned.
+
+    Exactly one of `ENDS` is kept for a message. A kind that was claimed before counts again
+    only if something was done in between.
+    """
+    return _Claims(story).judge()
+
+
+_CHECKING = frozenset(
+    {"test", "build", "lint", "run", "run_scratch", "delegate", "wait", "other", "skill"}
+)
+_NEEDS = {
+    "committed": frozenset({"commit", "sync", "delegate", "run"}),
+    "pushed": frozenset({"push", "sync", "delegate", "run"}),
+    "pr_opened": frozenset({"pull_request", "push"}),
+    "merged": frozenset({"sync", "pull_request"}),
+}
+"""What must have been done before a kind can be claimed again."""
+
+
+class _Claims:
+    """The claims of one session against its calls and their results."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.shown = list(story.all(Shown))
+        self.prompts = sorted(
+            a.ref.message for a in story.told(Asked) if a.via in {"prompt", "command"}
+        )
+        self.words = {a.ref.message: a.text for a in story.told(Asked)}
+        acts = activities(story)
+        self.calls = sorted({c.message for c in story.told(Called)})
+        self.doing = sorted((m, a) for (m, _), found in acts.items() for a in found)
+        self.edits = sorted({m for m, a in self.doing if a in EDITING})
+        self.claimed: dict[str, int] = {}
+
+    def judge(self) -> tuple[Milestone, ...]:
+        found: list[Milestone] = []
+        ends: dict[int, list[Said]] = {}
+        for said in sorted(self.story.said("milestone"), key=_place):
+            for kind in self._kinds(said):
+                at = said.ref.message
+                if kind == "end":
+                    ends.setdefault(at, []).append(said)
+                    continue
+                if self._repeats(kind, at):
+                    continue
+                self.claimed[kind] = at
+                found.append(self._milestone(said, kind))
+        for claims in ends.values():
+            found.append(self._milestone(claims[0], self._which_end(claims)))
+        found += self._unsaid()
+        found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
+        return tuple(found)
+
+    def _milestone(self, said: Said, kind: str) -> Milestone:
+        return Milestone(said.text, kind, self._evidence(said, kind), self.story.ref(said.ref))
+
+    # -- is it a claim, and of what ----------------------------------------------------------
+
+    def _kinds(self, said: Said) -> Iterator[str]:
+        rule = said.rule
+        text = said.text.replace("`", " ")
+        before, after = said.text[: said.start], said.text[said.start :]
+        if text.rstrip().endswith("?"):
+            return
+        if said.value in {"done", "did"}:
+            yield from self._end(said)
+        elif said.value == "check":
+            wrong = _THROUGH.search(after) or _OTHER_CLEAN.search(before)
+            if not wrong and not _HARD_NOT.search(_clause(before)):
+                yield from self._checks(said, text)
+        elif rule == "review-passed":
+            if not _HARD_NOT.search(_clause(before)):
+                yield said.value
+        elif rule == "deployed":
+            if not _NOT_YET.search(_clause(before)):
+                yield "deployed"
+        elif not _NOT_YET.search(_clause(before)) and not _AFTER_NOT.search(after[12:]):
+            yield said.value
+
+    def _checks(self, said: Said, text: str) -> Iterator[str]:
+        """The checks that a sentence says passed."""
+        named = [
+            kind
+            for kind, pattern in zip(CHECKS, (_TESTS, _BUILD, _LINT), strict=True)
+            if pattern.search(text)
+        ]
+        if named:
+            yield from named
+        elif _GENERAL.search(said.text):
+            yield from self._just_run(said.ref.message)
+
+    def _just_run(self, message: int) -> Iterator[str]:
+        """The kind of the check that ran last before the words, within the same request."""
+        start = self._since_prompt(message)
+        place = bisect_left(self.doing, (message + 1, ""))
+        kinds = {"test": "tests_pass", "build": "build_passes", "lint": "lint_passes"}
+        for at, activity in reversed(self.doing[:place]):
+            if at < start:
+                return
+            if activity in kinds:
+                yield kinds[activity]
+                return
+
+    def _end(self, said: Said) -> Iterator[str]:
+        """Whether a request is said to be served, and which end that is."""
+        at = said.ref.message
+        closing = self._closes(at)
+        strong = _STRONG.search(said.text)
+        if not closing and not strong:
+            return
+        head = said.text[: said.start]
+        if _HARD_NOT.search(_clause(head)) or _DELIVERED.search(said.text):
+            return
+        if said.value == "did" and (_IDLE_NOW.search(said.text) or not self._worked(at)):
+            return
+        if said.value == "done" and not strong and not self._worked(at):
+            return
+        yield "end"
+
+    def _which_end(self, claims: list[Said]) -> str:
+        """One of `ENDS`, by the first words of the statement and by what was asked."""
+        text = " ".join(claim.text for claim in claims[:2])
+        asked = self._request(claims[0].ref.message)
+        if _FIX.search(text) or is_fault(asked):
+            return "bug_fixed"
+        if _PAPER.search(text) or _PAPER.search(asked[:200]):
+            return "task_done"
+        if _FEATURE.search(text) or _MAKES.search(asked[:300]):
+            return "feature_done"
+        return "task_done"
+
+    # -- what stands around it ---------------------------------------------------------------
+
+    def _since_prompt(self, message: int) -> int:
+        place = bisect_right(self.prompts, message)
+        return self.prompts[place - 1] if place else 0
+
+    def _request(self, message: int) -> str:
+        """The last thing asked for that says what is wanted."""
+        for prompt in reversed(self.prompts[: bisect_right(self.prompts, message)]):
+            if wants_words(self.words[prompt]):
+                return self.words[prompt]
+        return ""
+
+    def _closes(self, message: int) -> bool:
+        """Whether the agent did nothing more between the words and the next prompt."""
+        place = bisect_right(self.prompts, message)
+        until = self.prompts[place] if place < len(self.prompts) else 1 << 62
+        later = bisect_right(self.calls, message)
+        return later >= len(self.calls) or self.calls[later] > until
+
+    def _worked(self, message: int) -> bool:
+        """Whether anything was changed for the request that the words answer."""
+        start = self._since_prompt(message)
+        place = bisect_left(self.doing, (start, ""))
+        end = bisect_left(self.doing, (message + 1, ""))
+        looking = {"look", "search", "inspect_change", "fetch", "wait", "read_pull_request"}
+        return any(activity not in looking for _, activity in self.doing[place:end])
+
+    def _repeats(self, kind: str, message: int) -> bool:
+        """Whether the same was claimed before and nothing was done since."""
+        before = self.claimed.get(kind, -1)
+        if before < 0:
+            return False
+        if before == message:
+            return True
+        place = bisect_right(self.doing, (before, "~"))
+        end = bisect_left(self.doing, (message + 1, ""))
+        needed = _NEEDS.get(kind, _CHECKING)
+        return not any(activity in needed for _, activity in self.doing[place:end])
+
+    # -- evidence ----------------------------------------------------------------------------
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Shown]]:
+        found: dict[str, list[Shown]] = {}
+        for result in self.shown:
+            found.setdefault(result.kind, []).append(result)
+        return found
+
+    def _evidence(self, said: Said, kind: str) -> str:
+        """verified | contradicted | claimed.
+
+        The last result of that kind before the words decides, unless files were edited in
+        between. A check that fails later with no edit in between contradicts the words too.
+        """
+        at = said.ref.message
+        results = self._by_kind.get(kind, [])
+        before = [r for r in results if r.ref.message <= at]
+        if not before:
+            return "claimed"
+        last = before[-1]
+        if not last.good:
+            return "contradicted"
+        if kind in CHECKS and self._edited(last.call_message, at):
+            return "claimed"
+        following = [r for r in results if r.ref.message > at]
+        if kind in CHECKS and following and not following[0].good:
+            if not self._edited(at, following[0].ref.message):
+                return "contradicted"
+        return "verified"
+
+    def _edited(self, start: int, end: int) -> bool:
+        place = bisect_right(self.edits, start)
+        return place < len(self.edits) and self.edits[place] < end
+
+    def _unsaid(self) -> Iterator[Milestone]:
+        """What the tools show and nobody mentioned near it."""
+        said = {kind: [] for kind in _BY_TOOLS}  # type: dict[str, list[int]]
+        for claim in self.story.said("milestone"):
+            if claim.value in said:
+                said[claim.value].append(claim.ref.message)
+        for result in self.shown:
+            if result.kind in said and result.good:
+                near = said[result.kind]
+                if not any(-2 <= m - result.ref.message <= _NEAR for m in near):
+                    near.append(result.ref.message)
+                    yield Milestone(
+                        result.text, result.kind, "verified", self.story.ref(result.ref)
+                    )
+
+
+def _place(said: Said) -> tuple[int, int, int]:
+    return said.ref.message, said.ref.part or 0, (said.ref.start or 0) + said.start
+
+
+def _clause(before: str) -> str:
+    """What stands in the same clause before a match."""
+    start = max(before.rfind(mark) for mark in (";", " — ", " – ", ": ", ", but ", " but "))
+    return before[start + 1 :] if start >= 0 else before

@@ -1,0 +1,125 @@
+"""`leftoff eval labels`: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, TypeAlias
+
+import pytest
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+
+TALK = [
+    ("user", "Make the uploader survive a restart."),
+    ("assistant", "I'll keep the queue in SQLite instead of Redis, so nothing new has to run."),
+    ("assistant", "All 14 tests pass."),
+    ("user", "Good. Please also log every retry."),
+    ("assistant", "I'm going with one log line for each retry rather than a counter."),
+]
+
+
+def label(folder: Path, name: str, **changed: Any) -> None:
+    lines = [json.dumps({"role": role, "content": text}) for role, text in TALK]
+    (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    value: dict[str, Any] = {
+        "file": f"{name}.jsonl",
+        "annotator": "gold",
+        "decisions": [
+            {"line": 2, "quote": TALK[1][1], "type": "architecture", "importance": 3},
+            {"line": 5, "quote": TALK[4][1], "type": "implementation", "importance": 2},
+        ],
+        "milestones": [{"line": 3, "quote": "All 14 tests pass.", "kind": "tests_pass"}],
+        "stages": [{"line": 1, "stage": "planning"}, {"line": 3, "stage": "testing"}],
+        "directives": [{"line": 1, "quote": TALK[0][1], "kind": "task"}],
+        "open_items": [{"line": 4, "quote": "log every retry"}],
+    }
+    text = json.dumps({**value, **changed})
+    (folder / f"{name}.labels.json").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    for name in ("acme__tools__1", "acme__tools__2", "zeta__site__1"):
+        label(folder, name)
+    return folder
+
+
+def test_the_table_names_every_figure_with_its_interval(run: Run, labels: Path) -> None:
+    done = run("eval", "labels", str(labels), "--resamples", "20")
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    assert text.startswith("3 sessions of 2 repositories")
+    for what in ("key decisions: F1", "open items", "current stage", "reliability", "tests_pass"):
+        assert what in text
+
+
+def test_the_same_run_twice_is_the_same_bytes(run: Run, labels: Path) -> None:
+    args = ("eval", "labels", str(labels), "--resamples", "20", "--json", "--baselines")
+    first, second = run(*args, PYTHONHASHSEED="1"), run(*args, PYTHONHASHSEED="2")
+    assert first.stdout == second.stdout
+    names = [r["system"] for r in json.loads(first.stdout)["results"]]
+    assert names == [
+        "leftoff",
+        "seed 001's patterns",
+        "every message, one stage",
+        "linear bag of words",
+    ]
+
+
+def test_a_run_compares_with_itself_and_tells_what_became_worse(
+    run: Run, labels: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "run.json"
+    args = ("eval", "labels", str(labels), "--resamples", "20")
+    assert run(*args, "-o", str(kept)).returncode == 0
+    assert run(*args, "--against", str(kept)).returncode == 0
+    value = json.loads(kept.read_text(encoding="utf-8"))
+    for score in value["results"][0]["scores"]:
+        score["decisions"] = {"right": 2, "wrong": 0, "missed": 0}
+    for name in ("decisions_f1", "decisions_recall", "decisions_precision"):
+        value["results"][0]["figures"][name] |= {"value": 1.5, "low": 1.4, "high": 1.6}
+    kept.write_text(json.dumps(value), encoding="utf-8")
+    done = run(*args, "--against", str(kept))
+    assert done.returncode == 1
+    assert b"worse: key decisions: F1" in done.stderr
+
+
+def test_the_page_is_written_where_asked(run: Run, labels: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run("eval", "labels", str(labels), "--resamples", "20", "--html", str(page))
+    assert done.returncode == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_label_that_points_at_nothing_is_told(run: Run, labels: Path) -> None:
+    label(labels, "acme__tools__3", open_items=[{"line": 2, "quote": "Not said."}])
+    done = run("eval", "labels", str(labels), "--resamples", "20")
+    assert done.returncode == 0
+    assert b"acme__tools__3.jsonl: 2 does not say 'Not said.'" in done.stderr
+
+
+def test_a_missing_recording_is_told_in_the_report(run: Run, labels: Path) -> None:
+    (labels / "acme__tools__2.jsonl").unlink()
+    done = run("eval", "labels", str(labels), "--resamples", "20")
+    assert b"left out: acme__tools__2.jsonl: no such recording" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("nowhere",), b"nowhere"),
+        ((".", "--against", "none.json"), b"none.json"),
+        (("{labels}", "--only", "no__body"), b"no labels are left"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    run: Run, labels: Path, args: tuple[str, ...], words: bytes
+) -> None:
+    done = run("eval", "labels", *(a.format(labels=labels) for a in args))
+    assert done.returncode == 2
+    assert words in done.stderr

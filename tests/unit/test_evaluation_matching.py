@@ -1,0 +1,85 @@
+"""Sets, spans and one-to-one pairs."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from leftoff.evaluation.matching import Counts, assignment, likeness, pairs, sets, tokens, total
+
+
+def test_counts_add_up_and_give_precision_recall_f1() -> None:
+    both = Counts(3, 1, 2) + Counts(1, 1, 0)
+    assert both == Counts(4, 2, 2) == total([Counts(3, 1, 2), Counts(1, 1, 0)])
+    assert both.precision == pytest.approx(4 / 6)
+    assert both.recall == pytest.approx(4 / 6)
+    assert both.f1 == pytest.approx(8 / 12)
+
+
+def test_nothing_said_and_nothing_labelled_has_no_figure() -> None:
+    assert Counts().precision is None
+    assert Counts().recall is None
+    assert Counts().f1 is None
+    assert Counts(0, 0, 4).f1 == 0.0
+
+
+def test_what_is_ignored_counts_only_where_it_is_labelled() -> None:
+    assert sets({1, 2, 3}, {1, 9}, ignored={2, 9}) == Counts(1, 1, 1)
+    assert sets({9}, {9}, ignored={9}) == Counts(1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "value"),
+    [
+        ("Keep one table", "keep ONE table", 1.0),
+        ("keep one table", "drop two views", 0.0),
+        ("keep one table", "keep one", 2 / 3),
+        ("a a", "a", 0.5),
+        ("", "", 0.0),
+    ],
+)
+def test_likeness_is_common_tokens_over_all(a: str, b: str, value: float) -> None:
+    assert likeness(tokens(a), tokens(b)) == pytest.approx(value)
+
+
+def test_assignment_finds_the_best_total_where_taking_the_best_pair_first_does_not() -> None:
+    assert assignment([[0.9, 0.8], [0.8, 0.1]]) == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 4), (4, 2), (3, 3), (4, 4)])
+def test_assignment_is_as_good_as_trying_everything(shape: tuple[int, int]) -> None:
+    rng = random.Random(repr(shape))
+    for _ in range(30):
+        worth = [
+            [rng.choice([0.0, rng.random()]) for _ in range(shape[1])] for _ in range(shape[0])
+        ]
+        found = assignment(worth)
+        assert len({row for row, _ in found}) == len({column for _, column in found})
+        assert all(worth[row][column] > 0 for row, column in found)
+        small, large = sorted(shape)
+        best = max(
+            sum(
+                worth[i][j] if shape[0] <= shape[1] else worth[j][i]
+                for i, j in zip(range(small), order, strict=True)
+            )
+            for order in itertools.permutations(range(large), small)
+        )
+        assert sum(worth[row][column] for row, column in found) == pytest.approx(best)
+
+
+def test_pairs_stay_within_a_place() -> None:
+    said = [(1, "we keep one table"), (2, "we keep one table")]
+    assert pairs(said, [(2, "we keep one table")]) == [(1, 0)]
+
+
+def test_a_pair_needs_half_of_the_tokens() -> None:
+    said = [(1, "one two three four")]
+    assert pairs(said, [(1, "one two three four five six seven eight")]) == [(0, 0)]
+    assert pairs(said, [(1, "one two three four five six seven eight nine")]) == []
+    assert pairs(said, [(1, "one nine")], least=0.0) == [(0, 0)]
+
+
+def test_one_statement_answers_for_one_label() -> None:
+    assert pairs([(1, "keep it")], [(1, "keep it"), (1, "keep it")]) == [(0, 0)]

@@ -1,0 +1,171 @@
+"""Runs can be written, read and compared; pages show what was missed, escaped and redacted."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import leftoff.evaluation
+from leftoff.errors import StateError
+from leftoff.evaluation import labels
+from leftoff.evaluation.matching import Counts
+from leftoff.evaluation.metrics import SessionScore, score
+from leftoff.evaluation.mistakes import mistakes
+from leftoff.evaluation.pages import page
+from leftoff.evaluation.predictions import Claim, Predictions
+from leftoff.evaluation.reports import (
+    SCHEMA,
+    Report,
+    from_run,
+    measure,
+    regressions,
+    table,
+    to_run,
+)
+from leftoff.evaluation.sessions import Session
+from leftoff.model import Message, Text
+
+
+def scores(right: int, wrong: int = 3, missed: int = 3) -> list[SessionScore]:
+    return [
+        SessionScore(
+            f"acme__tools__{n}",
+            "acme__tools",
+            decisions=Counts(right, wrong, missed),
+            calibration=((0.8, True), (0.6, n % 2 == 0)),
+        )
+        for n in range(8)
+    ]
+
+
+def report(found: list[SessionScore], *others: list[SessionScore]) -> Report:
+    return Report(
+        SCHEMA,
+        "1",
+        "rules",
+        "labels",
+        "recordings",
+        (),
+        (
+            measure("leftoff", found, resamples=60, swaps=60),
+            *(measure("other", o, found, resamples=60, swaps=60) for o in others),
+        ),
+    )
+
+
+def test_a_run_reads_back_as_it_was_written() -> None:
+    run = report(scores(5), scores(2))
+    assert from_run(to_run(run)) == run
+    assert to_run(run) == to_run(report(scores(5), scores(2)))
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"schema": "leftoff.accuracy/0"}', b"[1]"])
+def test_what_is_no_run_is_refused(data: bytes) -> None:
+    with pytest.raises(StateError, match="not an accuracy run"):
+        from_run(data)
+
+
+def test_every_figure_comes_with_interval_sessions_and_items() -> None:
+    found = report(scores(5)).results[0].figures["decisions_f1"]
+    assert (found.sessions, found.items) == (8, 64)
+    assert found.value == pytest.approx(10 / 16)
+    assert found.low is not None
+    assert found.high is not None
+
+
+def test_a_baseline_is_tested_in_pairs() -> None:
+    text = table(report(scores(5), scores(2)))
+    assert "baseline: other" in text
+    assert "p=0.0" in text
+
+
+def test_the_same_again_is_no_regression() -> None:
+    run = report(scores(5))
+    assert regressions(run, run, resamples=60) == ([], [])
+
+
+def test_worse_in_every_session_is_a_regression_and_better_is_none() -> None:
+    good, bad = report(scores(6)), report(scores(4))
+    worse, _ = regressions(bad, good, resamples=60)
+    assert any(w.startswith("key decisions: F1: ") for w in worse)
+    assert regressions(good, bad, resamples=60)[0] == []
+
+
+def test_a_slip_within_chance_is_a_note() -> None:
+    before = scores(5)
+    spread = [replace(s, decisions=Counts(2 + n, 3, 3 + n % 2)) for n, s in enumerate(before)]
+    slipped = [
+        replace(s, decisions=Counts(2 + n - (n == 3) + (n == 5) - (n == 7), 3, 3 + n % 2))
+        for n, s in enumerate(before)
+    ]
+    worse, notes = regressions(report(slipped), report(spread), resamples=200)
+    assert worse == []
+    assert any("within chance" in note for note in notes)
+
+
+def test_a_session_that_can_no_longer_be_read_is_a_regression() -> None:
+    worse, _ = regressions(report(scores(5)[:-1]), report(scores(5)), resamples=60)
+    assert "acme__tools__7 was measured then and is not now" in worse
+
+
+def test_other_labels_are_noted() -> None:
+    run = report(scores(5))
+    _, notes = regressions(replace(run, labels="new"), run, resamples=60)
+    assert notes == ["the labels have changed since that run"]
+
+
+def seen() -> tuple[Session, Predictions]:
+    secret = "AKIA" + "QWERTYUIOPASDFGH"
+    messages = (
+        Message(0, "assistant", (Text(f"I'll keep <b>one</b> table. {secret}"),), line=1),
+        Message(1, "assistant", (Text("Nothing <script>alert(1)</script> here."),), line=2),
+    )
+    marked = labels.Labels(
+        "acme__tools__1",
+        decisions=(labels.Decision(1, "I'll keep <b>one</b> table.", "fix", 3),),
+    )
+    said = Predictions(decisions=(Claim(2, "Nothing <script>", "other", 0.9),))
+    return Session(marked, "x", messages), said
+
+
+def test_misses_and_false_alarms_are_listed_worst_first() -> None:
+    session, said = seen()
+    misses, alarms = mistakes([session], [said])["key decisions"]
+    assert [(m.place, m.weight) for m in misses] == [(1, 3.0)]
+    assert [(m.place, m.weight) for m in alarms] == [(2, 0.9)]
+
+
+def test_the_page_is_one_file_escaped_and_redacted() -> None:
+    session, said = seen()
+    text = page(report([score(session, said)]), [session], [said])
+    assert "<mark>I&#x27;ll keep &lt;b&gt;one&lt;/b&gt; table.</mark>" in text
+    assert "<script>" not in text
+    assert "QWERTYUIOPASDFGH" not in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert "<svg" in text
+
+
+def test_a_run_holds_no_words() -> None:
+    session, said = seen()
+    run = to_run(report([score(session, said)])).decode()
+    assert "table" not in run
+    assert "Nothing" not in run
+
+
+def test_a_scorer_imports_nothing_that_finds() -> None:
+    folder = Path(leftoff.evaluation.__file__).parent
+    runners = {"systems.py", "runs.py"}
+    for file in sorted(folder.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        named = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        named += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+        finding = {"extraction", "judgement"}
+        if file.name not in runners:
+            finding |= {"api", "summary", "formats"}
+        found = [
+            name for name in named if name.split(".")[1:2] and name.split(".")[1] in finding
+        ]
+        assert not found, f"{file.name} imports {found}"
