@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import re2
 
@@ -43,6 +43,7 @@ from leftoff.credentials import (
     reveal,
 )
 from leftoff.errors import UsageError
+from leftoff.registry import Registry
 
 BLOCK: Final = 16_384
 """Characters shown to the automaton at once; a line that is longer is cut with an overlap."""
@@ -87,6 +88,19 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
+
+
+class Finder(Protocol):
+    """A redactor of one's own: says which stretches of a text must go."""
+
+    def __call__(self, text: str) -> Iterable[Span]:
+        """The spans of one text, inside it, in any order; must not raise for any text."""
+        ...
+
+
+redactors: Registry[Finder] = Registry("redactor")
+"""Redactors of other packages. The built-in rules always run; these only when named, as
+`Redactor(extra=[redactors.get(name)])`."""
 
 
 class _Hit(NamedTuple):

@@ -72,15 +72,30 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownName: nothing answers to it, here or in any installed package.
+            UsageError: another package brings it, and it cannot be imported.
         """
         if name not in self._owner:
             self._scan()
         if name not in self._owner:
             raise UnknownName(self.kind, name, self._owner)
         if name not in self._loaded:
-            module, _, attribute = self._where[name].partition(":")
-            self._loaded[name] = getattr(import_module(module), attribute)
+            self._loaded[name] = self._import(name)
         return self._loaded[name]
+
+    def _import(self, name: str) -> T:
+        module, _, attribute = self._where[name].partition(":")
+        owner = self._owner[name]
+        if owner == "leftoff":
+            found: T = getattr(import_module(module), attribute)
+            return found
+        try:
+            found = getattr(import_module(module), attribute)
+        except Exception as error:  # whatever another package's import may raise
+            raise UsageError(
+                f"{self.kind} {name!r} of {owner} cannot be loaded from {self._where[name]}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return found
 
     def outside(self) -> Iterator[tuple[str, T]]:
         """The things that other packages bring, by name."""

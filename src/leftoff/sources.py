@@ -14,8 +14,10 @@ from typing import IO, Any
 
 from leftoff.codec import MAX_LINE
 from leftoff.errors import SourceError
+from leftoff.pieces import document_of, in_pieces
 
 STDIN = "-"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 MAX_UNPACKED = 4 << 30
 """Bytes that a compressed recording may unpack to."""
@@ -29,8 +31,34 @@ def lines_of(path: str) -> Iterator[Iterator[bytes]]:
     Raises:
         SourceError: missing, unreadable, a directory, or damaged compression.
     """
+    if in_pieces(path):
+        yield iter((document_of(path),))
+        return
     with _opened(path) as stream:
         yield _lines(stream, path)
+
+
+def head_of(path: str, size: int) -> bytes:
+    """The first `size` bytes of a recording, unpacked; fewer if it has no more.
+
+    Raises:
+        SourceError: as for `lines_of`.
+    """
+    if in_pieces(path):
+        return document_of(path)
+    try:
+        # Not through `_opened`: its buffer is far larger than a header.
+        with Path(path).open("rb", buffering=0) as plain:
+            head = plain.read(size)
+    except OSError as error:
+        raise SourceError(f"{path}: {_why(error)}") from error
+    if head[:2] != _GZIP and head[:4] != _ZSTD:
+        return head
+    with _opened(path) as stream:
+        try:
+            return stream.read(size)
+        except (EOFError, gzip.BadGzipFile, OSError) as error:
+            raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
 
 
 def _lines(stream: IO[bytes], path: str) -> Iterator[bytes]:
@@ -57,10 +85,10 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         raise SourceError(f"{path}: {_why(error)}") from error
     with file:
         magic = file.peek(6)[:6]
-        if magic[:2] == b"\x1f\x8b":
+        if magic[:2] == _GZIP:
             with _gunzip(file) as unpacked:
                 yield unpacked
-        elif magic[:4] == b"\x28\xb5\x2f\xfd":
+        elif magic[:4] == _ZSTD:
             with _unzstd(file, path) as unpacked:
                 yield unpacked
         else:

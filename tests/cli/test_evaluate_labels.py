@@ -54,7 +54,13 @@ def test_the_table_names_every_figure_with_its_interval(run: Run, labels: Path) 
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
     assert text.startswith("3 sessions of 2 repositories")
-    for what in ("key decisions: F1", "open items", "current stage", "reliability", "tests_pass"):
+    for what in (
+        "key decisions: F1",
+        "open items",
+        "current stage",
+        "reliability",
+        "tests_pass",
+    ):
         assert what in text
 
 

@@ -105,3 +105,13 @@ def test_the_best_threshold() -> None:
     assert best_threshold([(0.9, True), (0.8, True), (0.4, False), (0.3, True)]) == 0.3
     assert best_threshold([(0.9, True), (0.4, False), (0.3, False)]) == 0.65
     assert best_threshold([]) == 0.5
+
+
+def test_a_message_that_only_repeats_a_decision_teaches_nothing() -> None:
+    messages = [Message(i, "assistant", (Text(f"plan {i}"),), line=i + 1) for i in range(3)]
+    marked = (labels.Decision(1, "plan 0", "approach", 2, (2,)),)
+    here = Session(labels.Labels("a__b__c", decisions=marked), "x", messages)
+    assert [(e.text, e.right) for e in baselines.examples(here)] == [
+        ("plan 0", True),
+        ("plan 2", False),
+    ]

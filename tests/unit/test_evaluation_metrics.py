@@ -273,3 +273,21 @@ def test_figures_of_many_sessions_come_from_summed_counts() -> None:
 
 def test_names_of_figures_are_unique() -> None:
     assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+
+
+@pytest.mark.parametrize(("off", "right"), [(0, 1), (2, 1), (-2, 1), (3, 0), (-3, 0)])
+def test_a_boundary_may_be_two_turns_off(off: int, right: int) -> None:
+    messages = [said(i, "assistant", f"Step {i}.") for i in range(20)]
+    marked = (labels.Stage(1, "planning"), labels.Stage(11, "testing"))
+    found = score(
+        session(*messages, stages=marked),
+        Predictions(timeline=((0, "planning"), (10 + off, "testing"))),
+    )
+    assert found.boundaries == Counts(right, 1 - right, 1 - right)
+
+
+def test_what_a_subagent_says_is_no_part_of_the_session() -> None:
+    other = Message(6, "assistant", (Text("I'll do it."),), line=7, agent="a1")
+    here = session(*TALK, other)
+    assert 7 not in here.texts
+    assert here.turns == session(*TALK).turns

@@ -60,6 +60,7 @@ def test_a_run_reads_back_as_it_was_written() -> None:
     run = report(scores(5), scores(2))
     assert from_run(to_run(run)) == run
     assert to_run(run) == to_run(report(scores(5), scores(2)))
+    assert [len(result.scores) for result in run.results] == [8, 0]  # ours only
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"schema": "leftoff.accuracy/0"}', b"[1]"])

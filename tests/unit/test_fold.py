@@ -67,14 +67,14 @@ def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(door, "MAX_LINE", 200)
     data = native("Fix it.")
     long = json.dumps({"role": "user", "text": "x" * 5000}).encode() + b"\n"
-    rest = json.dumps({"role": "user", "text": "And this."}).encode() + b"\n"
+    rest = json.dumps({"role": "user", "text": "Add a test for the parser."}).encode() + b"\n"
     for step in (1, 100, 1 << 20):
         reading = Pass(format="leftoff")
         whole = data + long + rest
         for start in range(0, len(whole), step):
             reading.feed(whole[start : start + step])
         got = reading.summary()
-        assert [r.text for r in got.user_requests] == ["Fix it.", "And this."]
+        assert [r.text for r in got.user_requests] == ["Fix it.", "Add a test for the parser."]
         assert [(i.code, i.severity, i.places) for i in got.issues] == [
             ("line_too_long", "error", ("line 3",))
         ]
@@ -155,3 +155,25 @@ def test_places_of_an_issue_are_bounded() -> None:
     (issue,) = reading.summary().issues
     assert issue.count == 100
     assert len(issue.places) == 20
+
+
+def test_a_line_of_several_records_counts_once() -> None:
+    """A request log holds a whole conversation on a line: two unknown roles in it made two
+    unknown lines of one."""
+    request = {
+        "type": "request",
+        "timestamp": "t",
+        "request_params": {
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": "Fix it."},
+                {"role": "oracle", "content": "?"},
+                {"role": "omen", "content": "!"},
+            ],
+        },
+    }
+    response = {"type": "response", "response": {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}}
+    reading = Pass()
+    reading.feed(json.dumps(request).encode() + b"\n" + json.dumps(response).encode() + b"\n")
+    lines = reading.summary().stats.lines
+    assert lines.total == lines.parsed + lines.unknown + lines.repaired + lines.skipped == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -92,17 +93,22 @@ def test_what_announces_a_result() -> None:
     assert not text_calls.is_result("My OBSERVATION: x")
 
 
+_BEGIN = "-------- NEW TASK DESCRIPTION --------\n"
+_END = "-------- END OF NEW TASK DESCRIPTION --------\n"
+
+
 @pytest.mark.parametrize(
     ("after", "task"),
     [
-        ("-------- NEW TASK DESCRIPTION --------\nFix it.\n"
-         "-------- END OF NEW TASK DESCRIPTION --------\nOne call only.", "Fix it."),
-        ("-------- NEW TASK DESCRIPTION --------\nFix it.", "Fix it."),
+        (f"{_BEGIN}Fix it.\n{_END}One call only.", "Fix it."),
+        (f"{_BEGIN}Fix it.", "Fix it."),
         ("Fix it.", "Here:\n\n\nFix it."),
     ],
-)  # fmt: skip
+)
 def test_a_worked_example_is_left_out(after: str, task: str) -> None:
-    example = "-------- START OF EXAMPLE --------\n<function=a>\n-------- END OF EXAMPLE --------"
+    example = (
+        "-------- START OF EXAMPLE --------\n<function=a>\n-------- END OF EXAMPLE --------"
+    )
     assert text_calls.without_example(f"Here:\n{example}\n\n{after}") == task
     assert text_calls.without_example(after) == after
 
@@ -112,3 +118,21 @@ def test_odd_input_is_read() -> None:
     for text in odd:
         text_calls.calls_in(text, 0)
         text_calls.result_of("", text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["-", "----- START OF EXAMPLE -----", "<function=a>\n", "<parameter=a>", " ", "\n \t"],
+)
+def test_long_hostile_text_is_read_in_linear_time(piece: str) -> None:
+    def spent(text: str) -> float:
+        start = time.process_time()
+        text_calls.without_example(text)
+        text_calls.calls_in(text, 0)
+        text_calls.result_of("", text)
+        return time.process_time() - start
+
+    count = 200_000 // len(piece)
+    spent(piece * count)
+    once, many = spent(piece * count), spent(piece * count * 8)
+    assert many < max(once, 0.002) * 40

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.labels.spacy_rules import spacy_rules
 from benchmarks.accuracy.labels.summarisers import lex_rank, text_rank
-from msgspec.structs import replace
 
-from leftoff.evaluation.metrics import score
-from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.reports import measure, table, to_run
-from leftoff.evaluation.runs import evaluate_labels, kept
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.reports import table, to_run
+from leftoff.evaluation.runs import Predictor, evaluate_labels, kept
 
-SYSTEMS: dict[str, Callable[[Session], Predictions]] = {
+SYSTEMS: dict[str, Predictor] = {
     "TextRank (sumy), ten sentences": text_rank,
     "LexRank (sumy), ten sentences": lex_rank,
     "spaCy token rules": spacy_rules,
@@ -44,21 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.transcripts,
         baselines=True,
         train=kept(options.train, held_out=options.without) if options.train else (),
+        others=SYSTEMS,
         resamples=options.resamples,
         swaps=options.swaps,
         date=options.date,
         machine=options.machine,
     )
     report = finished.report
-    ours = report.results[0].scores
-    results = list(report.results)
-    for name, system in SYSTEMS.items():
-        print(name, file=sys.stderr)
-        scores = [score(session, system(session)) for session in finished.sessions]
-        results.append(
-            measure(name, scores, ours, resamples=options.resamples, swaps=options.swaps)
-        )
-    report = replace(report, results=tuple(results))
     print(table(report), end="")
     if options.output:
         Path(options.output).write_bytes(to_run(report))

@@ -13,7 +13,13 @@ import click
 from leftoff._version import __version__
 
 _COMMANDS = {
+    "completion": ("leftoff.cli.extending:completion", "Completion for bash, zsh or fish."),
+    "convert": ("leftoff.cli.exporting:convert", "A session in another format."),
     "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
+    "export": ("leftoff.cli.exporting:export", "A whole session as readable markdown."),
+    "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
+    "plugins": ("leftoff.cli.extending:plugins", "Formats, extractors and redactors."),
+    "schema": ("leftoff.cli.extending:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),
     "show": ("leftoff.cli.reading:show", "Messages of a session by number."),
     "verify": ("leftoff.cli.checking:verify", "Check every reference of a saved summary."),
@@ -55,15 +61,24 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "LEFTOFF"},
 )
 @click.version_option(__version__, "--version", message="leftoff %(version)s")
-def leftoff() -> None:
+@click.pass_context
+def leftoff(ctx: click.Context) -> int:
     """Reads recorded sessions of AI coding agents: what was decided, how far the work got,
     what happened to which file, and how to pick it up again. Calls no model.
 
-    stdout is data, stderr is talk. Exit 0: done. 1: done, and the answer is no. 2: could not.
+    Alone, it shows the newest session of this directory. SESSION is a path, -, an id or its
+    beginning, or `latest`. stdout is data, stderr is talk. Exit 0: done. 1: done, and the
+    answer is no. 2: could not.
     """
+    if ctx.invoked_subcommand is not None:
+        return 0
+    from leftoff.cli.listing import newest
+
+    return newest()
 
 
 def main(args: list[str]) -> int:

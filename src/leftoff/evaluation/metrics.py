@@ -96,29 +96,25 @@ def _decisions(session: Session, said: Sequence[Claim]) -> dict[str, object]:
     labelled = [(d.line, d.quote) for d in labels]
     spoken = [(c.place, c.text) for c in claims]
     spans = pairs(spoken, labelled)
+    paired = {i for i, _ in spans}
     # A place that also only says an earlier decision again: what is unpaired there is ignored.
     mixed = {place for d in labels for place in d.also} & gold
-    loose = [i for i in range(len(claims)) if i not in {i for i, _ in spans}]
-    unpaired = [i for i in loose if claims[i].place not in mixed]
+    judged = [i for i, c in enumerate(claims) if i in paired or c.place not in mixed]
+    invented = len(judged) - len(spans)
     both = sum(claims[i].kind == labels[j].type for i, j in spans)
     ranked = sorted(_best(claims).items(), key=lambda item: (-item[1], item[0]))
     at = min(BEST, len(gold))
-    paired = {i for i, _ in spans}
     return {
         "decisions": sets((c.place for c in claims), gold),
-        "decision_spans": Counts(len(spans), len(unpaired), len(labels) - len(spans)),
+        "decision_spans": Counts(len(spans), invented, len(labels) - len(spans)),
         "joint": sets(((c.place, c.kind) for c in claims), ((d.line, d.type) for d in labels)),
-        "joint_spans": Counts(both, len(unpaired) + len(spans) - both, len(labels) - both),
+        "joint_spans": Counts(both, invented + len(spans) - both, len(labels) - both),
         "types": _confusion(claims, labelled, [d.type for d in labels]),
         "ranked": Ranked(at, sum(p in gold for p, _ in ranked[:at]), len(gold))
         if len(labels) >= LEAST_DECISIONS
         else None,
         "calibration": tuple((c, p in gold) for p, c in ranked),
-        "calibration_spans": tuple(
-            (claims[i].confidence, i in paired)
-            for i in range(len(claims))
-            if i in paired or i in set(unpaired)
-        ),
+        "calibration_spans": tuple((claims[i].confidence, i in paired) for i in judged),
     }
 
 

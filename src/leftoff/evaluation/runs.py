@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +18,9 @@ from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.reports import SCHEMA, Report, Result, measure
 from leftoff.evaluation.sessions import Session
 from leftoff.sources import lines_of
+
+Predictor: TypeAlias = Callable[[Session], Predictions]
+"""What says something about a session: our engine, a baseline, an experiment."""
 
 
 class Finished(Struct, frozen=True):
@@ -59,6 +64,8 @@ def evaluate_labels(
     *,
     baselines: bool = False,
     train: Sequence[Labels] = (),
+    others: Mapping[str, Predictor] = MappingProxyType({}),
+    predict: Predictor | None = None,
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
     swaps: int = SWAPS,
@@ -71,6 +78,9 @@ def evaluate_labels(
         directory: where the recordings are.
         baselines: measure the baselines too.
         train: labels that baselines may learn from besides `labels`.
+        others: further systems by name, measured beside ours.
+        predict: what stands for us instead of our summaries, such as a detector trained for
+            each source repository on the others.
         progress: told the name of each session.
 
     Raises:
@@ -84,17 +94,19 @@ def evaluate_labels(
     for session in sessions:
         if progress is not None:
             progress(session.labels.file)
-        said, version, rules = systems.leftoff(session)
-        predictions.append(said)
+        said, version, rules = systems.leftoff(session, cuts=predict is None)
+        predictions.append(said if predict is None else predict(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
+    beside: list[tuple[str, list[Predictions]]] = []
     if baselines:
         from leftoff.evaluation.baselines import all_baselines
 
-        further = systems.sessions(train, directory)[0]
-        for name, others in all_baselines(sessions, further):
-            scores = [score(s, p) for s, p in zip(sessions, others, strict=True)]
-            results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
+        beside += all_baselines(sessions, systems.sessions(train, directory)[0])
+    beside += [(name, [system(s) for s in sessions]) for name, system in others.items()]
+    for name, found in beside:
+        scores = [score(s, p) for s, p in zip(sessions, found, strict=True)]
+        results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
     return Finished(
         report=Report(
             schema=SCHEMA,

@@ -31,10 +31,13 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
 
     Attributes:
         ref: the call.
-        verb: read | write | edit | create | delete | move | list.
+        verb: read | write | edit | create | delete | move; write replaces a whole file or
+            creates it, create fails where there is one.
         path: absolute where the working directory is known.
         target: the new path of a move.
-        whole: the call writes the whole file, so it may create it.
+        text: the new text, kept only for files that a command may run or read as its input.
+        old: what `text` replaces; "" where it is the whole file or the lines below.
+        first, last: the lines that `text` replaces, from 1; 0 where none are named.
     """
 
     ref: Ref
@@ -43,6 +46,10 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
     verb: str
     path: str
     target: str = ""
+    text: str = ""
+    old: str = ""
+    first: int = 0
+    last: int = 0
 
 
 class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):

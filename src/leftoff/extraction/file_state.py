@@ -112,7 +112,7 @@ class FileState:
         complete_under: Directories below which nothing exists but what is given.
     """
 
-    __slots__ = ("_changed", "_complete", "_kinds", "_listed", "editor_file")
+    __slots__ = ("_changed", "_complete", "_kinds", "_listed", "editor_file", "texts")
 
     def __init__(
         self,
@@ -124,6 +124,8 @@ class FileState:
         self._complete: set[str] = set()
         self._listed: set[str] = set()
         self._changed: dict[str, Action] = {}
+        self.texts: dict[str, str] = {}
+        """Contents of files that the recording shows being written, by path."""
         self.editor_file: str | None = None
         """The file open in an agent's own editor, for editors that have one."""
         for path in directories:
@@ -141,6 +143,7 @@ class FileState:
         new._complete = set(self._complete)
         new._listed = set(self._listed)
         new._changed = dict(self._changed)
+        new.texts = dict(self.texts)
         new.editor_file = self.editor_file
         return new
 
@@ -150,6 +153,8 @@ class FileState:
         self._complete = set(other._complete)
         self._listed = set(other._listed)
         self._changed = dict(other._changed)
+        self.texts.clear()
+        self.texts.update(other.texts)
         self.editor_file = other.editor_file
 
     def kind(self, path: str) -> Kind:

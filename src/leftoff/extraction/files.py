@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff.extraction.embedded.tool_script import tool_steps
 from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.patches import patched_files
 from leftoff.extraction.paths import absolute
@@ -14,12 +15,19 @@ from leftoff.extraction.view import FILE, View
 from leftoff.formats.tools import argument, text_argument
 from leftoff.model import ToolCall
 
-_LANGUAGES = {
-    "shell": "bash",
-    "powershell": "powershell",
-    "python": "python",
-    "script": "javascript",
-}
+LONGEST_KEPT = 20_000
+"""Code points of a script's text that are kept, so that running it later can be followed."""
+
+_LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
+_RUNNABLE = (
+    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
+    ".patch", ".diff", ".sed", ".awk",
+)  # fmt: skip
+_ONLY_NEW = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
+"""Tools that refuse to write a file that exists."""
+
+_MAY_REPLACE = frozenset({"str_replace_based_edit_tool", "text_editor", "fs_write", "strReplace"})
+"""Editors whose `create` replaces a file that exists; others refuse."""
 
 
 class Files(Struct):
@@ -37,50 +45,59 @@ class Files(Struct):
 
 
 def _asked(view: View, number: int, call: ToolCall) -> list[Evidence]:
+    if call.kind == "script":
+        return _scripted(view, number, call)
     language = _LANGUAGES.get(call.kind)
     if language is not None:
         return _ran(view, number, call, language)
     verb = _verb(call)
     if not verb:
         return []
-    ref = view.record_ref(number)
     cwd = view.message.cwd
     if verb == "patch":
-        return [
-            Touched(ref, number, call.name, did, absolute(path, cwd), absolute(target, cwd))
-            for did, path, target in patched_files(text_argument(call, "patch"))
-        ]
-    return [
-        Touched(
-            ref,
-            number,
-            call.name,
-            verb,
-            absolute(path, cwd),
-            absolute(text_argument(call, "target"), cwd),
+        return _patched(view, number, call, text_argument(call, "patch"), cwd)
+    ref = view.record_ref(number)
+    target = absolute(text_argument(call, "target"), cwd)
+    found: list[Evidence] = []
+    for path in _paths(call):
+        text, old, first, last = _new_text(call, verb, path)
+        found.append(
+            Touched(
+                ref,
+                number,
+                call.name,
+                verb,
+                absolute(path, cwd),
+                target,
+                text,
+                old,
+                first,
+                last,
+            )
         )
-        for path in _paths(call)
-    ]
+    return found
 
 
 def _verb(call: ToolCall) -> str:
     """What the call does to its file: read | write | edit | create | delete | move | patch."""
     kind = call.kind
-    if kind in {"read", "edit", "delete", "move", "patch"}:
+    if kind in {"read", "edit", "create", "delete", "move", "patch"}:
         # One editor tool with a `command` argument may view, create or edit.
         command = argument(call, "verb")
         if command in {"view", "undo_edit"}:
             return "read" if command == "view" else "edit"
         if command == "create":
-            return "write"
+            return "write" if call.name in _MAY_REPLACE else "create"
+        if command in {"str_replace", "insert", "append", "strReplace"}:
+            return "edit"
         if kind == "edit" and argument(call, "old") == "" and call.name in {"edit", "Edit"}:
             return "write"  # an empty old text creates the file
         if kind == "edit" and not _paths(call) and text_argument(call, "patch"):
             return "patch"
+        if kind == "create":
+            return "create" if call.name in _ONLY_NEW else "write"
         return kind
-    if kind == "notebook":
-        return "edit"
-    return "write" if kind == "create" else ""
+    return "edit" if kind == "notebook" else ""
 
 
 def _paths(call: ToolCall) -> list[str]:
@@ -100,10 +117,56 @@ def _paths(call: ToolCall) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]:
+    """What a call writes into a file that may be run: (text, replaced text, lines)."""
+    if verb not in {"write", "create", "edit"} or not path.endswith(_RUNNABLE):
+        return "", "", 0, 0
+    if verb == "edit":
+        text, old = argument(call, "new"), argument(call, "old")
+    else:
+        text, old = argument(call, "content"), ""
+        text = argument(call, "new") if text is None else text
+    if not isinstance(text, str) or len(text) > LONGEST_KEPT:
+        return "", "", 0, 0
+    if verb != "edit":
+        return text, "", 0, 0
+    if isinstance(old, str) and old and len(old) <= LONGEST_KEPT:
+        return text, old, 0, 0
+    given = call.input if isinstance(call.input, dict) else {}
+    first, last = given.get("start"), given.get("end")
+    if type(first) is int and type(last) is int and 0 < first <= last:
+        return text, "", first, last
+    return "", "", 0, 0
+
+
 def _ran(view: View, number: int, call: ToolCall, language: str) -> list[Evidence]:
     command = text_argument(call, "command")
     if not command:
         return []
-    cwd = absolute(text_argument(call, "cwd"), view.message.cwd) or view.message.cwd
+    here = view.message.cwd
+    cwd = absolute(text_argument(call, "cwd") or here, here)
     background = argument(call, "background") is True
     return [Ran(view.record_ref(number), number, call.name, command, cwd, language, background)]
+
+
+def _patched(
+    view: View, number: int, call: ToolCall, patch: str, cwd: str
+) -> list[Evidence]:
+    ref = view.record_ref(number)
+    return [
+        Touched(ref, number, call.name, did, absolute(path, cwd), absolute(target, cwd))
+        for did, path, target in patched_files(patch)
+    ]
+
+
+def _scripted(view: View, number: int, call: ToolCall) -> list[Evidence]:
+    """A script that calls the agent's other tools: commands and patches in its literals."""
+    here = view.message.cwd
+    found: list[Evidence] = []
+    for kind, text, place in tool_steps(text_argument(call, "command")):
+        cwd = absolute(place or here, here)
+        if kind == "patch":
+            found += _patched(view, number, call, text, cwd)
+        else:
+            found.append(Ran(view.record_ref(number), number, call.name, text, cwd, "bash"))
+    return found

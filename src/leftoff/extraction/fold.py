@@ -269,18 +269,23 @@ class Fold:
             self._mended(line)
             return
         lines.parsed += 1
+        known, unknown = False, False
         for found in self.reader.read(record, cursor):
             kind = type(found)
+            if kind is Unknown:
+                unknown = True
+                self._issue("unknown_kind", found.kind)
+                continue
+            known = True
             if kind is Message:
                 self._message(found)
             elif kind is Link:
                 self._main.thread.link(found.key, found.parent)
-            elif kind is Unknown:
-                lines.parsed -= 1
-                lines.unknown += 1
-                self._issue("unknown_kind", found.kind)
             else:
                 self._fact(found)
+        if unknown and not known:  # a line of which something was read counts as parsed
+            lines.parsed -= 1
+            lines.unknown += 1
 
     def _mended(self, line: bytes) -> None:
         """A line that strict decoding refused: saved as far as it goes."""
@@ -317,7 +322,6 @@ class Fold:
         elif kind is Link:
             self._main.thread.link(found.key, found.parent)  # type: ignore[union-attr]
         elif kind is Unknown:
-            self.lines.unknown += 1
             self._issue("unknown_kind", found.kind)  # type: ignore[union-attr]
         else:
             self._fact(found)
@@ -411,8 +415,8 @@ class Fold:
         found: list[Hit] = []
         if text and call.kind in _RUNNERS:
             found = scan_output(text, number)
-            if _TELLS.search(call.text):
-                output = text[:OUTPUT_KEPT]
+            if len(text) <= OUTPUT_KEPT and _tells_of_files(call.text, text):
+                output = text
         recording.evidence.append(
             Returned(
                 m.index,
@@ -499,7 +503,9 @@ class Fold:
             self.cursor.raw = b""
             for found in self.reader.read(b"", self.cursor):
                 self._take(found)
-        if not any(len(r.thread) for session in self.sessions for r in session.values()):
+        told = [s for s in self.sessions if any(len(r.thread) for r in s.values())]
+        self.sessions = told or self.sessions[-1:]  # one may have begun and held nothing
+        if not told:
             name = self.format.name if self.format else "any format"
             raise FormatError(
                 f"{self.where}: read as {name}, but there is no message in it "
@@ -526,7 +532,10 @@ class Fold:
             item = getattr(found, "item", None)
             if isinstance(found, Unknown) or (item is not None and item != counted):
                 self.lines.total += 1  # an element of the list that holds the messages
-                self.lines.parsed += not isinstance(found, Unknown)
+                if isinstance(found, Unknown):
+                    self.lines.unknown += 1
+                else:
+                    self.lines.parsed += 1
                 counted = item
             self._take(found)
 
@@ -630,8 +639,9 @@ class Fold:
         return fold
 
 
-OUTPUT_KEPT = 2000
-"""Code points of a command's output that are kept as evidence of what it did to files."""
+OUTPUT_KEPT = 4000
+"""Code points of a command's output that are kept as evidence of what it did to files. A longer
+one is not kept: the part that is left out could tell the contrary."""
 
 _RUNNERS = frozenset({"shell", "powershell", "script", "python", "poll", "other"})
 _ABOUT = dict.fromkeys(_RUNNERS, "command")
@@ -643,6 +653,19 @@ _UNCALLED = Pending(-1, -1, "", "", "")
 _NONE: dict[Any, Any] = {}
 _TELLS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 """Programs whose output tells of files."""
+
+_COMPLAINTS = (
+    "No such file", "annot ", "can't ", "not found", "ermission denied", "patching ",
+    "introduced new syntax error",
+)
+
+
+def _tells_of_files(command: str, output: str) -> bool:
+    """Whether an output may tell what its command did to files."""
+    if _TELLS.search(command) is not None:
+        return True
+    return any(mark in output for mark in _COMPLAINTS)
+
 
 _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000
 """Code points of a long output that are looked at: results stand at its end."""

@@ -99,7 +99,7 @@ class Ground:
         self.firm = firm
         self.variables: dict[str, str | list[str]] = {}
         self.functions: dict[str, Statement] = {}
-        self.contents: dict[str, str] = {}
+        self.contents = state.texts
         self.rank = 0
         self.want: Status = None
         self.hidden = False

@@ -12,6 +12,7 @@ No function opens a file or runs anything, and none raises on any input.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Literal
 
 import msgspec
@@ -36,6 +37,9 @@ __all__ = [
     "resolve",
 ]
 
+_MOST_TEXTS = 400
+"""How many written files are remembered by their contents; the oldest are forgotten first."""
+
 _POWERSHELL = (
     "Get-ChildItem", "Get-Content", "Set-Content", "Remove-Item", "New-Item", "Copy-Item",
     "Move-Item", "Select-String", "Out-File", "Add-Content", "Test-Path", "Get-Location",
@@ -43,10 +47,10 @@ _POWERSHELL = (
     "Select-Object", "Get-Command", "Invoke-WebRequest", "Get-Process", "Start-Process",
     "Rename-Item", "Get-Item", "Invoke-Expression", "Measure-Object", "ConvertTo-Json",
 )  # fmt: skip
-_POWERSHELL_HINTS = (
-    "Get-", "Set-", "-Item", "-Object", "-File", "Write-", "-Path", "-Content",
-    "$env:", "$PSV", "-String", "$_.", "Invoke-", "-Process", "-Json",
-)  # fmt: skip
+_POWERSHELL_HINT = re.compile(
+    r"-(?:Item|Object|File|Path|Content|String|Process|Json|Error|Literal)|\$(?:env:|PSV|_\.)"
+    r"|(?:Get|Set|Write|Invoke|Test|Out|Add|New|Start|Measure|ConvertTo)-[A-Z]"
+)
 _POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
 
 
@@ -111,7 +115,7 @@ def _read(command: str, home: str | None) -> Script:
 
 def _is_powershell(command: str) -> bool:
     head = command[:4000]
-    if not any(hint in head for hint in _POWERSHELL_HINTS):
+    if _POWERSHELL_HINT.search(head) is None:
         return False
     if head.lstrip()[:10].lower().startswith(("powershell", "pwsh")):
         return False
@@ -179,6 +183,9 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
     if success is not False and not outcome.background:
         for seen in observe(script, outcome=outcome):
             _note(known, seen)
+    if len(known.texts) > _MOST_TEXTS:
+        for path in list(known.texts)[: _MOST_TEXTS // 2]:
+            del known.texts[path]
     return machine.effects.settle()
 
 

@@ -85,6 +85,11 @@ READS_SCRIPTS = frozenset(
     )
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
+RUNNABLE = (
+    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
+    ".patch", ".diff", ".sed", ".awk",
+)  # fmt: skip
+"""Ends of names of files that a later command may run or apply."""
 _EXPANDS = frozenset("$`\\")
 _PRIVATE = dict.fromkeys(range(57344, 57360), "�")
 _OF_TESTS = frozenset(("test_operator", "regex", "extglob_pattern"))
@@ -686,6 +691,10 @@ def _kept(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect, 
         for word in command.words
     ):
         return redirects
+    if any(
+        isinstance(item.target, str) and item.target.endswith(RUNNABLE) for item in redirects
+    ) or any(isinstance(word, str) and word.endswith(RUNNABLE) for word in command.words):
+        return redirects  # a script is written, which may be run later
     return tuple(
         Redirect(item.operator, item.descriptor, Document(None, item.target.expands))
         if isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY

@@ -199,9 +199,9 @@ class OpenAIRequestLogReader(Struct):
             self.current = len(self.talks)
             self.talks.append(Talk("", ChatReader()))
         talk = self.talks[self.current]
-        talk.answered = True
         answer = _answer(entry)
         if answer is not None:  # else the call failed
+            talk.answered = True
             digest = _digest(answer)
             talk.said[digest] = talk.said.get(digest, 0) + 1
             talk.held.append(Held(cursor.line, -1, digest))

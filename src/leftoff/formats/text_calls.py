@@ -20,11 +20,10 @@ _RETURNED = re.compile(r"(?:(EXECUTION RESULT) of \[[^\]\n]{0,200}\]|OBSERVATION
 _EXITED = re.compile(r"\[(?:The command|Command) (?:finished|completed) with exit code (-?\d+)")
 _NO_ANSWER = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
-_EXAMPLE = re.compile(r"-{5,} START OF EXAMPLE -{5,}.*?-{5,} END OF EXAMPLE -{5,}", re.DOTALL)
-_TASK = re.compile(
-    r"-{5,} NEW TASK DESCRIPTION -{5,}(.*?)(?:-{5,} END OF NEW TASK DESCRIPTION -{5,}|\Z)",
-    re.DOTALL,
-)
+_EXAMPLE = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
+_TASK = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
+"""Marks that stand in a row of dashes."""
+
 _GO_ON = ("Please continue working on the task on whatever approach you think is suitable.",)
 
 
@@ -89,11 +88,16 @@ def is_reminder(text: str) -> bool:
 
 def without_example(text: str) -> str:
     """The task alone, where a worked example stands in front of it in the same message."""
-    if _EXAMPLE.search(text) is None:
+    start = text.find(_EXAMPLE[0])
+    end = text.find(_EXAMPLE[1], start) if start >= 0 else -1
+    if end < 0:
         return text
-    rest = _EXAMPLE.sub("", text, count=1)
-    task = _TASK.search(rest)
-    return (task[1] if task else rest).strip()
+    after = text[end + len(_EXAMPLE[1]) :].lstrip("-")
+    task = after.find(_TASK[0])
+    if task < 0:
+        return f"{text[:start].rstrip(' -')}{after}".strip()
+    task_text = after[task + len(_TASK[0]) :].split(_TASK[1], 1)[0]
+    return task_text.strip("-").strip()
 
 
 def _unwrapped(value: str) -> str:

@@ -6,7 +6,6 @@ person; each of the others has a thread of its own, as subagents do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -35,7 +34,6 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_ROLE = re.compile(r"([^(]*?)\s*(?:\(([^)]*)\))?\s*$")
 _LEADER = "orchestrator"
 _PERSON = frozenset({"human", "user"})
 
@@ -56,7 +54,7 @@ class WhoAndWhenReader(Struct):
         items = [bytes(item) for item in items_of(document.get("history"))]
         found = [_ITEM.decode(raw)[0] for raw in items]
         # Without a leader all speak in one conversation.
-        led = any(m and _ROLE.sub(r"\1", m[0].role).casefold() == _LEADER for m in found)
+        led = any(m and _speaker(m[0].role)[0].casefold() == _LEADER for m in found)
         for number, (raw, item) in enumerate(zip(items, found, strict=True)):
             cursor.raw = raw
             if item and item[0].role:
@@ -65,8 +63,7 @@ class WhoAndWhenReader(Struct):
                 yield Unknown("message")
 
     def _message(self, item: Item, number: int, led: bool, cursor: Cursor) -> Message:
-        matched = _ROLE.match(item.role)
-        speaker, aside = (matched[1], matched[2] or "") if matched else (item.role, "")
+        speaker, aside = _speaker(item.role)
         text = words(item.content)
         part: Part = Text(text)
         typed: tuple[Typed, ...] = ()
@@ -93,6 +90,12 @@ class WhoAndWhenReader(Struct):
             agent=agent,
             raw=cursor.raw,
         )
+
+
+def _speaker(role: str) -> tuple[str, str]:
+    """Who speaks, and what a role like "Orchestrator (thought)" says about it in brackets."""
+    name, _, aside = role.partition("(")
+    return name.strip(), aside.strip().removesuffix(")")
 
 
 class WhoAndWhen(Struct, frozen=True):

@@ -1,112 +1,378 @@
-"""Which sentences are key decisions, of what type, and how sure that is."""
+"""Which sentences are key decisions, of what type, how sure that is, and what became of them."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
-from leftoff.extraction.rulebook import GROUPS
+from leftoff.extraction.decision_model import (
+    MODEL,
+    PATTERNS,
+    Model,
+    bucket,
+    joined,
+    place_features,
+    probability,
+    word_features,
+    words,
+)
+from leftoff.extraction.evidence import Asked, Called, Said
+from leftoff.extraction.gate import Rule
 from leftoff.findings import KeyDecision
+from leftoff.formats.tools import EDITS
 from leftoff.judgement.story import Story
-from leftoff.model import Ref
+from leftoff.layout import sentence_at
+from leftoff.model import slice_hash
 
-REPORTED = 0.5
+REPORTED = MODEL.least / 1000
 """Decisions below this confidence are left out of a summary."""
 
-_WEIGHTS = {rule.id: rule.weight for rule in GROUPS["decisions"]}
-_OPEN = re.compile(
-    r"\?\s*$|\b(?:would you like|do you want|should I|shall I|let me know|if you(?:'d| would)?"
-    r"|want me to|I could|we could|might|may want|alternatively|one option|options? (?:is|are))\b",
-    re.IGNORECASE,
-)
-_ROUTINE = re.compile(
-    r"^\W*(?:now |next |first |then |ok(?:ay)?,? |good,? )*(?:let me|I['’]ll|I will|I['’]m going to"
-    r"|let['’]s) (?:now |then |also |just |first |quickly )*(?:check|look|read|run|see|verify"
-    r"|search|find|inspect|explore|view|open|examine|review|start|continue|test|try|take|get"
-    r"|grep|list|show|confirm|investigate|trace|update the todo)\b",
-    re.IGNORECASE,
-)
-_PAST = re.compile(r"^\W*(?:the|this) (?:old|existing|current|previous)\b", re.IGNORECASE)
-_WHY = re.compile(
-    r"\b(?:because|since|so that|so as to|to avoid|otherwise|which (?:means|keeps|avoids|lets)"
-    r"|that way|as (?:it|this|that|the)\b)[^.!?\n]*|[—–-] (?=\w)[^.!?\n]+$",
-    re.IGNORECASE,
-)
-_INSTEAD = re.compile(r"\b(?:rather than|instead of)\s+([^.;:!?\n—–]{3,120})", re.I)
+ANSWERED, CHOSEN = 0.9, 0.6
+"""Confidence of the person's own decisions: an answer to a question tool, and words that pick
+an option. These two are set, not learnt: the labels hold no decision of the person."""
+
+SAME = 92.0
+"""Likeness, of 100, from which a later statement repeats an earlier one."""
+
+TYPED_LONGEST = 600
+"""Code points; a longer prompt is a brief, and its sentences are requests."""
 
 
-class _Candidate(Struct):
-    ref: Ref
-    text: str
-    rules: list[str] = field(default_factory=list)
-    types: dict[str, float] = field(default_factory=dict)
+class Candidate(Struct, frozen=True):
+    """A sentence that passed the gate, with all that the model looks at."""
+
+    said: Said
+    features: tuple[str, ...]
 
 
-def key_decisions(story: Story, least: float = REPORTED) -> tuple[KeyDecision, ...]:
+def key_decisions(story: Story, least: float | None = None) -> tuple[KeyDecision, ...]:
     """The key decisions of a session in the order in which they were made.
 
-    Each sentence counts once with all rules that fired on it; a sentence that says again what
-    an earlier one said is left out.
+    The surest sentence of a message carries the probability that the message holds a decision;
+    further sentences carry their own. A statement that says again what an earlier one said is
+    left out. The person's own decisions have `owner` "user".
 
     Args:
-        least: the lowest confidence that is reported.
+        least: the lowest confidence that is reported; the model's own threshold if None. Lower
+            it to see the candidates that were left out, with score and reasons.
     """
-    found: dict[tuple[int, int | None, int | None], _Candidate] = {}
-    for said in story.said("decision"):
-        place = (said.ref.message, said.ref.part, said.ref.start)
-        candidate = found.setdefault(place, _Candidate(said.ref, said.text))
-        candidate.rules.append(said.rule)
-        weight = _WEIGHTS.get(said.rule, 0.3)
-        candidate.types[said.value] = max(candidate.types.get(said.value, 0.0), weight)
-    decisions: list[KeyDecision] = []
-    told: set[str] = set()
-    for candidate in found.values():
-        confidence = _confidence(candidate)
-        if confidence < least:
+    found = _agents(story, MODEL, least) + _persons(story, least)
+    found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
+    return tuple(_with_fate(_merged(found)))
+
+
+def _agents(story: Story, model: Model, least: float | None) -> list[KeyDecision]:
+    return [
+        _decision(story, model, candidate, confidence)
+        for candidate, confidence in weighed(candidates(story), model, least)
+    ]
+
+
+def weighed(
+    found: Iterable[Candidate], model: Model, least: float | None = None
+) -> list[tuple[Candidate, float]]:
+    """The candidates that are decisions, with their confidence.
+
+    Args:
+        least: the lowest confidence that is kept; the model's own thresholds if None.
+    """
+    first = model.least / 1000 if least is None else least
+    further = model.least_alone / 1000 if least is None else least
+    kept: list[tuple[Candidate, float]] = []
+    for group in by_message(found):
+        logits = [model.score(c.features) for c in group]
+        whole = probability(joined(logits), model.calibration)
+        if whole < first:
             continue
-        words = " ".join(re.findall(r"\w+", candidate.text.casefold()))
-        if words in told:
-            continue
-        told.add(words)
-        decisions.append(_decision(story, candidate, confidence))
-    return tuple(decisions)
+        top = max(range(len(group)), key=lambda k: (logits[k], -k))
+        for number, candidate in enumerate(group):
+            alone = min(whole, probability(logits[number], model.alone))
+            if number == top:
+                kept.append((candidate, whole))
+            elif alone >= further:
+                kept.append((candidate, alone))
+    return kept
 
 
-def _confidence(candidate: _Candidate) -> float:
-    """The rules' weights combined as independent signs, lowered by signs against."""
-    text = candidate.text
-    missing = 1.0
-    for rule in candidate.rules:
-        missing *= 1.0 - _WEIGHTS.get(rule, 0.3) * 0.8
-    confidence = 1.0 - missing
-    if _OPEN.search(text):
-        confidence *= 0.3
-    if _ROUTINE.match(text):
-        confidence *= 0.35
-    if _PAST.match(text):
-        confidence *= 0.6
-    if _WHY.search(text):
-        confidence += (1 - confidence) * 0.15
-    if len(text) < 25:
-        confidence *= 0.7
-    return round(confidence, 3)
-
-
-def _decision(story: Story, candidate: _Candidate, confidence: float) -> KeyDecision:
-    text = candidate.text
-    kind = max(candidate.types, key=lambda k: (candidate.types[k], k == "fix"))
-    why = _WHY.search(text)
-    instead = _INSTEAD.search(text)
+def _decision(
+    story: Story, model: Model, candidate: Candidate, confidence: float
+) -> KeyDecision:
+    said = candidate.said
     return KeyDecision(
-        text=text,
-        type=kind,
-        confidence=confidence,
-        message_index=candidate.ref.message,
-        ref=story.ref(candidate.ref),
-        rationale=why[0].lstrip("—–- ").strip() if why else "",
-        alternative=instead[1].strip() if instead else "",
-        rule=" ".join(sorted(set(candidate.rules))),
+        text=said.text,
+        type=model.kind(candidate.features),
+        confidence=round(confidence, 3),
+        message_index=said.ref.message,
+        ref=story.ref(said.ref),
+        rationale=_captured("rationale", said.text),
+        alternative=_captured("alternative", said.text),
+        rule=" ".join(model.reasons(candidate.features)),
     )
 
 
+def _captured(name: str, text: str) -> str:
+    """The words that the first matching pattern of a kind finds, as they were written."""
+    for rule in PATTERNS[name]:
+        match = rule.search(text)
+        if match is not None:
+            start, end = match.span(match.re.groups and 1)
+            return text[start:end].strip(" \t*_`—–-:,")
+    return ""
+
+
+# -- what the model looks at -------------------------------------------------------------------
+
+
+def candidates(story: Story, topic: str = "decision") -> list[Candidate]:
+    """The sentences that passed the gate on the branch that was kept, with their features.
+
+    Args:
+        topic: the topic under which they were recorded.
+    """
+    return described(story, list(story.said(topic)))
+
+
+def described(story: Story, said: Sequence[Said]) -> list[Candidate]:
+    """Sentences with their features, each in the light of the others and of the session."""
+    around = _Around(story, sorted({s.ref.message for s in said}))
+    spoken = [words(s.text) for s in said]
+    found: list[Candidate] = []
+    for number, one in enumerate(said):
+        block, first, size = one.value.split(" ")
+        features = word_features(spoken[number])
+        features += place_features(
+            one.text, one.text.count("`") // 2, block, first == "1", one.ref.start or 0,
+            int(size),
+        )  # fmt: skip
+        features += around.features(one.ref.message)
+        features += _neighbour("p", said, spoken, number, number - 1)
+        features += _neighbour("n", said, spoken, number, number + 1)
+        found.append(Candidate(one, tuple(features)))
+    return found
+
+
+def _neighbour(
+    mark: str, said: Sequence[Said], spoken: Sequence[list[str]], here: int, there: int
+) -> list[str]:
+    """Words of the candidate before or after, where it is in the same message."""
+    if not 0 <= there < len(said) or said[there].ref.message != said[here].ref.message:
+        return [f"{mark}:none"]
+    return sorted({f"{mark}:{w}" for w in spoken[there]})
+
+
+def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
+    """Candidates grouped by the message that they stand in."""
+    groups: dict[int, list[Candidate]] = {}
+    for candidate in found:
+        groups.setdefault(candidate.said.ref.message, []).append(candidate)
+    return [groups[message] for message in sorted(groups)]
+
+
+class _Around:
+    """What the person said before a message and what the agent did after it."""
+
+    def __init__(self, story: Story, speaking: list[int]) -> None:
+        self.speaking = speaking
+        self.asked: list[int] = []
+        self.typed: list[str] = []
+        for asked in story.told(Asked):
+            if self.asked and self.asked[-1] == asked.ref.message:
+                self.typed[-1] += " " + asked.text
+            else:
+                self.asked.append(asked.ref.message)
+                self.typed.append(asked.text)
+        called = sorted((c.message, c.part, c.kind) for c in story.told(Called))
+        self.called = [message for message, _, _ in called]
+        self.kinds = [kind for _, _, kind in called]
+        self._known: dict[int, list[str]] = {}
+
+    def features(self, message: int) -> list[str]:
+        """Features of a message's surroundings, the same for all of its sentences."""
+        if message not in self._known:
+            self._known[message] = self._features(message)
+        return self._known[message]
+
+    def _features(self, message: int) -> list[str]:
+        far = 1 << 60
+        prompt = bisect_left(self.asked, message) - 1
+        upcoming = bisect_right(self.asked, message)
+        next_prompt = self.asked[upcoming] if upcoming < len(self.asked) else far
+        spoken = bisect_right(self.speaking, message)
+        next_words = self.speaking[spoken] if spoken < len(self.speaking) else far
+        first = bisect_left(self.called, message)
+        after = self.kinds[first : bisect_left(self.called, min(next_prompt, next_words))]
+        edits = sum(kind in EDITS for kind in after)
+        then = "user" if next_prompt != far else "end"
+        if first < len(self.called) and self.called[first] < next_prompt:
+            then = "agent"
+        elif next_words < next_prompt:
+            then = "agent"
+        asked_at = self.asked[prompt] if prompt >= 0 else -1
+        since = first - bisect_left(self.called, asked_at)
+        opening = bisect_left(self.speaking, message) == bisect_right(self.speaking, asked_at)
+        edited = int(edits > 0)
+        found = [
+            f"s:edits{bucket(edits, (0, 1, 3))}",
+            f"s:call-{after[0] if after else 'none'}",
+            f"s:calls{bucket(len(after), (0, 1, 2, 5, 15))}",
+            f"s:then-{then}",
+            f"s:since{bucket(since, (0, 1, 3, 8, 20))}",
+            f"s:opening{int(opening)}-then-{then}-edits{edited}",
+        ]
+        if prompt >= 0:
+            near = "now" if opening else "soon" if since <= 3 else "far"
+            found += [f"u:{near}-{name}" for name in _manner(self.typed[prompt])]
+            if opening:
+                found += [f"u:{w}" for w in words(self.typed[prompt][:80])[:2]]
+        return found
+
+
+_ASKS = re.compile(
+    r"^\W*(?:what|why|how|when|where|which|who|is|are|do|does|did|should|would|explain"
+    r"|tell me|review|summar|analy[sz]e|investigate|look"
+    r"|(?:can|could) you (?:explain|tell|give|look|check|review))\b",
+    re.IGNORECASE,
+)
+_PICKS = re.compile(
+    r"^\W*(?:\d\b|[a-d]\b\)?|option|ye[sp]|yeah|ok(?:ay)?|sure|agreed?|let'?s|go|do|no\b"
+    r"|i(?:'d)? (?:prefer|like|want|think)|we should)",
+    re.IGNORECASE,
+)
+_DOUBTS = re.compile(
+    r"\b(?:review|comment|feedback|thread|issue|bug|error|fail\w*|broken|wrong)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def _manner(typed: str) -> tuple[str, ...]:
+    """How the person spoke: asking, picking, reporting a fault, and at what length."""
+    head = typed[:2000]
+    return (
+        f"asks{int(_ASKS.match(head) is not None)}",
+        f"picks{int(_PICKS.match(head) is not None)}",
+        f"doubts{int(_DOUBTS.search(head) is not None)}",
+        f"query{int('?' in head)}",
+        f"ends-query{int(typed.rstrip()[-1:] == '?')}",
+        f"len{bucket(len(typed), (15, 50, 150, 500, 2000))}",
+    )
+
+
+# -- the person's own decisions ----------------------------------------------------------------
+
+
+def _persons(story: Story, least: float | None) -> list[KeyDecision]:
+    """Answers to question tools, and short prompts that pick one way."""
+    found: list[KeyDecision] = []
+    for asked in story.told(Asked):
+        if asked.via == "answer":
+            found.append(_persons_own(story, asked, 0, len(asked.text), "answer", ANSWERED))
+        elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= TYPED_LONGEST:
+            for rule in PATTERNS["choice"]:
+                match = rule.search(asked.text)
+                if match is None:
+                    continue
+                start, end = sentence_at(asked.text, match.end() - 1)
+                if start < end and not asked.text[start:end].endswith("?"):
+                    found.append(_persons_own(story, asked, start, end, rule.id, CHOSEN))
+                    break
+    return [d for d in found if d.confidence >= (0.0 if least is None else least)]
+
+
+def _persons_own(
+    story: Story, asked: Asked, start: int, end: int, rule: str, confidence: float
+) -> KeyDecision:
+    text = asked.text[start:end]
+    base = asked.ref.start or 0
+    ref = msgspec.structs.replace(
+        asked.ref, start=base + start, end=base + end, hash=slice_hash(text)
+    )
+    return KeyDecision(
+        text=text,
+        type="approach",
+        confidence=confidence,
+        message_index=asked.ref.message,
+        ref=story.ref(ref),
+        owner="user",
+        rationale=_captured("rationale", text),
+        alternative=_captured("alternative", text),
+        rule=rule,
+    )
+
+
+# -- repeats and reversals ---------------------------------------------------------------------
+
+
+def _merged(found: Sequence[KeyDecision]) -> list[KeyDecision]:
+    """The decisions without those that only say again what an earlier one said."""
+    from rapidfuzz import fuzz, process
+
+    kept: list[KeyDecision] = []
+    said: list[str] = []
+    for decision in found:
+        plain = " ".join(words(decision.text))
+        if decision.owner == "agent" and process.extractOne(
+            plain, said, scorer=fuzz.ratio, score_cutoff=SAME
+        ):
+            continue
+        kept.append(decision)
+        said.append(plain if decision.owner == "agent" else "")
+    return kept
+
+
+_NAMES = re.compile(r"`([^`\n]{2,})`|\b(\w+(?:_\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w+[A-Z]\w*)\b")
+_PLAIN = re.compile(r"[a-z]{4,}")
+_EMPTY = frozenset(
+    "that this with from then them they have will would should could into instead rather than"
+    " when where which what just also only make making using used need needs keep keeping"
+    " change changes code file files test tests actually back it's i'll let's".split()
+)
+
+
+def _topics(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    names = frozenset(a or b for a, b in _NAMES.findall(text))
+    plain = frozenset(_PLAIN.findall(text.lower())) - _EMPTY
+    return names, plain
+
+
+def _with_fate(kept: Sequence[KeyDecision]) -> list[KeyDecision]:
+    """The decisions, those that a later one takes back or replaces marked and linked."""
+    out = list(kept)
+    topics = [_topics(d.text) for d in kept]
+    for later, decision in enumerate(kept):
+        fate = _fate(decision.text)
+        if not fate:
+            continue
+        for earlier in range(later - 1, -1, -1):
+            if out[earlier].status == "made" and _about_the_same(topics[earlier], topics[later]):
+                out[earlier] = msgspec.structs.replace(
+                    out[earlier], status=fate, replaced_by=later
+                )
+                break
+    return out
+
+
+def _fate(text: str) -> str:
+    for rule in PATTERNS["reversal"]:
+        if _says(rule, text):
+            return rule.value
+    return ""
+
+
+def _says(rule: Rule, text: str) -> bool:
+    return rule.search(text) is not None
+
+
+def _about_the_same(
+    a: tuple[frozenset[str], frozenset[str]], b: tuple[frozenset[str], frozenset[str]]
+) -> bool:
+    """Whether two statements share a name and a word besides, or most of their words."""
+    plain = a[1] & b[1]
+    if a[0] & b[0] and len(plain) >= 2:
+        return True
+    return len(plain) >= 3 and 2 * len(plain) >= min(len(a[1]), len(b[1]))

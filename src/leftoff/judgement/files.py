@@ -1,275 +1,328 @@
-"""What happened to which file: events in order, and the state at the end."""
+"""What happened to which file: what every call did, in order."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from leftoff.extraction.evidence import Applied, Evidence, Ran, Returned, Touched
-from leftoff.extraction.file_state import FileState
-from leftoff.extraction.paths import relative
-from leftoff.findings import ACTIONS, FileModification
+from leftoff.extraction.file_state import FileEffect, FileState
+from leftoff.extraction.paths import absolute, home_of
+from leftoff.findings import ACTIONS
+from leftoff.judgement.files_net import FileEvent, file_modifications
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
 
+__all__ = ["FileEvent", "file_events", "file_modifications"]
+
 _NOWHERE = ("/dev/", "/proc/", "/sys/")
-_RANK = {"sure": 0, "likely": 1, "unknown": 2}
+_STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
+_RUN = (".py", ".sh", ".js")
+_REFUSED = "introduced new syntax error"
+"""What an agent's own editor says in a notebook cell's output where it changed nothing."""
+_UNUSUAL = ("..", "/./", "//", "/private/", "\\", "~")
 
 
-class FileEvent(Struct, frozen=True):
-    """One call did one thing to one file.
-
-    `action`: read | created | modified | deleted. `path` is absolute where it can be known.
-    """
-
-    message: int
-    path: str
-    action: str
-    certainty: str
-    tool: str
-    ref: Ref
-    renamed_from: str = ""
-    branch: str = ""
-
-
-def file_events(story: Story) -> list[FileEvent]:
+def file_events(story: Story, known: FileState | None = None) -> list[FileEvent]:
     """What every call did to every file, in order. Calls that failed, were denied or never
-    came back did nothing."""
-    known = FileState()
-    applied = {
-        (a.call_message, a.call_part): a for a in story.all(Applied) if a.call_message >= 0
-    }
-    tells_results = bool(story.outcomes)
-    asking = {(t.ref.message, t.part) for t in (*story.all(Touched), *story.all(Ran))}
-    acts: list[Evidence] = [
-        *story.all(Touched),
-        *story.all(Ran),
-        # What the recorder tells of a call stands in for what the call asked.
-        *(a for a in story.all(Applied) if (a.call_message, a.call_part) not in asking),
-    ]
-    acts.sort(key=lambda a: (story.message_of(a), getattr(a, "part", 0)))
-    events: list[FileEvent] = []
-    replaced: set[tuple[int, int]] = set()
-    for act in acts:
-        if isinstance(act, Applied):
-            made = story.calls.get((act.call_message, act.call_part))
-            events += _recorded(story, act, made.name if made else "", known)
-            continue
-        if not isinstance(act, (Touched, Ran)):
-            continue
-        call = (act.ref.message, act.part)
-        if call in applied:
-            if call not in replaced:
-                replaced.add(call)
-                events += _recorded(story, applied[call], act.tool, known)
-            continue
-        outcome = story.outcomes.get(call)
-        if isinstance(act, Ran):
-            events += _run(story, act, outcome, known)
-        elif outcome is not None and outcome.status not in {"ok", "unknown"}:
-            continue
-        elif outcome is not None or not tells_results:
-            events += _touched(story, act, outcome, known)
-    return [e for e in events if not e.path.startswith(_NOWHERE)]
+    came back did nothing.
 
-
-def _event(
-    story: Story, ref: Ref, tool: str, path: str, action: str, certainty: str, source: str = ""
-) -> FileEvent:
-    abandoned = ref.message in story.abandoned
-    return FileEvent(
-        ref.message,
-        path,
-        action,
-        "likely" if abandoned and certainty == "sure" else certainty,
-        tool,
-        story.ref(ref),
-        source,
-        "abandoned" if abandoned else "",
-    )
-
-
-def _touched(
-    story: Story, act: Touched, outcome: Returned | None, known: FileState
-) -> list[FileEvent]:
-    """What a file tool did; `known` learns from it."""
-    path, verb = act.path, act.verb
-    if not path:
-        return []
-    sure = "sure" if outcome is not None else "likely"
-    before = known.kind(path)
-    if verb == "read":
-        if before == "directory":
-            return []
-        known.put(path)
-        return [_event(story, act.ref, act.tool, path, "read", sure)]
-    if verb == "delete":
-        known.remove(path)
-        return [_event(story, act.ref, act.tool, path, "deleted", sure)]
-    if verb == "move":
-        known.remove(path)
-        known.put(act.target)
-        return [
-            _event(story, act.ref, act.tool, path, "deleted", sure),
-            _event(story, act.ref, act.tool, act.target, "created", sure, path),
-        ]
-    known.put(path)
-    action, certainty = "modified", sure
-    if verb in {"write", "create"}:
-        told = outcome.created if outcome is not None else None
-        if told is not None:
-            action = "created" if told else "modified"
-        elif before == "unknown":
-            # Nothing was read or listed there before: most writes of a whole file make it.
-            action = "created"
-            certainty = sure if verb == "create" else "likely"
-        else:
-            action = "modified" if before == "file" else "created"
-    elif before == "absent":
-        action = "created"
-    return [_event(story, act.ref, act.tool, path, action, certainty)]
-
-
-def _recorded(story: Story, act: Applied, tool: str, known: FileState) -> list[FileEvent]:
-    """What the recorder itself says was changed."""
-    events: list[FileEvent] = []
-    for path, action, former in act.files if act.succeeded else ():
-        if former:
-            known.remove(former)
-            events.append(_event(story, act.ref, tool, former, "deleted", "sure"))
-            events.append(_event(story, act.ref, tool, path, "created", "sure", former))
-        else:
-            events.append(_event(story, act.ref, tool, path, action, "sure"))
-        if action == "deleted":
-            known.remove(path)
-        else:
-            known.put(path)
-    return events
-
-
-def _run(story: Story, act: Ran, outcome: Returned | None, known: FileState) -> list[FileEvent]:
-    """What a command line did, by its syntax and its outcome."""
-    if act.language != "bash":
-        return []
-    from leftoff.extraction.shell import Outcome, analyze, resolve
-
-    status = outcome.status if outcome is not None else "unknown"
-    told = Outcome(
-        status={"ok": "ok", "error": "failed"}.get(status, "unknown"),  # type: ignore[arg-type]
-        exit_code=outcome.exit_code if outcome is not None else None,
-        output=outcome.output or None if outcome is not None else None,
-        interrupted=status in {"interrupted", "timeout"},
-        denied=status == "denied" or (outcome is None and bool(story.outcomes)),
-        background=act.background or status == "running",
-    )
-    effects = resolve(analyze(act.command, cwd=act.cwd or None), outcome=told, known=known)
-    return [
-        _event(
-            story,
-            act.ref,
-            effect.tool,
-            effect.path,
-            effect.action,
-            effect.certainty,
-            effect.renamed_from or "",
-        )
-        for effect in effects
-        if effect.path and not effect.pattern and effect.action in ACTIONS
-    ]
-
-
-class _Track(Struct):
-    """One path over the session."""
-
-    existed: bool | None = None
-    exists: bool = True
-    changed: bool = False
-    renamed_from: str = ""
-    certainty: str = "sure"
-    calls: list[tuple[int, int]] = field(default_factory=list)
-    tools: dict[str, None] = field(default_factory=dict)
-    refs: list[Ref] = field(default_factory=list)
-    branches: set[str] = field(default_factory=set)
-
-
-def file_modifications(
-    events: Iterable[FileEvent], root: str = ""
-) -> tuple[FileModification, ...]:
-    """The state of every file at the end relative to the start, sorted by path.
-
-    What was created and deleted again is absent; a renamed file stands under its last name
-    with `renamed_from`, its first name as deleted. Paths below `root` are given relative to it.
+    Args:
+        known: what is known of files at the start; it is brought up to date.
     """
-    tracks: dict[str, _Track] = {}
-    for event in events:
-        if event.path.endswith("/"):
-            _directory(tracks, event)
-            continue
-        track = tracks.setdefault(event.path, _Track())
-        _note(track, event)
-        if event.action == "created" and event.renamed_from:
-            former = tracks.get(event.renamed_from)
-            if former is None or former.existed is not False:
-                origin = former.renamed_from if former is not None else ""
-                track.renamed_from = origin or event.renamed_from
-            elif former.renamed_from:
-                track.renamed_from = former.renamed_from
-    found: list[FileModification] = []
-    for path, track in tracks.items():
-        action = _net(track)
-        if action:
-            found.append(
-                FileModification(
-                    path=relative(path, root),
-                    action=action,
-                    touch_count=len(track.calls),
-                    tools=tuple(track.tools),
-                    certainty=track.certainty,
-                    renamed_from=relative(track.renamed_from, root),
-                    branch="abandoned" if track.branches == {"abandoned"} else "",
-                    refs=tuple(track.refs),
-                )
+    return _Events(story, FileState() if known is None else known).all()
+
+
+class _Call(Struct, frozen=True):
+    """Where an event is told from: the call, its place, and whether it was rewound."""
+
+    ref: Ref
+    tool: str
+    cwd: str
+    abandoned: bool
+
+
+class _Events:
+    """Goes through the calls of a story and knows what the files are like at each."""
+
+    def __init__(self, story: Story, known: FileState) -> None:
+        self.story = story
+        self.known = known
+        self.events: list[FileEvent] = []
+        self.tells_results = bool(story.outcomes)
+        self.root = absolute(story.recording.header.cwd, "")
+        self.changed: set[str] = set()
+        self.committed: set[str] = set()
+
+    def all(self) -> list[FileEvent]:
+        """The events of the whole story."""
+        story = self.story
+        applied: dict[tuple[int, int], list[Applied]] = {}
+        for told in story.all(Applied):
+            applied.setdefault((told.call_message, told.call_part), []).append(told)
+        asked = [*story.all(Touched), *story.all(Ran)]
+        asking = {(a.ref.message, a.part) for a in asked}
+        acts: list[Evidence] = [
+            *asked,
+            # What the recorder tells of a call stands in for what the call asked.
+            *(
+                told
+                for call, several in applied.items()
+                if call not in asking
+                for told in several
+            ),
+        ]
+        acts.sort(key=lambda a: (story.message_of(a), getattr(a, "part", 0)))
+        replaced: set[tuple[int, int]] = set()
+        for act in acts:
+            if isinstance(act, Applied):
+                made = story.calls.get((act.call_message, act.call_part))
+                self.recorded(act, made.name if made else "")
+                continue
+            if not isinstance(act, (Touched, Ran)):
+                continue
+            call = (act.ref.message, act.part)
+            told_of = applied.get(call) if call[0] >= 0 else None
+            if isinstance(act, Ran):
+                self.ran(act, story.outcomes.get(call), told_of or ())
+            if told_of is not None:
+                if call not in replaced:
+                    replaced.add(call)
+                    for told in told_of:
+                        self.recorded(told, act.tool)
+                continue
+            if isinstance(act, Touched):
+                self.asked(act, story.outcomes.get(call))
+        return self.events
+
+    # -- one call ----------------------------------------------------------------------------
+
+    def call(self, ref: Ref, tool: str, cwd: str = "") -> _Call:
+        """The place of a call."""
+        abandoned = ref.message in self.story.abandoned
+        return _Call(self.story.ref(ref), tool, cwd, abandoned)
+
+    def say(
+        self,
+        call: _Call,
+        path: str,
+        action: str,
+        certainty: str,
+        *,
+        source: str = "",
+        tool: str = "",
+        restored: bool = False,
+    ) -> None:
+        """Record one event; what a rewound conversation did is likely at most, since the
+        agent may have put the files back as well."""
+        if path.startswith(_NOWHERE):
+            return
+        self.events.append(
+            FileEvent(
+                call.ref.message,
+                path,
+                action,
+                "likely" if call.abandoned and certainty == "sure" else certainty,
+                tool or call.tool,
+                call.ref,
+                source,
+                "abandoned" if call.abandoned else "",
+                restored,
             )
-    return tuple(sorted(found, key=lambda f: f.path))
+        )
+
+    def place(self, path: str) -> str:
+        """A path from the root, where only the session's directory is known."""
+        if path and path[0] not in "/~" and path[1:2] != ":" and self.root:
+            return absolute(path, self.root)
+        return path
+
+    def asked(self, act: Touched, outcome: Returned | None) -> None:
+        """What a file tool did."""
+        if outcome is None:
+            if self.tells_results:
+                return
+        elif outcome.status not in {"ok", "unknown"}:
+            return
+        path = self.place(act.path)
+        if not path:
+            return
+        known, verb = self.known, act.verb
+        call = self.call(act.ref, act.tool)
+        sure = "sure" if outcome is not None else "likely"
+        before = known.kind(path)
+        if verb == "read":
+            if before != "directory":
+                known.put(path)
+                self.say(call, path, "read", sure)
+            return
+        if verb == "delete":
+            self.gone(path)
+            self.say(call, path, "deleted", sure)
+            return
+        if verb == "move":
+            target = self.place(act.target)
+            self.moved(call, path, target, sure)
+            return
+        action, certainty = "modified", sure
+        if verb == "create":
+            action = "created"
+        elif verb == "write":
+            told = outcome.created if outcome is not None else None
+            if told is not None:
+                action = "created" if told else "modified"
+            elif before == "unknown":
+                # Nothing was read or listed there before: most writes of a whole file make it.
+                action, certainty = "created", "likely"
+            else:
+                action = "modified" if before == "file" else "created"
+        self.wrote(path, action)
+        self.keep_text(path, act)
+        self.say(call, path, action, certainty)
+
+    def moved(self, call: _Call, path: str, target: str, certainty: str) -> None:
+        """A file got another name."""
+        if not target:
+            return
+        text = self.known.texts.pop(path, None)
+        self.gone(path)
+        self.wrote(target, "created")
+        if text is not None:
+            self.known.texts[target] = text
+        self.say(call, path, "deleted", certainty)
+        self.say(call, target, "created", certainty, source=path)
+
+    def wrote(self, path: str, action: str) -> None:
+        """A file was changed outside of a shell."""
+        self.known.put(path)
+        self.known.note_change(path, "created" if action == "created" else "modified")
+        self.changed.add(path)
+
+    def gone(self, path: str) -> None:
+        """A file was removed outside of a shell."""
+        self.known.remove(path)
+        self.known.note_change(path, "deleted")
+        self.changed.add(path)
+
+    def keep_text(self, path: str, act: Touched) -> None:
+        """Know what stands in a script, or that this is not known any more."""
+        texts = self.known.texts
+        if act.verb != "edit":
+            if act.text or (act.verb == "create" and path.endswith(_RUN)):
+                texts[path] = act.text
+            else:
+                texts.pop(path, None)
+            return
+        before = texts.get(path)
+        if before is None:
+            return
+        if act.old and act.old in before:
+            texts[path] = before.replace(act.old, act.text, 1)
+        elif act.first:
+            lines = before.split("\n")
+            lines[act.first - 1 : act.last] = act.text.rstrip("\n").split("\n")
+            texts[path] = "\n".join(lines)
+        else:
+            del texts[path]
+
+    def recorded(self, act: Applied, tool: str) -> None:
+        """What the recorder itself says was changed."""
+        if not act.succeeded:
+            return
+        call = self.call(act.ref, tool)
+        for path, action, former in act.files:
+            path, former = self.place(absolute(path, "")), self.place(absolute(former, ""))
+            self.known.texts.pop(path, None)
+            if former and former != path:
+                self.moved(call, former, path, "sure")
+                continue
+            if action == "deleted":
+                self.gone(path)
+            else:
+                self.wrote(path, action)
+            self.say(call, path, action, "sure")
+
+    # -- commands ----------------------------------------------------------------------------
+
+    def ran(self, act: Ran, outcome: Returned | None, told_of: Iterable[Applied]) -> None:
+        """What a command line did, by its syntax and its outcome."""
+        from leftoff.extraction.shell import Outcome, analyze, command_facts, resolve
+
+        command = act.command
+        if act.language == "python":
+            if outcome is not None and _REFUSED in outcome.output:
+                return
+            command = f"python3 -c {shlex.quote(_plain_python(command))}"
+        elif act.language != "bash":
+            return
+        status = outcome.status if outcome is not None else "unknown"
+        made = self.story.calls.get((act.ref.message, act.part))
+        if made is not None and made.kind == "script" and status == "ok":
+            status = "unknown"  # the script came to its end; its commands may have failed
+        exit_code = outcome.exit_code if outcome is not None else None
+        told = Outcome(
+            status=_STATUS.get(status, "unknown"),  # type: ignore[arg-type]
+            exit_code=exit_code,
+            output=outcome.output or None if outcome is not None else None,
+            interrupted=status in {"interrupted", "timeout"},
+            denied=status == "denied" or (outcome is None and self.tells_results),
+            background=act.background or status == "running",
+        )
+        cwd = act.cwd or self.root
+        script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        effects = resolve(script, outcome=told, known=self.known)
+        if effects:
+            named = {self.place(path) for told_one in told_of for path, _, _ in told_one.files}
+            call = self.call(act.ref, act.tool, cwd)
+            for effect in effects:
+                if effect.path and not effect.pattern and effect.action in ACTIONS:
+                    self.effect(call, effect, named)
+        if "commit" in command and told.succeeded() is not False and not told.denied:
+            if ("git", "commit") in command_facts(script):
+                self.committed |= self.changed
+
+    def effect(self, call: _Call, effect: FileEffect, named: set[str]) -> None:
+        """One effect of a command; `named`: files that the recorder itself tells of."""
+        if effect.action == "read" and not effect.named:
+            return  # found by recursion or by a pattern: not what the agent looked at
+        path = effect.path or ""
+        below = path.endswith("/")
+        if path[0] not in "/" or any(mark in path for mark in _UNUSUAL):
+            path = self.place(absolute(path, call.cwd)) + ("/" if below else "")
+        if path in named:
+            return
+        certainty = effect.certainty
+        restored = False
+        if effect.action != "read":
+            if effect.restored and path not in self.committed:
+                restored = path in self.changed
+                if not restored:
+                    certainty = "unknown"  # whether it was other before is not known
+            if certainty != "unknown":
+                self.changed.add(path)
+        self.say(
+            call,
+            path,
+            effect.action,
+            certainty,
+            source=self.place(absolute(effect.renamed_from or "", call.cwd)),
+            tool=effect.tool,
+            restored=restored,
+        )
 
 
-def _note(track: _Track, event: FileEvent) -> None:
-    action = event.action
-    if track.existed is None:
-        track.existed = action != "created"
-    if action == "deleted":
-        track.exists = False
-    elif action != "read" or track.existed:
-        track.exists = True
-    if action != "read":
-        if not track.changed:
-            track.certainty = event.certainty
-        track.changed = True
-        if _RANK[event.certainty] < _RANK[track.certainty]:
-            track.certainty = event.certainty
-    elif not track.calls:
-        track.certainty = event.certainty
-    track.branches.add(event.branch)
-    call = (event.message, event.ref.part or 0)
-    track.tools.setdefault(event.tool)
-    if call not in track.calls:
-        track.calls.append(call)
-        track.refs.append(event.ref)
-
-
-def _net(track: _Track) -> str:
-    if not track.changed:
-        return "read" if track.exists else ""
-    if track.exists:
-        return "modified" if track.existed else "created"
-    return "deleted" if track.existed else ""
-
-
-def _directory(tracks: dict[str, _Track], event: FileEvent) -> None:
-    """A whole directory went: so did the files in it that are known."""
-    if event.action != "deleted":
-        return
-    for path, track in tracks.items():
-        if path.startswith(event.path) and track.exists:
-            _note(track, event)
+def _plain_python(code: str) -> str:
+    """A notebook cell as plain Python: ``!command`` is a call, magics are left out."""
+    if "\n!" not in code and "\n%" not in code and code[:1] not in "!%":
+        return code
+    lines: list[str] = []
+    for line in code.split("\n"):
+        if line[:1] == "!":
+            line = f"__import__('os').system({line[1:]!r})"
+            line = line.replace("__import__('os')", "os", 1)
+        elif line[:1] == "%":
+            line = f"os.system({line[2:]!r})" if line.startswith("%%bash") else ""
+        lines.append(line)
+    return "\n".join(lines)

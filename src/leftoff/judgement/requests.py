@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
-from leftoff.extraction.evidence import Asked
+from leftoff.extraction.evidence import Asked, Called
 from leftoff.findings import UserRequest
+from leftoff.judgement.activities import EDITING, activities
 from leftoff.judgement.story import Story
 
 _APPROVAL = re.compile(
@@ -15,7 +17,7 @@ _APPROVAL = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
-    r"^\W*(?:(?:option|choice|number|approach|plan|variant)\s+)?(?:[A-Ea-e]|\d|[iv]+)\W*$"
+    r"^\W*(?:(?:option|choice|number|approach|plan|variant)\s+)?(?:[A-Ea-e]|\d|[iv]+)\W*$|^\W*[A-E1-9][.)]\s"
     r"|^\W*(?:let['’]?s (?:go|do|use|take)|go with|use|take|I (?:prefer|choose|pick|want|like)|both"
     r"|neither|all|the (?:first|second|third|last|latter|former))\b.{0,60}$",
     re.IGNORECASE,
@@ -43,27 +45,121 @@ _TASK = re.compile(
 )
 
 
+_LEAD = (
+    r"^\W*(?:(?:and|so|but|also|or|then|now|ok(?:ay)?|hm+|q|question|learning q|wait|oh|well|actually|yeah|yes|no"
+    r"|alright|just|please|maybe|one last thing|for now)\b[\s,.:;-]*)*"
+)
+_ASKS = re.compile(
+    _LEAD + r"(?:what|why|how|which|where|who|when|is|are|am|do|does|did|was|were|has|have|had|will|would|could"
+    r"|should|can|isn['’]?t|aren['’]?t|don['’]?t (?:we|you|they)|doesn['’]?t|any|anything)\b|\?\W*$",
+    re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    _LEAD + r"(?:let['’]?s|go ahead|go with|add|fix|create|implement|write|make|build|change|update|remove|delete"
+    r"|refactor|rename|move|run|check|review|find|look|have a look|investigat\w*|explain|show|tell|commit|push|test"
+    r"|document|use|set|keep|put|do|try|read|merge|open|log|list|give|get|start|stop|revert|undo|ask|pick|call|ignore"
+    r"|branch|explore|brainstorm|annotate|rework|adjust|modify|expand|debug|stash|pull|rebase|port|turn|sort|cut|hide"
+    r"|close|output|copy|don['’]?t|do not|never|always|drop|kill|split|clean|generate|apply|install|deploy|release"
+    r"|skip|leave|wire|go through|convert|simplify|improve|continue|finish|bump|publish|verify|validate|prefer|include)\b",
+    re.IGNORECASE,
+)
+_WANTS = re.compile(
+    r"\b(?:can|could|would|will) (?:you|we|u)\b|\bplease\b|\bpls\b|\blet['’]?s\b"
+    r"|\b(?:i|we)(?:['’]d| would)? (?:also )?(?:want|need|like|love|prefer|wish|think we|have to|should|must)\b"
+    r"|\bneeds? to\b|\bshould\b|\bmust\b|\binstead\b|\bmake sure\b|\bgo (?:ahead|with)\b|\bhow (?:can|could|do) we\b"
+    r"|\bneeds\b|\btry again\b|\bdo that\b|\bi approve\b|\bwish\b|\bdon['’]?t like\b|\bwhy (?:don['’]?t|aren['’]?t) (?:we|you)\b|\bi would\b",
+    re.IGNORECASE,
+)
+_OBJECTS = re.compile(
+    r"\b(?:wrong|broken|fail\w*|bugs?|crash\w*|still|doesn['’]?t|does not|isn['’]?t|aren['’]?t|not|never|no longer"
+    r"|actually|already|missing|too \w+|sucks|don['’]?t|error|why (?:is|are|do|does|did) (?:it|this|that|you|we))\b",
+    re.IGNORECASE,
+)
+_CASUAL = re.compile(
+    r"\b(?:do (?:i|we|you)|does (?:this|it|that)|is (?:it|that|this|there)|are (?:you|we|there|these)|what (?:does|is|are|was"
+    r"|would|if|about)|which|how (?:long|much|many|about)|would be|could the|did (?:you|it|we)|mean\b|right\?|or nah|if i"
+    r"|can (?:it|this|that|i)|where)\b",
+    re.IGNORECASE,
+)
+_TALK = re.compile(
+    _LEAD + r"(?:can|could) (?:you|we|i) (?:explain|talk|think of|give me)\b", re.IGNORECASE
+)
+_PASTED = re.compile(r"^\s*(?:>|❯|\$|➜|\||\+\s+\d|['\"]?/\w+/\w+|\S+@\S+)", re.MULTILINE)
+_COMMAND = re.compile(r"^\s*/[\w:-]*\s*$|^\W*continue\W*$", re.IGNORECASE)
+
+EFFORT = 4
+"""A question that the agent needed so many calls for was a task."""
+
+
 def user_requests(story: Story) -> tuple[UserRequest, ...]:
     """Everything that the person typed and that asks for something, in order.
 
     A request is open if the recording ends before the agent closed its turn on it; all
-    earlier ones are taken as done, since the person went on.
+    earlier ones are taken as done, since the person went on. A prompt that was interrupted
+    and sent again counts once, where it was sent last.
     """
-    asked = [a for a in story.told(Asked) if a.via != "command"]
+    asked = [a for a in story.told(Asked) if a.text.strip()]
     last_words = _last_words(story)
+    calls = sorted(c.message for c in story.told(Called))
+    edits = sorted(
+        {m for (m, _), found in activities(story).items() if EDITING.intersection(found)}
+    )
     found: list[UserRequest] = []
     for number, item in enumerate(asked):
         later = number + 1 < len(asked)
-        done = later or last_words > item.ref.message
+        start = item.ref.message
+        end = asked[number + 1].ref.message if later else 1 << 62
+        again = later and asked[number + 1].text.strip() == item.text.strip()
+        if again and not _between(calls, start, end):
+            continue
+        effort = _between(calls, start, end)
+        edited = _between(edits, start, end) > 0
+        first = not found and _COMMAND.match(item.text) is None
+        if not first and not is_request(item.text, item.via, effort, edited=edited):
+            continue
         found.append(
             UserRequest(
                 text=item.text,
-                kind=kind_of_request(item.text, item.via, first=number == 0),
-                status="done" if done else "open",
+                kind=kind_of_request(item.text, item.via, first=first),
+                status="done" if later or last_words > start else "open",
                 ref=story.ref(item.ref),
             )
         )
     return tuple(found)
+
+
+def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
+    """Whether typed words ask for something that stays in force.
+
+    Remarks, pasted output without a word of what is wanted, and questions that the agent
+    answered out of hand do not.
+
+    Args:
+        effort: how many calls the agent made before the person spoke again.
+        edited: whether it changed a file in that time.
+    """
+    words = text.strip()
+    if _COMMAND.match(words):
+        return False
+    if via in {"answer", "command", "rejection"}:
+        return True
+    if _APPROVAL.match(words) or _CHOICE.match(words) and "?" not in words:
+        return True
+    own = "\n".join(line for line in words.splitlines() if not _PASTED.match(line)).strip()
+    head = own[:700]
+    orders = bool(_ORDERS.search(head)) or bool(_WANTS.search(head))
+    if not head:
+        return edited
+    if _ASKS.search(head) and not _ORDERS.search(head):
+        if _TALK.search(head) or _CASUAL.search(head) and not _WANTS.search(head):
+            return effort >= EFFORT or edited
+        return orders or effort >= 2 or edited
+    return orders or edited or bool(_OBJECTS.search(head)) or len(own) > 200
+
+
+def _between(places: list[int], start: int, end: int) -> int:
+    """How many of the sorted places lie after `start` and before `end`."""
+    return max(0, bisect_left(places, end) - bisect_right(places, start))
 
 
 def kind_of_request(text: str, via: str, *, first: bool = False) -> str:

@@ -6,7 +6,7 @@ import functools
 
 from leftoff.extraction.embedded.steps import LONGEST_SCRIPT, MANY, Embedded
 
-__all__ = ["other_effects"]
+__all__ = ["other_effects", "tokens"]
 
 _OTHER: dict[str, dict[str, str]] = {
     "node": {
@@ -45,16 +45,16 @@ def other_effects(code: str, language: str) -> Embedded:
     table = _OTHER.get(language)
     if table is None or len(code) > LONGEST_SCRIPT:
         return Embedded((), True)
-    tokens = _tokens(code, language)
+    stream = tokens(code, language)
     if language == "awk":
-        return _awk_effects(tokens)
+        return _awk_effects(stream)
     steps: list[tuple[str, str, str]] = []
     partial = False
     names: dict[str, str] = {}
-    for i, (kind, text) in enumerate(tokens):
+    for i, (kind, text) in enumerate(stream):
         if kind != "name":
             continue
-        following = tokens[i + 1 : i + 8]
+        following = stream[i + 1 : i + 8]
         if len(following) > 1 and following[0] == ("mark", "=") and following[1][0] == "text":
             if len(following) < 3 or following[2][1] not in ("+", "."):
                 names[text] = following[1][1]
@@ -113,11 +113,11 @@ def _other_step(steps: list[tuple[str, str, str]], verb: str, values: list[str |
     return False
 
 
-def _awk_effects(tokens: list[tuple[str, str]]) -> Embedded:
+def _awk_effects(stream: list[tuple[str, str]]) -> Embedded:
     steps: list[tuple[str, str, str]] = []
     partial = False
     printing = False
-    for i, (kind, text) in enumerate(tokens):
+    for i, (kind, text) in enumerate(stream):
         if kind == "name":
             if text in ("print", "printf"):
                 printing = True
@@ -125,10 +125,10 @@ def _awk_effects(tokens: list[tuple[str, str]]) -> Embedded:
                 partial = True
         elif kind == "mark" and text in ("}", ";", "\n"):
             printing = False
-        elif kind == "mark" and text in (">", ">>") and printing and i + 1 < len(tokens):
-            after, name = tokens[i + 1]
+        elif kind == "mark" and text in (">", ">>") and printing and i + 1 < len(stream):
+            after, name = stream[i + 1]
             if after == "text" and not (
-                i + 2 < len(tokens) and tokens[i + 2][0] in ("text", "name")
+                i + 2 < len(stream) and stream[i + 2][0] in ("text", "name")
             ):
                 if not name.startswith("/dev/"):
                     steps.append(("write" if text == ">" else "append", name, ""))
@@ -138,7 +138,7 @@ def _awk_effects(tokens: list[tuple[str, str]]) -> Embedded:
     return Embedded(tuple(steps[:MANY]), partial)
 
 
-def _tokens(code: str, language: str) -> list[tuple[str, str]]:
+def tokens(code: str, language: str) -> list[tuple[str, str]]:
     """Names (with their dots), literal texts and marks; comments are left out."""
     out: list[tuple[str, str]] = []
     i, size = 0, len(code)

@@ -28,6 +28,10 @@ _CALLS: dict[str, tuple[str, int]] = {
     "tarfile.open": ("open", 1), "zipfile.ZipFile": ("open", 1), "gzip.open": ("open", 1),
     "io.open": ("open", 1), "codecs.open": ("open", 1), "open": ("open", 1),
     "fileinput.input": ("fileinput", 1), "fileinput.FileInput": ("fileinput", 1),
+    # Tools that an agent calls from a notebook cell.
+    "open_file": ("read", 1), "create_file": ("write", 1), "append_file": ("modify", 1),
+    "edit_file": ("modify", 1), "edit_file_by_replace": ("modify", 1),
+    "edit_file_by_line": ("modify", 1), "insert_content_at_line": ("modify", 1),
 }  # fmt: skip
 _METHODS: dict[str, str] = {
     "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
@@ -42,8 +46,7 @@ _METHODS: dict[str, str] = {
 _PYTHON_HINTS = (
     "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
     "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
-    "_csv",
-    "runpy", "import_module", "__import__", "link",
+    "_csv", "runpy", "import_module", "__import__", "link", "_file",
 )  # fmt: skip
 
 
@@ -169,8 +172,9 @@ class _Python:
         self.block(item.orelse)
         kept = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
         if len(kept) != len(self.steps) - before:
-            del self.steps[before:]
-            self.steps.extend(kept)
+            # Which way it went is not known: what may have been done is no more than likely.
+            self.steps.insert(before, ("maybe", "", ""))
+            self.steps.append(("surely", "", ""))
             self.partial = True
 
     def loop(self, item: ast.For) -> None:

@@ -215,8 +215,25 @@ def _patch(machine: Machine, run: Invocation) -> Status:
                 machine.modify(field)
     else:
         machine.effects.unknown("patch")
+    _keep_mismatched(machine, run)
     machine.cwd = cwd
     return None
+
+
+def _keep_mismatched(machine: Machine, run: Invocation) -> None:
+    """``patch`` keeps the file as it was beside one whose hunks did not stand quite where the
+    patch says, and hunks that it could not place; its output tells of both."""
+    if machine.captured or machine.hidden or run.has("--posix", "--no-backup-if-mismatch"):
+        return
+    name = ""
+    for line in machine.lines():
+        if line.startswith("patching file "):
+            name = line[14:].partition(" (")[0].strip().strip("'")
+        elif name and line.startswith("Hunk #") and (" with fuzz " in line or " (offset " in line):
+            machine.write(name + ".orig", "patch")
+        elif " saving rejects to file " in line:
+            machine.write(name + ".orig", "patch")
+            machine.write(line.rpartition(" to file ")[2].strip(), "patch")
 
 
 def _patched_lines(machine: Machine) -> list[str]:

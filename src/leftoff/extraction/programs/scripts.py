@@ -171,9 +171,13 @@ def follow(machine: Machine, tool: str, found: embedded.Embedded) -> Status:
         machine.rank = 1 if harmless else 2
         machine.want = None
         status = False
-    cwd = machine.cwd
+    cwd, base = machine.cwd, machine.rank
+    nested = 0
     for verb, first, second in _expanded(machine, found.steps):
-        if verb == "read":
+        if verb == "maybe" or verb == "surely":
+            nested += 1 if verb == "maybe" else -1
+            machine.rank = max(base, 1) if nested else base
+        elif verb == "read":
             machine.read(first, tool)
         elif verb == "write":
             done = machine.write(first, tool)

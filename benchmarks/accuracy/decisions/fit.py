@@ -1,0 +1,136 @@
+"""Logistic and softmax regression on sparse 0/1 features: deterministic, numpy alone."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Table:
+    """Rows of feature names as sparse columns; names seen in fewer rows than `rare` are left
+    out."""
+
+    def __init__(self, rows: Sequence[Iterable[str]], rare: int) -> None:
+        counts = Counter(name for row in rows for name in row)
+        self.names = sorted(name for name, count in counts.items() if count >= rare)
+        index = {name: k for k, name in enumerate(self.names)}
+        columns: list[int] = []
+        owners: list[int] = []
+        for number, row in enumerate(rows):
+            known = [index[name] for name in row if name in index]
+            columns += known
+            owners += [number] * len(known)
+        self.columns = np.array(columns, dtype=np.int64)
+        self.owners = np.array(owners, dtype=np.int64)
+        self.rows, self.width = len(rows), len(self.names)
+
+    def times(self, weights: Vector) -> Vector:
+        """Sum of weights for each row."""
+        return np.bincount(self.owners, weights[self.columns], self.rows)
+
+    def back(self, values: Vector) -> Vector:
+        """Sum of row values for each column."""
+        return np.bincount(self.columns, values[self.owners], self.width)
+
+
+def minimise(
+    value: Callable[[Vector], tuple[float, Vector]], start: Vector, steps: int = 150
+) -> Vector:
+    """L-BFGS with backtracking; stops when the gradient or the gain is small."""
+    x = start
+    f, g = value(x)
+    memory: deque[tuple[Vector, Vector, float]] = deque(maxlen=10)
+    for _ in range(steps):
+        q = g.copy()
+        used = []
+        for s, y, rho in reversed(memory):
+            a = rho * float(s @ q)
+            used.append(a)
+            q -= a * y
+        if memory:
+            s, y, _rho = memory[-1]
+            q *= float(s @ y) / float(y @ y)
+        else:
+            q /= max(1.0, float(np.abs(g).sum()))
+        for (s, y, rho), a in zip(memory, reversed(used), strict=True):
+            q += s * (a - rho * float(y @ q))
+        slope, step = float(g @ q), 1.0
+        if slope <= 0:
+            memory.clear()
+            continue
+        while step > 1e-8:
+            new = x - step * q
+            f_new, g_new = value(new)
+            if f_new <= f - 1e-4 * step * slope:
+                break
+            step /= 2
+        else:
+            break
+        s, y = new - x, g_new - g
+        if float(s @ y) > 1e-12:
+            memory.append((s, y, 1.0 / float(s @ y)))
+        done = f - f_new < 1e-6 * max(1.0, abs(f))
+        x, f, g = new, f_new, g_new
+        if done:
+            break
+    return x
+
+
+def logistic(table: Table, truth: Vector, penalty: float) -> tuple[Vector, float]:
+    """Weights and bias of a logistic model with an L2 penalty on the weights."""
+
+    def value(wb: Vector) -> tuple[float, Vector]:
+        w, b = wb[:-1], wb[-1]
+        z = table.times(w) + b
+        off = _sigmoid(z) - truth
+        loss = float((np.logaddexp(0, z) - truth * z).sum() + penalty / 2 * (w @ w))
+        return loss, np.append(table.back(off) + penalty * w, off.sum())
+
+    share = min(max(float(truth.mean()), 1e-3), 1 - 1e-3)
+    start = np.zeros(table.width + 1)
+    start[-1] = np.log(share / (1 - share))
+    wb = minimise(value, start)
+    return wb[:-1], float(wb[-1])
+
+
+def softmax(table: Table, truth: NDArray[np.int64], kinds: int, penalty: float) -> tuple[Vector, Vector]:
+    """Weights (columns by kinds) and biases of a softmax model with an L2 penalty."""
+    width, wanted = table.width, np.eye(kinds)[truth]
+
+    def value(flat: Vector) -> tuple[float, Vector]:
+        w = flat[: width * kinds].reshape(width, kinds)
+        z = np.stack([table.times(w[:, k]) for k in range(kinds)], 1) + flat[width * kinds :]
+        z -= z.max(1, keepdims=True)
+        logs = z - np.log(np.exp(z).sum(1, keepdims=True))
+        off = np.exp(logs) - wanted
+        grad = np.stack([table.back(off[:, k]) for k in range(kinds)], 1) + penalty * w
+        loss = float(-(wanted * logs).sum() + penalty / 2 * (w * w).sum())
+        return loss, np.append(grad.ravel(), off.sum(0))
+
+    flat = minimise(value, np.zeros(width * kinds + kinds))
+    return flat[: width * kinds].reshape(width, kinds), flat[width * kinds :]
+
+
+def line(x: Vector, truth: Vector) -> tuple[float, float]:
+    """Slope and offset that turn scores into log odds (Platt), with smoothed targets."""
+    good, bad = float(truth.sum()), float((1 - truth).sum())
+    target = np.where(truth > 0, (good + 1) / (good + 2), 1 / (bad + 2))
+
+    def value(ab: Vector) -> tuple[float, Vector]:
+        z = ab[0] * x + ab[1]
+        off = _sigmoid(z) - target
+        return float((np.logaddexp(0, z) - target * z).sum()), np.array(
+            [float((off * x).sum()), float(off.sum())]
+        )
+
+    a, b = minimise(value, np.array([1.0, 0.0]))
+    return float(a), float(b)
+
+
+def _sigmoid(z: Vector) -> Vector:
+    return 1 / (1 + np.exp(-np.clip(z, -30, 30)))

@@ -1,0 +1,139 @@
+"""`leftoff list`, and `leftoff` alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from itertools import islice
+
+import click
+
+SHOWN = 30
+"""Sessions that the text form lists unless told otherwise."""
+
+
+@click.command("list")
+@click.option("--project", metavar="DIR", help="Only sessions of this directory or below it.")
+@click.option("--format", "recorder", metavar="NAME", help="Only this recorder's.")
+@click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01.")
+@click.option("--until", metavar="WHEN", help="Changed before, said as --since is.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"At most so many; 0 for all.  [default: {SHOWN}, all with --json]",
+)
+@click.option("--subagents", is_flag=True, help="Also sessions that another session started.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def list_command(
+    *,
+    project: str | None,
+    recorder: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    subagents: bool,
+    as_json: bool,
+) -> int:
+    """Sessions recorded on this machine, the last changed first; times are UTC.
+
+    Only names and headers are read. Exit 1: none matched.
+    """
+    from leftoff import codec
+    from leftoff.cli import complain
+    from leftoff.cli.streams import columns
+    from leftoff.discovery import moment, recordings, sessions, short_ids
+    from leftoff.formats import formats
+    from leftoff.redaction import Redactor
+
+    if recorder:
+        formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
+    now = time.time()
+    found = sessions(
+        os.environ,
+        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
+        format=recorder or "",
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+        subagents=subagents,
+    )
+    if limit is None:
+        limit = 0 if as_json else SHOWN
+    names = {} if as_json else short_ids(r.id for r in recordings(os.environ))
+    gate, width, count = Redactor(), columns(), 0
+    home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
+    for listed in islice(found, limit or None):
+        count += 1
+        value = gate.value(codec.plain(listed))
+        if as_json:
+            sys.stdout.write(codec.dumps(value).decode())
+        else:
+            value["id"] = names.get(listed.id, value["id"])
+            sys.stdout.write(line(value, width, home) + "\n")
+        if count == 1:
+            sys.stdout.flush()
+    if count and limit and next(found, None) is not None:
+        print("there are more: -n 0 lists all", file=sys.stderr)
+    if not count:
+        complain("no session matches" if any((project, recorder, since, until)) else NONE)
+        return 1
+    return 0
+
+
+NONE = (
+    "no session in the default places of the clients that leftoff knows; "
+    "a recording elsewhere is named by its path: leftoff summarize FILE"
+)
+
+
+def line(listed: dict[str, str], width: int, home: str) -> str:
+    """One session on one line of at most `width` columns."""
+    from leftoff.text import clean, one_line
+
+    project = listed["project"]
+    if home and (project == home or project.startswith(home + "/")):
+        project = "~" + project[len(home) :]
+    if len(project) > 24:
+        project = "…" + project[-23:]
+    head = "  ".join(
+        (
+            f"{listed['id']:<8}",
+            listed["modified"][:16].replace("T", " "),
+            f"{listed['client']:<11}",
+            f"{size(int(listed['size'])):>6}",
+            f"{clean(project) or '-':<24}",
+        )
+    )
+    return f"{head}  {one_line(listed['title'], max(10, width - len(head) - 2))}".rstrip()
+
+
+def size(count: int) -> str:
+    """A number of bytes as people read it: `64 KB`, `1.5 MB`."""
+    if count < 1000:
+        return f"{count} B"
+    for unit in ("KB", "MB"):
+        count_of_unit = count / (1e3 if unit == "KB" else 1e6)
+        if count_of_unit < 999.5:
+            digits = 1 if count_of_unit < 9.95 else 0
+            return f"{count_of_unit:.{digits}f} {unit}"
+    return f"{count / 1e9:.1f} GB"
+
+
+def newest() -> int:
+    """Shows the newest session of the current directory; 1 if there is none."""
+    from leftoff import api
+    from leftoff.cli import complain
+    from leftoff.cli.streams import coloured, columns, deliver
+    from leftoff.discovery import latest
+    from leftoff.errors import SourceError
+    from leftoff.rendering import render
+
+    try:
+        listed = latest(os.environ, os.getcwd())  # noqa: PTH109
+    except SourceError as error:
+        complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
+        return 1
+    summary = api.summarize(listed.path)
+    deliver(render(summary, "text", colour=coloured(), width=columns()), None)
+    return 0

@@ -1,0 +1,37 @@
+"""SESSION, the same everywhere: a path, -, an id or its beginning, or `latest`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def path_of(session: str) -> str:
+    """The path of the session that is meant, seen from the current directory."""
+    from leftoff.discovery import find
+
+    return find(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
+
+
+def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Ids of sessions for the shell, told by file names alone; paths otherwise."""
+    from click.shell_completion import CompletionItem
+
+    from leftoff.discovery import recordings
+
+    found = [
+        CompletionItem(recorded.id, help=recorded.place.client)
+        for recorded in recordings(os.environ)
+        if recorded.id and recorded.id.startswith(incomplete)
+    ]
+    if "latest".startswith(incomplete):
+        found.append(CompletionItem("latest", help="newest of this directory"))
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def session_argument(name: str = "session", metavar: str = "SESSION") -> Callable[..., Any]:
+    """The argument that names a session, with completion."""
+    return click.argument(name, metavar=metavar, shell_complete=complete)

@@ -1,0 +1,234 @@
+"""The trained model behind key decisions: words to features, features to scores.
+
+A sentence is scored by a logistic model over its words, pairs of words and triples in which
+verbs that stand for one another are one word, with where it stands and what came before and
+after it. The weights are data (`rules/decisions.json`), written by
+`benchmarks/accuracy/decisions`; nothing is computed from them at import but a table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from importlib.resources import files
+from itertools import repeat
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from leftoff.extraction.gate import Rule, lowered
+
+SCALE = 1000
+"""Weights are stored as whole numbers, this many to one."""
+
+NEVER = -20.0
+"""The logit of what is never a decision."""
+
+_TOKEN = re.compile(
+    r"`[^`\n]*`|https?://\S+|[\w.-]*/[\w./-]+|\w+(?:_\w+)+|[a-z]+(?:'[a-z]+)?|\d+"
+    r"|[:;?!—→✅]|\.\.\."
+)
+
+
+class Model(Struct, frozen=True):
+    """Weights, by feature, in thousandths.
+
+    Attributes:
+        gate: what a word says for a look at its sentence; `gate_least` is the sum from which a
+            sentence is kept.
+        weights, bias: of the sentence model.
+        calibration: slope and offset from the joined log odds of a message's sentences to the
+            log odds that the message holds a decision; `alone`: the same for one sentence.
+        least: probability from which a decision is reported, and that of a further sentence
+            of the same message.
+        kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
+        trained: how many labelled sessions and decisions the weights come from.
+    """
+
+    gate: dict[str, int] = field(default_factory=dict)
+    gate_least: int = -1_000_000
+    weights: dict[str, int] = field(default_factory=dict)
+    bias: int = 0
+    calibration: tuple[int, int] = (SCALE, 0)
+    alone: tuple[int, int] = (SCALE, 0)
+    least: int = 500
+    least_alone: int = 500
+    kinds: tuple[str, ...] = ("approach",)
+    kind_weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    kind_bias: tuple[int, ...] = (0,)
+    trained: dict[str, int] = field(default_factory=dict)
+
+    def worth(self, words: Iterable[str]) -> bool:
+        """Whether a sentence of these words is worth a closer look."""
+        return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
+
+    def score(self, features: Iterable[str]) -> float:
+        """Log odds that a sentence with these features states a decision."""
+        return (self.bias + sum(map(self.weights.get, features, repeat(0)))) / SCALE
+
+    def kind(self, features: Iterable[str]) -> str:
+        """The likeliest type of a decision with these features."""
+        sums = list(self.kind_bias)
+        get = self.kind_weights.get
+        for name in features:
+            row = get(name)
+            if row is not None:
+                for k, weight in enumerate(row):
+                    sums[k] += weight
+        return self.kinds[max(range(len(sums)), key=lambda k: (sums[k], -k))]
+
+    def reasons(self, features: Iterable[str], most: int = 4) -> list[str]:
+        """The features that spoke loudest for it, loudest first."""
+        found = {name: self.weights.get(name, 0) for name in features}
+        ranked = sorted(found, key=lambda name: (-found[name], name))
+        return [name for name in ranked[:most] if found[name] > 0]
+
+
+def probability(logit: float, line: tuple[int, int] = (SCALE, 0)) -> float:
+    """The probability that log odds stand for after calibration."""
+    x = (line[0] * logit + line[1]) / SCALE
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
+
+
+def joined(logits: Iterable[float]) -> float:
+    """Log odds that at least one of several sentences is a decision, taken as independent."""
+    none = 0.0  # log of the probability that none is
+    for logit in logits:
+        none -= math.log1p(math.exp(min(30.0, logit)))
+    if none > -1e-9:
+        return NEVER
+    return max(NEVER, math.log(-math.expm1(none)) - none)
+
+
+# -- words -------------------------------------------------------------------------------------
+
+
+def raw_words(text: str) -> list[str]:
+    """The words of a text in lower case, code and paths as they stand."""
+    found: list[str] = _TOKEN.findall(lowered(text).replace("’", "'"))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case; code, names, paths and numbers by what they are."""
+    return [w if w.isalpha() else _WHAT.get(w[0]) or _shape(w) for w in raw_words(text)]
+
+
+_WHAT = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
+
+
+def _shape(word: str) -> str:
+    if "'" in word or not word[0].isalnum():
+        return word if "/" not in word else "<path>"
+    return "<url>" if word.startswith("http") else "<path>" if "/" in word else "<id>"
+
+
+def _forms(verb: str) -> dict[str, str]:
+    last = verb[-1]
+    found = {verb: "", verb + "s": "", verb + "es": ""}
+    found |= dict.fromkeys((verb + "ed", verb + "d", verb + last + "ed"), "ED")
+    found |= dict.fromkeys((verb + "ing", verb + last + "ing"), "ING")
+    if last == "e":
+        found[verb[:-1] + "ing"] = "ING"
+    if last == "y":
+        found |= {verb[:-1] + "ies": "", verb[:-1] + "ied": "ED"}
+    return found
+
+
+def _classes(table: Mapping[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    home: dict[str, str] = {}
+    for name, verbs in table["verbs"].items():
+        for verb in verbs.split():
+            home[verb] = name
+            for form, ending in _forms(verb).items():
+                found.setdefault(form, name + ending)
+    for form, verb in table["irregular"].items():
+        found[form] = home[verb] + "ED"
+    return found
+
+
+def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}, topic=name)
+        for row in table[name]
+    )
+
+
+_HERE = files("leftoff.extraction").joinpath("rules")
+_TABLE = tomllib.loads(_HERE.joinpath("decisions.toml").read_text("utf-8"))
+VERBS = _classes(_TABLE)
+"""Form of a verb to its class."""
+
+PATTERNS: dict[str, tuple[Rule, ...]] = {
+    name: _rules(_TABLE, name) for name in ("rationale", "alternative", "reversal", "choice")
+}
+"""The patterns that stand beside the model, by what they find."""
+
+_STORED = _HERE.joinpath("decisions.json").read_bytes()
+MODEL = msgspec.json.decode(_STORED, type=Model)
+"""The shipped weights."""
+
+DIGEST = blake2b(
+    _STORED + _HERE.joinpath("decisions.toml").read_bytes(), digest_size=8
+).hexdigest()
+"""16 hex digits that change whenever weights, verbs or patterns change."""
+
+
+# -- features ----------------------------------------------------------------------------------
+
+_LENGTHS = (20, 40, 70, 110, 160, 240)
+_TEXTS = (60, 120, 200, 350, 700, 1500, 4000)
+
+
+def bucket(number: int, edges: Sequence[int]) -> int:
+    """Index of the first edge that a number does not exceed."""
+    for index, edge in enumerate(edges):
+        if number <= edge:
+            return index
+    return len(edges)
+
+
+def word_features(found: Sequence[str]) -> list[str]:
+    """Features of the words of one sentence: alone, in pairs, and as classes of verbs."""
+    out = {f"w:{w}" for w in found}
+    whole = ["^", *found, "$"]
+    out.update(f"b:{a}_{b}" for a, b in zip(whole, whole[1:], strict=False))
+    kinds = ["^", *map(VERBS.get, found, found)]
+    out.update(f"c:{a}_{b}" for a, b in zip(kinds, kinds[1:], strict=False))  # type: ignore[misc]
+    out.update(
+        f"t:{a}_{b}_{c}"
+        for a, b, c in zip(kinds, kinds[1:], kinds[2:], strict=False)
+    )  # fmt: skip
+    return sorted(out)
+
+
+def place_features(
+    text: str, codes: int, block: str, first: bool, start: int, size: int
+) -> list[str]:
+    """Features of where a sentence stands.
+
+    Args:
+        text: the sentence.
+        codes: pieces of inline code in it.
+        block: paragraph | item | heading.
+        first: it opens its block.
+        start: where it starts in the message's text, and `size`, how long that text is.
+    """
+    last = text[-1:]
+    at = "only" if size <= len(text) + 2 else "first" if start <= 2 else "last" if (
+        start + len(text) + 2 >= size
+    ) else "mid"  # fmt: skip
+    return [
+        f"l:{block}",
+        f"l:end{last if last in '.:?!)*' else 'x'}",
+        f"l:len{bucket(len(text), _LENGTHS)}",
+        f"l:size{bucket(size, _TEXTS)}",
+        f"l:{at}",
+        f"l:code{bucket(codes, (0, 1, 2, 4))}",
+        *(["l:opens"] if first else []),
+    ]

@@ -1,0 +1,124 @@
+"""Sessions that a client keeps in pieces, put together as the one document of its export.
+
+opencode keeps each message and each part in a file of its own; Kiro keeps its conversations in
+a database. A session of the first is named by its own file (`storage/session/<project>/
+ses_*.json`), one of the second by `data.sqlite3:<conversation>`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leftoff import codec
+from leftoff.errors import SourceError
+
+_DATABASE = ".sqlite3"
+
+
+class Conversation(NamedTuple):
+    """One conversation in a database. `modified` in seconds since 1970."""
+
+    id: str
+    project: str
+    modified: float
+    size: int
+
+
+def in_pieces(path: str) -> bool:
+    """Whether the path names a session that is kept in pieces."""
+    if _split(path) is not None:
+        return True
+    place = Path(path)
+    return place.name.startswith("ses_") and place.parent.parent.name == "session"
+
+
+def document_of(path: str) -> bytes:
+    """The whole session as one JSON document.
+
+    Raises:
+        SourceError: a piece is missing or cannot be read.
+    """
+    member = _split(path)
+    return _opencode(Path(path)) if member is None else _kiro(*member)
+
+
+# -- opencode --------------------------------------------------------------------------------
+
+
+def _opencode(path: Path) -> bytes:
+    """`{info, messages[{info, parts[]}]}`, as `opencode export` prints it. The ids of messages
+    and parts grow with time, so their names give the order."""
+    storage = path.parent.parent.parent
+    pieces: list[bytes] = []
+    for message in _named(storage / "message" / path.stem):
+        parts = [_content(part) for part in _named(storage / "part" / message.stem)]
+        pieces.append(
+            b'{"info":' + _content(message) + b',"parts":[' + b",".join(parts) + b"]}"
+        )
+    return b'{"info":' + _content(path) + b',"messages":[' + b",".join(pieces) + b"]}"
+
+
+def _named(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.glob("*.json"))
+    except OSError:
+        return []
+
+
+def _content(path: Path) -> bytes:
+    """One piece as compact JSON; a damaged one as far as it goes."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
+    try:
+        return codec.dumps(codec.parse(data)).rstrip()
+    except ValueError:
+        return b"null"
+
+
+# -- Kiro ------------------------------------------------------------------------------------
+
+
+def conversations(database: str) -> list[Conversation]:
+    """The conversations in a database, without reading any; [] if it has no such table.
+
+    Nothing else in the database is looked at: it holds credentials, too.
+    """
+    query = (
+        "SELECT conversation_id, key, updated_at, length(CAST(value AS BLOB)) "
+        "FROM conversations_v2 ORDER BY updated_at DESC, conversation_id"
+    )
+    return [
+        Conversation(str(found[0]), str(found[1]), float(found[2] or 0) / 1000, int(found[3]))
+        for found in _rows(database, query)
+    ]
+
+
+def _kiro(database: str, conversation: str) -> bytes:
+    query = "SELECT value FROM conversations_v2 WHERE conversation_id = ?"
+    for (value,) in _rows(database, query, conversation):
+        return value if isinstance(value, bytes) else str(value).encode()
+    raise SourceError(f"{database}: holds no conversation {conversation}")
+
+
+def _rows(database: str, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
+    # Read only, and never waiting for the client that is writing.
+    where = Path(database).absolute().as_uri() + "?mode=ro"
+    try:
+        with sqlite3.connect(where, uri=True, timeout=0.5) as connection:
+            try:
+                yield from connection.execute(query, values).fetchall()
+            finally:
+                connection.close()
+    except sqlite3.Error as error:
+        raise SourceError(f"{database}: {error}") from error
+
+
+def _split(path: str) -> tuple[str, str] | None:
+    """The database and the conversation that a path names."""
+    database, mark, conversation = path.rpartition(_DATABASE + ":")
+    return (database + _DATABASE, conversation) if mark and conversation else None
