@@ -177,3 +177,22 @@ def test_a_line_of_several_records_counts_once() -> None:
     reading.feed(json.dumps(request).encode() + b"\n" + json.dumps(response).encode() + b"\n")
     lines = reading.summary().stats.lines
     assert lines.total == lines.parsed + lines.unknown + lines.repaired + lines.skipped == 2
+
+
+def test_a_recorder_that_changed_its_format_is_noticed() -> None:
+    known = [{"type": "user", "uuid": f"u{n}", "parentUuid": None, "sessionId": "s", "version": "9.9.9",
+              "message": {"role": "user", "content": "Fix it."}} for n in range(20)]
+    odd = [{"type": "hologram", "sessionId": "s"}, {"type": "omen", "sessionId": "s"}]
+
+    def issues(lines: list[dict[str, object]]) -> list[tuple[str, str]]:
+        reading = Pass(format="claude_code")
+        reading.feed(b"".join(json.dumps(one).encode() + b"\n" for one in lines))
+        return [(i.code, i.what) for i in reading.summary().issues if i.severity == "error"]
+
+    assert issues(known + odd) == []
+    ((code, what),) = issues(known + odd * 2)
+    assert code == "drift"
+    assert what == (
+        "4 of 24 lines are of kinds that leftoff does not know (hologram, omen); "
+        "recorded by version 9.9.9"
+    )

@@ -6,14 +6,16 @@ import re
 
 import click
 
+from leftoff.cli.naming import complete, path_of
+
 _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
 
 
 @click.command()
-@click.argument("place", metavar="SESSION[#FIRST[-LAST]]")
+@click.argument("place", metavar="SESSION[#FIRST[-LAST]]", shell_complete=complete)
 @click.option("--full", is_flag=True, help="Do not cut long tool results.")
 def show(place: str, *, full: bool) -> None:
-    """Messages of a session by number, as summaries cite them: session.jsonl#12-20.
+    """Messages of a session by number, as summaries cite them: session.jsonl#12-20, latest#3.
 
     Numbers count from 1; without a range, all messages.
     """
@@ -34,7 +36,7 @@ def show(place: str, *, full: bool) -> None:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = Redactor()
     shown = False
-    for message in read(session):
+    for message in read(path_of(session)):
         if message.agent or message.index + 1 < first:
             continue
         if message.index + 1 > last:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from leftoff.cli.naming import path_of, session_argument
+
 FORMS = ("text", "markdown", "json", "prompt")
 
 
 @click.command()
-@click.argument("session", metavar="SESSION")
+@session_argument()
 @click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
 @click.option(
@@ -19,6 +21,10 @@ FORMS = ("text", "markdown", "json", "prompt")
 )
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
 @click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt.")
+@click.option(
+    "--since", metavar="N", help="Only what is new since line N, or since message '#N'."
+)
+@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
     session: str,
@@ -28,25 +34,50 @@ def summarize(
     shape: str,
     recorder: str | None,
     budget: int | None,
+    since: str | None,
+    strict: bool,
     output: str | None,
-) -> None:
-    """What happened in SESSION: a file, a session's directory, or - for standard input."""
+) -> int:
+    """What happened in SESSION: a file, a session's directory, - for standard input, an id or
+    its beginning, or `latest`.
+
+    Exit 2 with --strict: issues of severity error, as when a recorder has changed its format.
+    """
     from leftoff import api, codec
+    from leftoff.cli import complain
     from leftoff.cli.streams import coloured, columns, deliver
-    from leftoff.rendering import render
+    from leftoff.rendering import news, render
     from leftoff.summary import seed_shape
 
-    summary = api.summarize(session, format=recorder)
+    line, message = _place(since)
+    summary = api.summarize(path_of(session), format=recorder)
+    if since is not None:
+        summary = news.since(summary, line=line, message=message)
     if shape == "seed001":
-        deliver(codec.dumps(seed_shape(summary), indent=2).decode(), output)
-        return
-    form = "json" if as_json else form
-    plain = output is not None
-    text = render(
-        summary,
-        form,
-        budget=budget,
-        colour=not plain and coloured(),
-        width=96 if plain else columns(),
-    )
+        text = codec.dumps(seed_shape(summary), indent=2).decode()
+    else:
+        plain = output is not None
+        text = render(
+            summary,
+            "json" if as_json else form,
+            budget=budget,
+            colour=not plain and coloured(),
+            width=96 if plain else columns(),
+        )
     deliver(text, output)
+    faults = [i for i in summary.issues if i.severity == "error"] if strict else []
+    for issue in faults:
+        complain(f"{session}: {issue.what} ({issue.count})")
+    return 2 if faults else 0
+
+
+def _place(since: str | None) -> tuple[int | None, int | None]:
+    """Line and message that `--since` names, one of them None."""
+    from leftoff.errors import UsageError
+
+    if since is None:
+        return None, None
+    number = since.removeprefix("#")
+    if not number.isdecimal():
+        raise UsageError(f"--since {since}: say a line's number, or a message's as '#12'")
+    return (None, int(number)) if since.startswith("#") else (int(number), None)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff.extraction.embedded.steps import RUNNABLE
 from leftoff.extraction.embedded.tool_script import tool_steps
 from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.patches import patched_files
@@ -19,10 +20,6 @@ LONGEST_KEPT = 20_000
 """Code points of a script's text that are kept, so that running it later can be followed."""
 
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
-_RUNNABLE = (
-    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
-    ".patch", ".diff", ".sed", ".awk",
-)  # fmt: skip
 _ONLY_NEW = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
 """Tools that refuse to write a file that exists."""
 
@@ -119,7 +116,7 @@ def _paths(call: ToolCall) -> list[str]:
 
 def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]:
     """What a call writes into a file that may be run: (text, replaced text, lines)."""
-    if verb not in {"write", "create", "edit"} or not path.endswith(_RUNNABLE):
+    if verb not in {"write", "create", "edit"} or not path.endswith(RUNNABLE):
         return "", "", 0, 0
     if verb == "edit":
         text, old = argument(call, "new"), argument(call, "old")

@@ -7,12 +7,10 @@ To read on, only the head is needed; to summarise, all three.
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
-import msgspec
 from msgspec import Struct
 
 from leftoff import codec
@@ -27,6 +25,7 @@ from leftoff.extraction.evidence import (
     Spent,
 )
 from leftoff.extraction.gate import Gate, Hit
+from leftoff.extraction.intake import Intake
 from leftoff.extraction.recording import Head, Lines, Recording, Tail
 from leftoff.extraction.rulebook import OUTPUTS, gate_for
 from leftoff.extraction.view import (
@@ -42,7 +41,7 @@ from leftoff.extraction.view import (
     Pending,
     View,
 )
-from leftoff.formats import Cursor, Format, Sample, detect, formats, unrecognised
+from leftoff.formats import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.tools import EDITS, text_argument
 from leftoff.model import (
@@ -55,42 +54,18 @@ from leftoff.model import (
     Record,
     Ref,
     SessionFacts,
-    Severity,
     Text,
     TokenCount,
     ToolCall,
     ToolResult,
-    Unknown,
     Usage,
     record_hash,
 )
 
 BUILTIN = ("requests", "decisions", "progress", "files", "insights")
 
-SNIFF = 1 << 20
-"""Bytes after which an unrecognised recording must be one document."""
-
-PLACES = 20
-"""How many places an issue names."""
-
-_WHAT: dict[str, tuple[Severity, str]] = {
-    "blank_line": ("info", "blank lines"),
-    "line_too_long": ("error", f"lines of more than {codec.MAX_LINE >> 20} MiB, skipped"),
-    "no_json": ("warning", "lines that hold no JSON object"),
-    "not_a_record": ("warning", "JSON values that are no records"),
-    "cut": ("warning", "lines cut short"),
-    "glued": ("warning", "lines that hold several records, taken apart"),
-    "nul": ("warning", "NUL bytes, removed"),
-    "bom": ("info", "byte order marks, removed"),
-    "invalid_utf8": ("warning", "bytes that are no UTF-8, replaced"),
-    "surrogate": ("warning", "lone surrogates, replaced"),
-    "not_a_number": ("warning", "numbers that JSON does not know, dropped"),
-    "control_character": ("warning", "raw control characters inside strings"),
-    "field_type": ("warning", "fields of an unexpected type, ignored"),
-    "mended_document": ("warning", "damage in the document, mended"),
-    "too_deep": ("error", "values nested too deeply, skipped"),
-    "repeated_record": ("info", "records repeated word for word, counted once"),
-}
+DRIFT_LINES, DRIFT_SHARE = 4, 0.05
+"""From so many lines of unknown kinds, and such a share of all, the format has changed."""
 
 
 class State(Struct, frozen=True):
@@ -114,8 +89,8 @@ class FoldHead(Struct):
     recordings: list[Head]
 
 
-class Fold:
-    """Reads one recording.
+class Fold(Intake):
+    """Reads one recording: messages in, evidence out.
 
     Args:
         where: the name of the recording for error messages, e.g. its path.
@@ -123,7 +98,6 @@ class Fold:
         extra: names of plug-in extractors to run beside the built-in ones.
 
     Attributes:
-        offset: bytes read up to the end of the last whole line.
         sessions: the sessions found: for each, the main recording under "" and its subagents
             by id. Most recordings hold exactly one.
     """
@@ -131,200 +105,13 @@ class Fold:
     def __init__(
         self, where: str = "<bytes>", format: str | None = None, extra: Sequence[str] = ()
     ) -> None:
-        self.where = where
         self.names = (*BUILTIN, *extra)
-        self.offset = 0
-        self.lines = Lines()
-        self.cursor = Cursor()
-        self.issues: dict[tuple[str, str], Issue] = {}
         self.sessions: list[dict[str, Recording]] = []
-        self.format: Format | None = None
         self._gate: Gate = gate_for(self.names)
-        self._pieces: list[bytes] = []  # undecided, or a document
-        self._held = 0
-        self._tail = bytearray()  # an unterminated last line
-        self._dropping = False  # in the middle of a line that is too long
-        self._tried_at = 0
+        super().__init__(where, None)
         self._begin()
         if format is not None:
             self._use(formats.get(format))
-
-    # -- feeding ---------------------------------------------------------------------------
-
-    def feed(self, data: bytes) -> None:
-        """Takes the next bytes of the recording, cut anywhere.
-
-        Raises:
-            FormatError: the bytes are surely of no known format, or too large for theirs.
-        """
-        self.feed_lines(io.BytesIO(data))
-
-    def feed_lines(self, pieces: Iterable[bytes]) -> None:
-        """Takes the next lines. A piece without a final newline is the beginning of a line.
-
-        Raises:
-            FormatError: as for `feed`.
-        """
-        for piece in pieces:
-            if piece[-1:] != b"\n":
-                self._partial(piece)
-            elif self._tail or self._dropping or len(piece) > codec.MAX_LINE:
-                whole, self._tail = bytes(self._tail + piece), bytearray()
-                if self._dropping or len(whole) > codec.MAX_LINE:
-                    self._dropping = False
-                    self.offset += len(whole)
-                    self._skip_long()
-                else:
-                    self._whole(whole)
-            elif self._strict is None:
-                self._hold(piece)
-            else:
-                self._line(piece)
-
-    def _whole(self, line: bytes) -> None:
-        """A whole line of a recording whose format may not be known yet."""
-        if self._strict is None:
-            self._hold(line)
-        else:
-            self._line(line)
-
-    def _partial(self, piece: bytes) -> None:
-        """The beginning of a line; one that grows too long is dropped up to its end."""
-        if self._dropping:
-            self.offset += len(piece)
-            return
-        self._tail += piece
-        if len(self._tail) <= codec.MAX_LINE:
-            return
-        if self._strict is None and self._held:
-            self._look(complete=False)
-        first = not self._held and self._tail.lstrip()[:1] == b"{"
-        if self._strict is not None or first:
-            self.offset += len(self._tail)
-            self._tail, self._dropping = bytearray(), True
-        elif self._held + len(self._tail) > codec.MAX_DOCUMENT:
-            raise self._too_large()
-
-    def _skip_long(self) -> None:
-        self.cursor.line += 1
-        self.lines.total += 1
-        self.lines.skipped += 1
-        self._issue("line_too_long")
-
-    def _hold(self, piece: bytes) -> None:
-        """Keeps a piece of a recording that is a document, or not recognised yet."""
-        self._pieces.append(piece)
-        self._held += len(piece)
-        if self._held > codec.MAX_DOCUMENT:
-            raise self._too_large()
-        if self.format is None and (
-            len(self._pieces) == Sample.LINES or self._held > self._tried_at + SNIFF
-        ):
-            self._tried_at = 1 << 62  # a second look only when all is there
-            self._look(complete=False)
-
-    def _look(self, *, complete: bool) -> None:
-        """Tries to recognise the format by what is held."""
-        sample = Sample(b"".join(self._pieces), complete=complete)
-        found = detect(sample)
-        if found is not None:
-            self._use(found)
-        elif complete or sample.binary:
-            raise unrecognised(sample, self.where)
-
-    def _too_large(self) -> FormatError:
-        limit = codec.MAX_DOCUMENT >> 20
-        return FormatError(
-            f"{self.where}: no line-based recording, and more than {limit} MiB; "
-            "split it or convert it to JSONL first"
-        )
-
-    def _use(self, found: Format) -> None:
-        self.format = found
-        self.reader = found.reader()
-        if found.shape == "document":
-            return
-        if found.shape == "lines":
-            self._decoder = codec.LineDecoder(self.reader.record)
-            self._strict = self._decoder.strict
-        else:
-            self._strict = bytes
-        held, self._pieces, self._held = self._pieces, [], 0
-        for piece in held:
-            self._line(piece)
-
-    _strict: Any = None
-
-    # -- lines -----------------------------------------------------------------------------
-
-    def _line(self, line: bytes) -> None:
-        cursor, lines = self.cursor, self.lines
-        cursor.line += 1
-        cursor.raw = line
-        self.offset += len(line)
-        lines.total += 1
-        try:
-            record = self._strict(line)
-        except (ValueError, RecursionError):
-            self._mended(line)
-            return
-        lines.parsed += 1
-        known, unknown = False, False
-        for found in self.reader.read(record, cursor):
-            kind = type(found)
-            if kind is Unknown:
-                unknown = True
-                self._issue("unknown_kind", found.kind)
-                continue
-            known = True
-            if kind is Message:
-                self._message(found)
-            elif kind is Link:
-                self._main.thread.link(found.key, found.parent)
-            else:
-                self._fact(found)
-        if unknown and not known:  # a line of which something was read counts as parsed
-            lines.parsed -= 1
-            lines.unknown += 1
-
-    def _mended(self, line: bytes) -> None:
-        """A line that strict decoding refused: saved as far as it goes."""
-        if not line.strip(b"\x00 \t\r\n"):
-            self.lines.skipped += 1
-            self._issue("nul" if b"\x00" in line else "blank_line")
-            return
-        records, codes = self._decoder.decode(line)
-        unknown = 0
-        found: list[Record] = []
-        for record in records:
-            read = list(self.reader.read(record, self.cursor))
-            unknown += any(type(r) is Unknown for r in read)
-            found += read
-        if not records or ("cut" in codes and unknown == len(records)):
-            self.lines.skipped += 1
-        elif unknown == len(records):
-            self.lines.unknown += 1
-        else:
-            self.lines.repaired += 1
-        for code in codes or ("no_json",):
-            self._issue(code)
-        for item in found:
-            if type(item) is Unknown:
-                if "cut" not in codes:
-                    self._issue("unknown_kind", item.kind)
-            else:
-                self._take(item)
-
-    def _take(self, found: Record) -> None:
-        kind = type(found)
-        if kind is Message:
-            self._message(found)  # type: ignore[arg-type]
-        elif kind is Link:
-            self._main.thread.link(found.key, found.parent)  # type: ignore[union-attr]
-        elif kind is Unknown:
-            self._issue("unknown_kind", found.kind)  # type: ignore[union-attr]
-        else:
-            self._fact(found)
 
     # -- records ---------------------------------------------------------------------------
 
@@ -339,6 +126,9 @@ class Fold:
         if agent not in recordings:
             recordings[agent] = Recording(agent, self.names)
         return recordings[agent]
+
+    def _link(self, link: Link) -> None:
+        self._main.thread.link(link.key, link.parent)
 
     def _message(self, m: Message) -> None:
         recording = self._child(m.agent) if m.agent else self._main
@@ -483,26 +273,7 @@ class Fold:
         Raises:
             FormatError: no known format, or not one message.
         """
-        tail, self._tail = bytes(self._tail), bytearray()
-        if self._dropping:
-            self._dropping = False
-            self._skip_long()
-        if self._strict is None:
-            if tail:
-                self._hold(tail)
-            tail = b""
-            if self._strict is None:
-                self._document()
-        if tail:
-            if len(tail) > codec.MAX_LINE:
-                self._skip_long()
-            else:
-                self._line(tail)
-        self.cursor.ended = True
-        if self.format is not None and self.format.shape == "text":
-            self.cursor.raw = b""
-            for found in self.reader.read(b"", self.cursor):
-                self._take(found)
+        super().close()
         told = [s for s in self.sessions if any(len(r.thread) for r in s.values())]
         self.sessions = told or self.sessions[-1:]  # one may have begun and held nothing
         if not told:
@@ -512,46 +283,43 @@ class Fold:
                 f"({self.lines.total} lines: {self.lines.unknown} of unknown kinds, "
                 f"{self.lines.skipped} unreadable)"
             )
+        self._drifted()
 
-    def _document(self) -> None:
-        data = b"".join(self._pieces)
-        if self.format is None:
-            self._look(complete=True)
-            if self._strict is not None:
-                return
-        self._pieces, self._held = [], 0
-        self.cursor.line = 0
-        self.offset = len(data)
-        archive = data.startswith(b"PK\x03\x04") and getattr(
-            self.format, "reads_archives", False
+    def _drifted(self) -> None:
+        """Raises its voice where so much is unknown that the recorder must have changed."""
+        lines = self.lines
+        if lines.unknown <= DRIFT_LINES or lines.unknown <= DRIFT_SHARE * lines.total:
+            return
+        found = [i for (code, _), i in self.issues.items() if code == "unknown_kind"]
+        found.sort(key=lambda i: (-i.count, i.what))
+        kinds = ", ".join(
+            f"{i.what.removeprefix(_UNKNOWN_KIND)} ×{i.count}" for i in found[:DRIFT_KINDS]
         )
-        if not archive:
-            data = self._json(data)
-        counted: int | None = None
-        for found in self.reader.read(data, self.cursor):
-            item = getattr(found, "item", None)
-            if isinstance(found, Unknown) or (item is not None and item != counted):
-                self.lines.total += 1  # an element of the list that holds the messages
-                if isinstance(found, Unknown):
-                    self.lines.unknown += 1
-                else:
-                    self.lines.parsed += 1
-                counted = item
-            self._take(found)
+        version = self._main.header.agent_version
+        name = self.format.name if self.format else ""
+        self.issues["format_drift", ""] = Issue(
+            "format_drift",
+            "error",
+            f"{lines.unknown} of {lines.total} records are of kinds that the reader of {name} "
+            f"does not know ({kinds}), recorded by version {version or 'unknown'}: the recorder "
+            "may have changed its format",
+            lines.unknown,
+            found[0].places if found else (),
+        )
+        self._drift()
 
-    def _json(self, data: bytes) -> bytes:
-        """The document as valid JSON, mended if it must be."""
-        try:
-            msgspec.json.decode(data)
-        except (ValueError, RecursionError):
-            document = Sample(data, complete=True).document
-            if document is None:
-                raise FormatError(
-                    f"{self.where}: the JSON document is damaged beyond reading"
-                ) from None
-            data = codec.dumps(document)  # read what could be saved
-            self._issue("mended_document")
-        return data
+    def _drift(self) -> None:
+        """Many lines of unknown kinds: the recorder has changed how it writes."""
+        unknown, total = self.lines.unknown, self.lines.total
+        if unknown < DRIFT_LINES or unknown < DRIFT_SHARE * total:
+            return
+        kinds = sorted(detail for code, detail in self.issues if code == "unknown_kind")
+        version = self._main.header.agent_version or "unknown"
+        what = (
+            f"{unknown} of {total} lines are of kinds that leftoff does not know "
+            f"({', '.join(kinds[:8])}); recorded by version {version}"
+        )
+        self.issues["drift", ""] = Issue("drift", "error", what, unknown)
 
     def fork(self) -> Self:
         """A copy that may be closed without touching this one."""
@@ -569,18 +337,6 @@ class Fold:
         if self.format is not None:
             twin.reader = codec.thaw(codec.freeze(self.reader), type(self.reader))
         return twin
-
-    def _issue(self, code: str, detail: str = "") -> None:
-        place = f"line {self.cursor.line}" if self.cursor.line else "the document"
-        known = self.issues.get((code, detail))
-        if known is None:
-            severity, what = _WHAT.get(code, ("info", f"records of unknown kind {detail!r}"))
-            self.issues[code, detail] = Issue(code, severity, what, 1, (place,))
-            return
-        places = known.places if len(known.places) >= PLACES else (*known.places, place)
-        self.issues[code, detail] = msgspec.structs.replace(
-            known, count=known.count + 1, places=places
-        )
 
     # -- saving ----------------------------------------------------------------------------
 
@@ -655,7 +411,12 @@ _TELLS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 """Programs whose output tells of files."""
 
 _COMPLAINTS = (
-    "No such file", "annot ", "can't ", "not found", "ermission denied", "patching ",
+    "No such file",
+    "annot ",
+    "can't ",
+    "not found",
+    "ermission denied",
+    "patching ",
     "introduced new syntax error",
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from leftoff.extraction.embedded.steps import RUNNABLE
 from leftoff.extraction.here_documents import DOCUMENT, STRING, take_documents
 from leftoff.extraction.script import (
     MAX_FIELDS,
@@ -85,11 +86,6 @@ READS_SCRIPTS = frozenset(
     )
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
-RUNNABLE = (
-    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
-    ".patch", ".diff", ".sed", ".awk",
-)  # fmt: skip
-"""Ends of names of files that a later command may run or apply."""
 _EXPANDS = frozenset("$`\\")
 _PRIVATE = dict.fromkeys(range(57344, 57360), "�")
 _OF_TESTS = frozenset(("test_operator", "regex", "extglob_pattern"))

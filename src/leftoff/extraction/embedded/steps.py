@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["LONGEST_SCRIPT", "MANY", "Embedded"]
+__all__ = ["LONGEST_SCRIPT", "MANY", "RUNNABLE", "Embedded"]
 
 LONGEST_SCRIPT = 60_000
 MANY = 200
+RUNNABLE = (
+    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
+    ".patch", ".diff", ".sed", ".awk",
+)  # fmt: skip
+"""Ends of names of files that a later command may run or apply."""
 
 
 class Embedded(NamedTuple):
