@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
@@ -341,6 +341,7 @@ def sessions(
     since: float | None = None,
     until: float | None = None,
     subagents: bool = False,
+    known: Sequence[Recorded] | None = None,
 ) -> Iterator[Listed]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
@@ -349,9 +350,10 @@ def sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
+        known: what `recordings` found, where it was asked before.
     """
     seen: set[tuple[str, str]] = set()
-    known = recordings(environ, format)
+    known = recordings(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
     for recorded in known:
         files.setdefault((recorded.place.client, recorded.id), []).append(recorded.path)

@@ -50,6 +50,7 @@ def list_command(
     if recorder:
         formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
     now = time.time()
+    known = recordings(os.environ, recorder or "")
     found = sessions(
         os.environ,
         project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
@@ -57,10 +58,11 @@ def list_command(
         since=moment(since, now) if since else None,
         until=moment(until, now) if until else None,
         subagents=subagents,
+        known=known,
     )
     if limit is None:
         limit = 0 if as_json else SHOWN
-    names = {} if as_json else short_ids(r.id for r in recordings(os.environ))
+    names = {} if as_json else short_ids(r.id for r in known)
     gate, width, count = Redactor(), columns(), 0
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
     for listed in islice(found, limit or None):
@@ -94,30 +96,17 @@ def line(listed: dict[str, str], width: int, home: str) -> str:
     project = listed["project"]
     if home and (project == home or project.startswith(home + "/")):
         project = "~" + project[len(home) :]
-    if len(project) > 24:
-        project = "…" + project[-23:]
+    if len(project) > 20:
+        project = "…" + project[-19:]
     head = "  ".join(
         (
             f"{listed['id']:<8}",
             listed["modified"][:16].replace("T", " "),
             f"{listed['client']:<11}",
-            f"{size(int(listed['size'])):>6}",
-            f"{clean(project) or '-':<24}",
+            f"{clean(project) or '-':<20}",
         )
     )
     return f"{head}  {one_line(listed['title'], max(10, width - len(head) - 2))}".rstrip()
-
-
-def size(count: int) -> str:
-    """A number of bytes as people read it: `64 KB`, `1.5 MB`."""
-    if count < 1000:
-        return f"{count} B"
-    for unit in ("KB", "MB"):
-        count_of_unit = count / (1e3 if unit == "KB" else 1e6)
-        if count_of_unit < 999.5:
-            digits = 1 if count_of_unit < 9.95 else 0
-            return f"{count_of_unit:.{digits}f} {unit}"
-    return f"{count / 1e9:.1f} GB"
 
 
 def newest() -> int:

@@ -283,29 +283,6 @@ class Fold(Intake):
                 f"({self.lines.total} lines: {self.lines.unknown} of unknown kinds, "
                 f"{self.lines.skipped} unreadable)"
             )
-        self._drifted()
-
-    def _drifted(self) -> None:
-        """Raises its voice where so much is unknown that the recorder must have changed."""
-        lines = self.lines
-        if lines.unknown <= DRIFT_LINES or lines.unknown <= DRIFT_SHARE * lines.total:
-            return
-        found = [i for (code, _), i in self.issues.items() if code == "unknown_kind"]
-        found.sort(key=lambda i: (-i.count, i.what))
-        kinds = ", ".join(
-            f"{i.what.removeprefix(_UNKNOWN_KIND)} ×{i.count}" for i in found[:DRIFT_KINDS]
-        )
-        version = self._main.header.agent_version
-        name = self.format.name if self.format else ""
-        self.issues["format_drift", ""] = Issue(
-            "format_drift",
-            "error",
-            f"{lines.unknown} of {lines.total} records are of kinds that the reader of {name} "
-            f"does not know ({kinds}), recorded by version {version or 'unknown'}: the recorder "
-            "may have changed its format",
-            lines.unknown,
-            found[0].places if found else (),
-        )
         self._drift()
 
     def _drift(self) -> None:

@@ -213,8 +213,9 @@ class CodexReader(Struct):
         elif kind == "item_completed" and isinstance(payload.item, dict):
             return self._completed(payload.item, cursor)
         elif kind == "task_started":
-            if isinstance(payload.model_context_window, int):
-                return (SessionFacts(window=payload.model_context_window),)
+            window = _int(payload.model_context_window)
+            if window is not None:
+                return (SessionFacts(window=window),)
         elif kind == "thread_name_updated":
             return (SessionFacts(title=_str(payload.thread_name)),)
         return ()
@@ -224,13 +225,13 @@ class CodexReader(Struct):
         if item.get("type") == "CommandExecution":
             self._exited(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
-            failed = item.get("status") in {"failed", "declined"}
+            failed = item.get("status") in ("failed", "declined")
             return _applied(item.get("id"), item.get("changes"), cursor, succeeded=not failed)
         return ()
 
     def _exited(self, call: Any, code: Any) -> None:
         """Remembers an exit code until the output of the call comes."""
-        if isinstance(call, str) and isinstance(code, int):
+        if isinstance(call, str) and _int(code) is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
                 del self.exit_codes[next(iter(self.exit_codes))]
@@ -339,6 +340,11 @@ def _str(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _int(value: Any) -> int | None:
+    """A whole number, as JSON has it; true and false are none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _texts(content: Any) -> list[str]:
     """The texts of a content list, or of a bare string."""
     if isinstance(content, str):
@@ -365,8 +371,8 @@ def _output(output: Any) -> tuple[str, int | None]:
         value = _decoded(output)
         if isinstance(value, dict) and isinstance(value.get("output"), str):
             facts = value.get("metadata")
-            if isinstance(facts, dict) and isinstance(facts.get("exit_code"), int):
-                code = facts["exit_code"]
+            if isinstance(facts, dict):
+                code = _int(facts.get("exit_code"))
             return value["output"], code
     if isinstance(output, dict):
         output = output.get("content", "")
@@ -375,9 +381,7 @@ def _output(output: Any) -> tuple[str, int | None]:
     return text, int(found[1]) if found else None
 
 
-def _applied(
-    call: Any, changes: Any, cursor: Cursor, *, succeeded: bool
-) -> Iterable[Record]:
+def _applied(call: Any, changes: Any, cursor: Cursor, *, succeeded: bool) -> Iterable[Record]:
     if not isinstance(changes, dict):
         return ()
     actions = {"add": "created", "update": "modified", "delete": "deleted"}
@@ -403,14 +407,14 @@ def _token_count(info: Any) -> Iterable[Record]:
     if not isinstance(info, dict):
         return ()
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
-    window = info.get("model_context_window")
+    window = _int(info.get("model_context_window"))
     if last is None and total is None:
         return ()
     return (
         TokenCount(
             last or Usage(),
             total or Usage(),
-            window if isinstance(window, int) else None,
+            window,
         ),
     )
 
@@ -419,7 +423,7 @@ def _usage(value: Any) -> Usage | None:
     """A recorded usage; `input_tokens` there includes what came from the cache."""
     if not isinstance(value, dict):
         return None
-    number = {k: v for k, v in value.items() if isinstance(v, int)}
+    number = {k: v for k, v in value.items() if _int(v) is not None}
     cached = number.get("cached_input_tokens", 0)
     return Usage(
         input=max(0, number.get("input_tokens", 0) - cached),

@@ -139,7 +139,7 @@ class NativeReader(Struct):
                 str(result.get("call_id") or f"call-{self.calls}"),
                 str(result.get("text") or ""),
                 str(result.get("status") or "ok"),
-                code if isinstance(code, int) else None,
+                code if isinstance(code, int) and not isinstance(code, bool) else None,
             )
         return None
 
@@ -196,7 +196,7 @@ class Native(Struct, frozen=True):
         if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
             return True
         return bool(sample.lines) and all(
-            line.get("role") in ROLES
+            str(line.get("role")) in ROLES
             and ("parts" in line or isinstance(line.get("text"), str))
             and "content" not in line
             for line in sample.lines
