@@ -18,6 +18,7 @@ from leftoff.findings import (
     ProgressInfo,
     Source,
 )
+from leftoff.formats import native
 from leftoff.judgement.stitching import groups, stitch
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.sources import lines_of, parts_of
@@ -204,11 +205,13 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
 
     Empty lists and null contents give an empty summary, never an error.
     """
+    given = list(messages)
+    ours = [m for m in given if isinstance(m, Message)]
+    plain = [m for m in given if isinstance(m, dict)]
+    data = native.write(ours) if ours else codec.dumps(codec.mended(plain))
     reading = Pass("<messages>")
-    plain = [codec.plain(m) if isinstance(m, Message) else m for m in messages]
-    plain = [m for m in plain if isinstance(m, dict)]
-    if plain:
-        reading.feed(codec.dumps(codec.mended(plain)))
+    if ours or plain:
+        reading.feed(data)
         try:
             reading.close()
         except FormatError:

@@ -47,6 +47,12 @@ class Registry(Generic[T]):
 
         return add
 
+    def withdraw(self, name: str) -> None:
+        """Forgets a thing that was registered by decorator; tests need that."""
+        if name not in self._where:
+            self._owner.pop(name, None)
+            self._loaded.pop(name, None)
+
     def _claim(self, name: str, owner: str) -> None:
         if name in self._owner:
             raise UsageError(

@@ -100,7 +100,7 @@ def assemble(
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
         next_steps=insights.next_steps(story),
-        context=context(story, spent),
+        context=context(story, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([story, *children]),
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from leftoff.cli.evaluating_files import files_command
+
 HELD_OUT = "marot__spotter"
 """A labelled source repository that nobody looks at while building; reported on demand."""
 
@@ -15,6 +17,9 @@ HELD_OUT = "marot__spotter"
 @click.group("eval")
 def evaluate() -> None:
     """How right leftoff is, measured against labels or against what really happened."""
+
+
+evaluate.add_command(files_command)
 
 
 @evaluate.command("labels")

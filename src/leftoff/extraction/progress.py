@@ -55,14 +55,16 @@ class Progress(Struct):
 
 def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
     """Each hit with its sentence, hits in code left out. A claim may begin in code
-    ("`go test` passes"), so the end of the match decides where it stands."""
+    ("`go test` passes") or end there; one end in prose is enough."""
     given: set[tuple[str, int, int]] = set()
     for hit in view.hits.get(extractor, ()):
         text: str = getattr(view.message.parts[hit.part], "text", "")
-        last = max(hit.start, hit.end - 1)
-        if in_code(text, last):
-            continue
-        start, end = sentence_at(text, last)
+        place = max(hit.start, hit.end - 1)
+        if in_code(text, place):
+            place = hit.start
+            if in_code(text, place):
+                continue
+        start, end = sentence_at(text, place)
         if start == end or end - start > LONGEST or (hit.rule.id, hit.part, start) in given:
             continue
         given.add((hit.rule.id, hit.part, start))

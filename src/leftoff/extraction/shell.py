@@ -33,6 +33,7 @@ __all__ = [
     "Script",
     "analyze",
     "command_facts",
+    "forget",
     "observe",
     "resolve",
 ]
@@ -98,6 +99,12 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
 def _parsed(command: str, home: str | None) -> tuple[Statement, bool, bool]:
     script = _read(command, home)
     return script.body, script.broken, not script.broken and is_quiet(script.body)
+
+
+def forget() -> None:
+    """Drop what is cached of commands analysed so far."""
+    _parsed.cache_clear()
+    _facts.cache_clear()
 
 
 def _read(command: str, home: str | None) -> Script:

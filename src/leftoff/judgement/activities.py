@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from leftoff.extraction.evidence import Called, Ran, Touched
 from leftoff.extraction.paths import is_test
@@ -85,6 +86,17 @@ _ISSUE = re.compile(r"issue|ticket|linear|jira|comment", re.IGNORECASE)
 
 def activities(story: Story) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of every call on the branch that was kept, by message and part."""
+    known = _KNOWN.get(story)
+    if known is None:
+        known = _KNOWN[story] = _activities(story)
+    return known
+
+
+_KNOWN: WeakKeyDictionary[Story, dict[tuple[int, int], tuple[str, ...]]] = WeakKeyDictionary()
+"""Worked out once for each story, for all who ask."""
+
+
+def _activities(story: Story) -> dict[tuple[int, int], tuple[str, ...]]:
     ran = {(r.ref.message, r.part): r for r in story.told(Ran)}
     touched: dict[tuple[int, int], list[str]] = {}
     for item in story.told(Touched):

@@ -15,7 +15,7 @@ from leftoff.judgement.files_net import FileEvent, file_modifications
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
 
-__all__ = ["FileEvent", "file_events", "file_modifications"]
+__all__ = ["FileEvent", "Tracker", "file_events", "file_modifications"]
 
 _NOWHERE = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
@@ -32,7 +32,7 @@ def file_events(story: Story, known: FileState | None = None) -> list[FileEvent]
     Args:
         known: what is known of files at the start; it is brought up to date.
     """
-    return _Events(story, FileState() if known is None else known).all()
+    return Tracker(story, known).all()
 
 
 class _Call(Struct, frozen=True):
@@ -44,12 +44,18 @@ class _Call(Struct, frozen=True):
     abandoned: bool
 
 
-class _Events:
-    """Goes through the calls of a story and knows what the files are like at each."""
+class Tracker:
+    """Goes through the calls of a story and knows what the files are like at each.
 
-    def __init__(self, story: Story, known: FileState) -> None:
+    Attributes:
+        events: what was found so far.
+        known: what is known of files at this point.
+        changed: files changed so far; `committed`: those of them that are in a commit since.
+    """
+
+    def __init__(self, story: Story, known: FileState | None = None) -> None:
         self.story = story
-        self.known = known
+        self.known = FileState() if known is None else known
         self.events: list[FileEvent] = []
         self.tells_results = bool(story.outcomes)
         self.root = absolute(story.recording.header.cwd, "")

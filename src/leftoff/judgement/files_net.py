@@ -151,7 +151,8 @@ def _rename(track: _Track, event: FileEvent, former: _Track | None) -> None:
 
 def _net(track: _Track) -> str:
     if not track.changed:
-        if track.maybe and track.maybe != "read" and not track.certainty:
+        if track.maybe and track.maybe != "read":
+            track.certainty = "unknown"
             return track.maybe
         seen = track.existed is not False and (track.certainty or track.maybe)
         return "read" if seen and track.exists else ""

@@ -6,6 +6,7 @@ import re
 
 from leftoff.extraction.evidence import Called, Failed, Planned
 from leftoff.findings import ErrorSeen, Finding, NextStep
+from leftoff.judgement.requests import user_requests
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
 
@@ -87,3 +88,10 @@ def _last_turn(story: Story) -> int:
         return 0
     last = max(turns.values())
     return min(index for index, turn in turns.items() if turn == last)
+
+
+def left_open(story: Story) -> bool:
+    """Whether the to-do list, or the last request, was not finished."""
+    if any(status in {"in_progress", "pending"} for _, status, _ in to_dos(story)):
+        return True
+    return any(request.status == "open" for request in user_requests(story))

@@ -32,13 +32,13 @@ _NOT_YET = re.compile(
     r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure|make sure"
     r"|verify|check that|confirm that|wait(?:ing)?|whether|to see|expect(?:ed|s)?|so that|i['’]ll"
     r"|still|only|which|that|assum\w+|already|after|while|previously|was|were|where|because|did"
-    r"|fail(?:s|ed|ing|ures?)?|to be|how|why|what|for each|every time)\b|n['’]t\b",
+    r"|fail(?:s|ed|ing|ures?)?|to be|nothing|none|how|why|what|for each|every time)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _HARD_NOT = re.compile(
     r"\b(?:should|would|could|will|might|may|must|if|until|unless|not|never|cannot|needs? to"
     r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether|to see|wait(?:ing)?"
-    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before)\b|n['’]t\b",
+    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before|how|implies|usually)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _AFTER_NOT = re.compile(
@@ -74,7 +74,12 @@ _GENERAL = re.compile(
     re.IGNORECASE,
 )
 _IDLE_NOW = re.compile(
-    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?now (?:i|we|let|you|it['’]?s|the (?:full|lint)|try|run|for|that)\b",
+    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?(?:right )?now (?:i|we|let|you|there|it['’]?s|the (?:full|lint)|try|run|for|that)\b"
+    r"|^\W*(?:updated|changed|added|modified|created|removed|new) (?:files|tests)\b|^\W*right now\b",
+    re.IGNORECASE,
+)
+_ONLY_SENT = re.compile(
+    r"^\W*(?:ok(?:ay)?\W+|please |now |alright\W+|then )*(?:commit|push|merge|release|do a release|open a pr)\b",
     re.IGNORECASE,
 )
 _DELIVERED = re.compile(
@@ -90,7 +95,7 @@ _STRONG = re.compile(
 )
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd])?|bugs?|crash\w*|resolve[sd]?|no longer|corrected|properly|correctly|regression"
-    r"|works now|working now|root cause|it works)\b|\bnow\b[^.]*\bworks?\b",
+    r"|works now|working now|root cause)\b|^\W*it works\b",
     re.IGNORECASE,
 )
 _PAPER = re.compile(
@@ -103,6 +108,13 @@ _FEATURE = re.compile(
     r"\b(?:implement\w*|features?|support\w*|mode|command|flag|option|function|hook|event|endpoint"
     r"|end-to-end|migration)\b|^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?added\b",
     re.IGNORECASE,
+)
+_PAPER_ASKED = re.compile(
+    r"\b(?:docs?|document\w*|readme|memo|issue|comments?|changelog|report|review\w*|diagram|rename)\b",
+    re.IGNORECASE,
+)
+_IMPLEMENTED = re.compile(
+    r"^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?implemented\b", re.IGNORECASE
 )
 _MAKES = re.compile(r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE)
 
@@ -184,6 +196,9 @@ class _Claims:
         elif rule == "review-passed":
             if not _HARD_NOT.search(_clause(before)):
                 yield said.value
+        elif rule == "in-commit":
+            if not _HARD_NOT.search(_clause(before)) and self._committed(said.ref.message):
+                yield "committed"
         elif rule == "deployed":
             if not _NOT_YET.search(_clause(before)):
                 yield "deployed"
@@ -224,6 +239,8 @@ class _Claims:
         head = said.text[: said.start]
         if _HARD_NOT.search(_clause(head)) or _DELIVERED.search(said.text):
             return
+        if _ONLY_SENT.search(self._request(at)) and not self._changed(at):
+            return
         if said.value == "did" and (_IDLE_NOW.search(said.text) or not self._worked(at)):
             return
         if said.value == "done" and not strong and not self._worked(at):
@@ -232,11 +249,19 @@ class _Claims:
 
     def _which_end(self, claims: list[Said]) -> str:
         """One of `ENDS`, by the first words of the statement and by what was asked."""
-        text = " ".join(claim.text for claim in claims[:2])
+        text = claims[0].text
+        if len(text) < 30 and len(claims) > 1:
+            text = f"{text} {claims[1].text}"
         asked = self._request(claims[0].ref.message)
-        if _FIX.search(text) or is_fault(asked):
+        if _IMPLEMENTED.search(text) and not is_fault(asked):
+            return "feature_done"
+        if _FIX.search(text):
             return "bug_fixed"
-        if _PAPER.search(text) or _PAPER.search(asked[:200]):
+        if _PAPER.search(text):
+            return "task_done"
+        if is_fault(asked):
+            return "bug_fixed"
+        if _PAPER_ASKED.search(asked[:200]):
             return "task_done"
         if _FEATURE.search(text) or _MAKES.search(asked[:300]):
             return "feature_done"
@@ -269,6 +294,16 @@ class _Claims:
         end = bisect_left(self.doing, (message + 1, ""))
         looking = {"look", "search", "inspect_change", "fetch", "wait", "read_pull_request"}
         return any(activity not in looking for _, activity in self.doing[place:end])
+
+    def _committed(self, message: int) -> bool:
+        """Whether a commit was made for the request that the words answer."""
+        start = bisect_left(self.doing, (self._since_prompt(message), ""))
+        end = bisect_left(self.doing, (message + 1, ""))
+        return any(activity == "commit" for _, activity in self.doing[start:end])
+
+    def _changed(self, message: int) -> bool:
+        """Whether a file was edited for the request that the words answer."""
+        return self._edited(self._since_prompt(message) - 1, message + 1)
 
     def _repeats(self, kind: str, message: int) -> bool:
         """Whether the same was claimed before and nothing was done since."""

@@ -1,0 +1,88 @@
+"""What a prompt is about: a fault, a review, a delivery, a design, something to be made."""
+
+from __future__ import annotations
+
+import re
+
+FAULT, REVIEW, ORDERED_REVIEW, DELIVERY, DESIGN, LOOKING, MAKING, TESTS, REMEDY, GO, QUESTION = (
+    "fault", "review", "ordered review", "delivery", "design", "looking", "making", "tests",
+    "remedy", "go", "question",
+)  # fmt: skip
+SHORT, LONG = "short", "long"
+
+_PATTERNS: dict[str, str] = {
+    FAULT: (
+        r"\b(?:broken|broke|bugs?|crash\w*|fatal|traceback|does(?:n.?t| not) work|not work\w*|regression"
+        r"|slow(?:er)?|why (?:is|are|does|did|do) (?:it|this|our|the|my|that)\b|still (?:not|shows?|lists?"
+        r"|using|the|get\w*|see\w*|fail\w*|broken|looks)|(?:pr|ci|build|tests?|test run|run|command)"
+        r" (?:\w+ )?(?:issue|fail\w*)|taking so long|debug\w*|explode\w*|happened again|corrupt\w*|barfed"
+        r"|stuck|hangs?|somehow|i (?:am|'m) seeing|got a crash|error when|fails? (?:to|with)"
+        r"|halp|wrong|doesn.?t (?:change|show|do|seem|update)|pops? an? error|\[error\])(?:\b|\])"
+    ),
+    REVIEW: r"\b(?:review\w*|feedback|double check|audit|adversarial|pr comments?|diff comments?)\b",
+    ORDERED_REVIEW: (
+        r"^\W*(?:ok\w*,? |now |please |then |can you )*(?:do an?|kick off|run an?|start an?)? ?(?:\w+ )?"
+        r"review\b|\breview (?:the|this|docs|our|all|everything|branch|pr\b)|adversarial|double check"
+        r"|check all|list (?:me )?the places|what is missing"
+    ),
+    DELIVERY: (
+        r"\b(?:commit (?:this|it|the|everything|please|and|,)|commits?$|push\w*"
+        r"|(?:draft |open |create |raise |a )+pr\b|pull request|merge|release|deploy|publish|rebase"
+        r"|branch name)\b"
+    ),
+    DESIGN: (
+        r"\b(?:plan|brainstorm|design\w*|architecture|approach|options?|think|idea|propos\w+"
+        r"|alternatives?|suggest\w*|strategy|wonder\w*|instead|should (?:we|it|i)|what if|could we"
+        r"|what would|better way|simplif\w+)\b"
+    ),
+    LOOKING: (
+        r"\b(?:explore|overview|look (?:at|into)|have a look|investigat\w+|analy\w+|research|find out"
+        r"|understand|explain|figure out|learn|read|check|list)\b"
+    ),
+    MAKING: (
+        r"\b(?:add|implement\w*|create|write|change|update|rename|remove|delete|make|move|port|refactor"
+        r"|replace|document|hide|use|set|adjust|modify|build|put|fix(?: it| all| both| them)?|address|do"
+        r"|cut|sort|start|keep)\b"
+    ),
+    TESTS: r"\b(?:tests?|test run|e2e|coverage|integration tests?)\b",
+    REMEDY: r"\b(?:fix|address|resolve|implement)\b",
+    GO: (
+        r"^\W*(?:yes|yeah|yep|ok|okay|go|do|sure|continue|keep|let.?s|fix all|fix both|fix them"
+        r"|[a-d]\b|[1-9]\b)"
+    ),
+    QUESTION: r"\?\s*$",
+}  # fmt: skip
+_COMPILED = {
+    name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    for name, pattern in _PATTERNS.items()
+}
+_ON = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
+_SUBJECTS = frozenset(
+    {FAULT, REVIEW, ORDERED_REVIEW, DELIVERY, DESIGN, LOOKING, MAKING, TESTS, REMEDY}
+)
+_SETTLED = frozenset({FAULT, REVIEW, ORDERED_REVIEW, DESIGN, LOOKING})
+
+
+def intents(text: str) -> frozenset[str]:
+    """What the words are about, by their beginning and their end."""
+    seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
+    found = {name for name, pattern in _COMPILED.items() if pattern.search(seen)}
+    if len(text) < 40:
+        found.add(SHORT)
+    if len(text) > 1000:
+        found.add(LONG)
+    return frozenset(found)
+
+
+def carried(text: str, own: frozenset[str], before: frozenset[str]) -> frozenset[str]:
+    """The intents in force: words without a subject of their own go on with the last subject.
+
+    A yes goes on to making what was discussed, so fault, review and design are behind it;
+    "continue" and "try again" change nothing.
+    """
+    if own & _SUBJECTS or not before:
+        return own
+    kept = (before - {GO, SHORT, LONG}) | (own & {GO, SHORT, LONG})
+    if GO in own and not _ON.search(text):
+        kept -= _SETTLED
+    return frozenset(kept)

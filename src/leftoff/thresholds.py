@@ -1,0 +1,267 @@
+"""When a budget is nearly used up: thresholds as data, crossings as a pure function.
+
+`crossings` tells which thresholds a new count goes over. Each fires once, in ascending order,
+all of those that one step jumps over, and is armed again by a compaction. What has fired is a
+small frozen value that can be saved after any step.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.errors import UnknownName, UsageError
+
+# A share such as 0.7 is not exact in binary; counts are whole tokens.
+_SLACK = 1e-9
+
+RESTART = 0.5
+"""A count below this share of what it was is another filling of the window: a compaction or a
+restart that nobody announced. A smaller fall (a rewound turn, a shorter reply) is not."""
+
+
+class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
+    """A share of a budget at which something is said or done.
+
+    Attributes:
+        name: unique in its preset.
+        at: more than 0, at most 1.
+        level: warning | critical, of the log record.
+        does: "" | resume_log | checkpoint | handoff.
+        says, logs, asks: words for the person, the log and the agent, with placeholders.
+        reason, capacity: what a checkpoint made here says of itself.
+    """
+
+    name: str
+    at: float
+    level: str = "warning"
+    does: str = ""
+    says: str = ""
+    logs: str = ""
+    asks: str = ""
+    reason: str = ""
+    capacity: str = ""
+
+
+class Preset(Struct, frozen=True):
+    """Thresholds in ascending order, and the words around them.
+
+    Attributes:
+        says, heading: head of the instructions for an orchestrating agent, and what stands
+            above each threshold there.
+    """
+
+    name: str
+    thresholds: tuple[Threshold, ...]
+    says: str = ""
+    heading: str = ""
+
+    def at(self, shares: Mapping[str, float]) -> Preset:
+        """The same preset with other shares, by threshold name.
+
+        Raises:
+            UnknownName: the preset has no threshold of that name.
+            UsageError: a share outside of 0 to 1.
+        """
+        known = [t.name for t in self.thresholds]
+        for name in shares:
+            if name not in known:
+                raise UnknownName("threshold", name, known)
+        moved = [msgspec.structs.replace(t, at=shares.get(t.name, t.at)) for t in self.thresholds]
+        return Preset(self.name, _ordered(moved), self.says, self.heading)
+
+
+class Armed(Struct, frozen=True):
+    """What has fired since the last compaction, and the most that was used since then."""
+
+    fired: tuple[str, ...] = ()
+    peak: int = 0
+
+
+class Crossing(Struct, frozen=True):
+    """A threshold was reached.
+
+    Attributes:
+        used, total: tokens.
+    """
+
+    threshold: Threshold
+    used: int
+    total: int
+
+    @property
+    def percent(self) -> float:
+        """How much of the budget is used, 0 to 100 and more."""
+        return percent(self.used, self.total)
+
+    @property
+    def remaining(self) -> int:
+        """Tokens left, at least 0."""
+        return max(0, self.total - self.used)
+
+    def words(self, template: str, **names: str) -> str:
+        """A line of the preset with this crossing's figures; names that nobody gave stand as
+        they are."""
+        return fill(template, self.threshold.at, self.used, self.total, names)
+
+
+def percent(used: float, total: float) -> float:
+    """`used` of `total` as a percentage; 0.0 where there is no total."""
+    return used * 100 / total if total > 0 else 0.0
+
+
+def crossings(
+    preset: Preset | Iterable[Threshold],
+    armed: Armed,
+    used: float | None,
+    total: float | None,
+    *,
+    compacted: bool = False,
+) -> tuple[tuple[Crossing, ...], Armed]:
+    """The thresholds that a count goes over, ascending, and the state after it.
+
+    A count that is no number, infinite or negative says nothing and changes nothing; without a
+    total nothing can be crossed.
+
+    Args:
+        used: tokens used, or None if not known.
+        total: tokens there are.
+        compacted: the window was emptied before this count: every threshold is armed again.
+
+    >>> reached, armed = crossings(preset("advisory"), Armed(), 172_000, 200_000)
+    >>> [c.threshold.name for c in reached]
+    ['caution', 'warning']
+    >>> crossings(preset("advisory"), armed, 175_000, 200_000)[0]
+    ()
+    """
+    if compacted:
+        armed = Armed()
+    count, whole = _count(used), _count(total)
+    if count is None:
+        return (), armed
+    if count < armed.peak * RESTART:
+        armed = Armed()
+    fired = list(armed.fired)
+    found: list[Crossing] = []
+    if whole:
+        for threshold in _thresholds(preset):
+            if threshold.name not in fired and count >= threshold.at * whole - _SLACK * whole:
+                fired.append(threshold.name)
+                found.append(Crossing(threshold, count, whole))
+    return tuple(found), Armed(tuple(fired), max(armed.peak, count))
+
+
+def _count(value: Any) -> int | None:
+    """A count of tokens, or None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not math.isfinite(value) or value < 0:
+        return None
+    return int(value)
+
+
+def _thresholds(given: Preset | Iterable[Threshold]) -> tuple[Threshold, ...]:
+    return given.thresholds if isinstance(given, Preset) else _ordered(given)
+
+
+def _ordered(given: Iterable[Threshold]) -> tuple[Threshold, ...]:
+    """Thresholds in ascending order.
+
+    Raises:
+        UsageError: a share outside of 0 to 1, or a name twice.
+    """
+    ordered = tuple(sorted(given, key=lambda t: (t.at, t.name)))
+    for threshold in ordered:
+        if not 0 < threshold.at <= 1:
+            raise UsageError(
+                f"threshold {threshold.name!r} is at {threshold.at}; a share of the budget "
+                "is more than 0 and at most 1"
+            )
+    if len({t.name for t in ordered}) < len(ordered):
+        raise UsageError("two thresholds have the same name")
+    return ordered
+
+
+# -- words -----------------------------------------------------------------------------------
+
+
+def thousands(count: int) -> str:
+    """Tokens in thousands, as short as they are plain: 200, 1.8, 0.1.
+
+    >>> thousands(200_000), thousands(82)
+    ('200', '0.1')
+    """
+    return f"{count / 1000:.1f}".removesuffix(".0")
+
+
+class _Kept(dict[str, Any]):
+    """Names for `str.format_map`; one that nobody gave stands as it is."""
+
+    def __missing__(self, name: str) -> str:
+        return "{" + name + "}"
+
+
+def fill(template: str, at: float, used: int, total: int, names: Mapping[str, str]) -> str:
+    """A preset's line with its figures."""
+    remaining = max(0, total - used)
+    known = _Kept(
+        names,
+        threshold=f"{at * 100:g}",
+        used=used,
+        used_k=thousands(used),
+        remaining=remaining,
+        remaining_k=thousands(remaining),
+        total=total,
+        total_k=thousands(total),
+    )
+    return template.format_map(known)
+
+
+def instructions(preset: Preset, total: int) -> str:
+    """The block that tells an orchestrating agent what to say at which threshold.
+
+    Args:
+        total: the budget that the figures are of, in tokens.
+    """
+    blocks = [preset.says.strip()] if preset.says else []
+    for threshold in preset.thresholds:
+        used = round(threshold.at * total)
+        heading = preset.heading or "**{threshold}% ({used:,} of {total:,} tokens):**"
+        words = threshold.says or "\n".join(w for w in (threshold.logs, threshold.asks) if w)
+        text = "\n".join((heading, words.strip()))
+        blocks.append(fill(text, threshold.at, used, total, {}))
+    return "\n\n".join(blocks) + "\n"
+
+
+# -- presets ---------------------------------------------------------------------------------
+
+PRESETS = ("advisory", "handoff")
+"""70, 85 and 95 % with words for the person; 80, 90, 95 and 98 % with checkpoints."""
+
+
+def _load(name: str) -> Preset:
+    text = files("leftoff").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    value = tomllib.loads(text)
+    rows = [msgspec.convert(row, Threshold) for row in value["threshold"]]
+    return Preset(name, _ordered(rows), value.get("says", ""), value.get("heading", ""))
+
+
+_PRESETS: Mapping[str, Preset] = MappingProxyType({name: _load(name) for name in PRESETS})
+
+
+def preset(name: str) -> Preset:
+    """A built-in preset by name.
+
+    Raises:
+        UnknownName: there is none of that name.
+    """
+    if name not in _PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return _PRESETS[name]

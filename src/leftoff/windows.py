@@ -1,0 +1,138 @@
+"""How much a model's context window holds, and what its recorder leaves of it: data, not code.
+
+The tables are in ``windows.toml``. What a recording tells of its own window comes first, rows of
+the user's come next; an unknown window is None and never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from importlib.resources import files
+
+from msgspec import Struct, convert
+
+
+class Window(Struct, frozen=True):
+    """A model's context window and the recorder's compaction reserve, in tokens.
+
+    Attributes:
+        larger: another window that the same model name is sold with, 0 if there is none.
+    """
+
+    window: int
+    reserve: int = 0
+    larger: int = 0
+
+
+class ModelRow(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the table of models. `match` is a pattern such as "claude-*"."""
+
+    match: str
+    window: int
+    reserve: int = 0
+    larger: int = 0
+
+
+class _Recorder(Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    before: str = ""
+    reserve: int = 0
+    share: float = 0.0
+
+
+class _Provider(Struct, frozen=True, forbid_unknown_fields=True):
+    match: str
+    limit: int
+
+
+class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    model: tuple[ModelRow, ...]
+    recorder: tuple[_Recorder, ...]
+    provider: tuple[_Provider, ...]
+
+
+def _load() -> _Tables:
+    text = files("leftoff").joinpath("windows.toml").read_text("utf-8")
+    return convert(tomllib.loads(text), _Tables)
+
+
+_TABLES = _load()
+
+PROVIDER_LIMITS: dict[str, int] = {row.match: row.limit for row in _TABLES.provider}
+"""Tokens that a task may use with each provider, its buffer already taken off."""
+
+
+def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
+    """The window of a model by name; None if it is not known. Never a guess.
+
+    Args:
+        more: rows that come before the built-in ones.
+    """
+    name = model.casefold().rsplit("/", 1)[-1]
+    for row in (*more, *_TABLES.model):
+        if _matches(name, row.match):
+            return Window(row.window, row.reserve, row.larger)
+    return None
+
+
+def _matches(name: str, pattern: str) -> bool:
+    # Brackets in model names mean themselves: claude-sonnet-4[1m].
+    return fnmatchcase(name, pattern.casefold().replace("[", "[[]"))
+
+
+def reserve_of(format: str, version: str, window: int) -> int | None:
+    """Tokens that a recorder of this version keeps free; None if the recorder is not known."""
+    for row in _TABLES.recorder:
+        if row.format == format and (not row.before or _older(version, row.before)):
+            return row.reserve or round(row.share * window)
+    return None
+
+
+def _older(version: str, limit: str) -> bool:
+    found = _numbers(version)
+    return bool(found) and found < _numbers(limit)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"[0-9]+", version)[:4])
+
+
+def fit(
+    model: str,
+    *,
+    recorded: int | None = None,
+    peak: int = 0,
+    compacted_at: int | None = None,
+    format: str = "",
+    version: str = "",
+    more: Sequence[ModelRow] = (),
+) -> Window | None:
+    """The window of a session: what it says of itself first, then the tables.
+
+    Args:
+        recorded: the window that the recording tells.
+        peak: the most that the session held. A window of the table that holds less cannot be
+            the session's.
+        compacted_at: what it held when its recorder compacted it of its own accord: so much
+            is usable.
+    """
+    known = window_of(model, more)
+    if recorded:
+        window = recorded
+    elif known is None:
+        return None
+    elif peak <= known.window:
+        window = known.window
+    elif peak <= known.larger:
+        window = known.larger
+    else:
+        return None
+    reserve = reserve_of(format, version, window)
+    if reserve is None:
+        reserve = known.reserve if known else 0
+    if compacted_at is not None and window // 2 < compacted_at <= window:
+        reserve = window - compacted_at
+    return Window(window, min(reserve, window))
