@@ -19,6 +19,10 @@ from msgspec import Struct
 from leftoff import FormatError, Pass, api
 from leftoff.extraction.evidence import Called, Compacted, Counted, Returned, Spent
 
+COLUMNS = (
+    "| format | files read | sessions | messages | calls | results paired | tokens | times "
+    "| subagents | compactions |"
+)
 MARK = re.compile(r"(<!-- conformance table -->\n).*?(\n<!-- end -->)", re.DOTALL)
 
 
@@ -69,12 +73,12 @@ def table(corpus: Path) -> str:
         row.files += 1
         look(row, reading)
     lines = [
-        "| format | files read | sessions | messages | calls | results paired | tokens | times "
-        "| subagents | compactions |",
+        COLUMNS,
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, row in sorted(rows.items()):
-        read = f"{row.files}" if not row.refused else f"{row.files} of {row.files + row.refused}"
+        total = row.files + row.refused
+        read = f"{row.files} of {total}" if row.refused else f"{total}"
         paired = f"{row.paired / row.results:.1%}" if row.results else "–"
         marks = (row.tokens, row.times, row.subagents, row.compactions)
         shown = " | ".join("✓" if mark else "–" for mark in marks)
@@ -86,7 +90,7 @@ def table(corpus: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--write", type=Path, default=None)
     args = parser.parse_args()

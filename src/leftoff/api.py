@@ -160,7 +160,7 @@ class _Gathered:
         )
 
 
-class _Collector(Pass):
+class Collector(Pass):
     """A pass that hands out messages instead of evidence."""
 
     def __init__(self, where: str, format: str | None) -> None:
@@ -187,7 +187,7 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
         FormatError: it holds no message in a known format.
     """
     main, _ = parts_of(str(path))
-    reading = _Collector(main, format)
+    reading = Collector(main, format)
     with lines_of(main) as lines:
         for line in lines:
             reading.feed_lines((line,))

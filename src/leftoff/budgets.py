@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from leftoff.errors import StateError
 from leftoff.thresholds import Armed, percent
 from leftoff.windows import PROVIDER_LIMITS
+
+T = TypeVar("T")
 
 DEFAULT_BUDGET = 200_000
 """Tokens of a session's budget unless settings say otherwise."""
@@ -144,7 +146,7 @@ class TaskTokenBudget(Struct, frozen=True):
         Args:
             shares: other thresholds by name: warning, checkpoint_90, ...
         """
-        given = {f"{name}_threshold": share for name, share in (shares or {}).items()}
+        given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
             task_id,
             provider,
@@ -237,7 +239,7 @@ def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
     return limits.get(provider, limits.get(provider.casefold()))
 
 
-def _converted(data: Any, type_: Any, what: str) -> Any:
+def _converted(data: Any, type_: type[T], what: str) -> T:
     try:
         return msgspec.convert(data, type_)
     except msgspec.ValidationError as error:

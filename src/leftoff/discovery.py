@@ -25,7 +25,7 @@ from leftoff import codec
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
-from leftoff.pieces import conversations
+from leftoff.pieces import conversations, in_pieces
 from leftoff.sources import STDIN, head_of
 
 LATEST = "latest"
@@ -289,7 +289,7 @@ def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, 
     return found.name, header
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]|,', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
 
 
 def closed(head: bytes) -> bytes:
@@ -428,7 +428,7 @@ def find(session: str, environ: Mapping[str, str], cwd: str) -> str:
         UsageError: several sessions are meant; the message lists them.
         SourceError: none is.
     """
-    if session == STDIN or Path(session).exists() or ".sqlite3:" in session:
+    if session == STDIN or _exists(session) or in_pieces(session):
         return session
     if session == LATEST:
         return latest(environ, cwd).path
@@ -459,6 +459,13 @@ def find(session: str, environ: Mapping[str, str], cwd: str) -> str:
             "`leftoff list` shows those on this machine"
         )
     return meant[0].path
+
+
+def _exists(session: str) -> bool:
+    try:
+        return Path(session).exists()
+    except (OSError, ValueError):  # too long, or with a NUL: no path in any case
+        return False
 
 
 def _named(recorded: Recorded) -> str:

@@ -15,8 +15,8 @@ SKIPPED = 0.25
 
 USUAL = 800
 PULL = 20
-"""Tokens that a call usually adds, and how many calls that knowledge is worth: what is seen of a
-short session is pulled towards the usual. From sessions of coding agents that ended in a
+"""Tokens that a call usually adds, and how many calls that knowledge is worth: what is seen of
+a short session is pulled towards the usual. From sessions of coding agents that ended in a
 compaction (docs/budget.md)."""
 
 _MOST = 240
@@ -44,9 +44,7 @@ def growth(counts: Sequence[int]) -> float:
     towards what is usual where few calls were seen. One huge tool result does not move it."""
     seen = counts[int(len(counts) * SKIPPED) :][-_MOST:]
     slopes = [
-        (seen[b] - seen[a]) / (b - a)
-        for a in range(len(seen))
-        for b in range(a + 1, len(seen))
+        (seen[b] - seen[a]) / (b - a) for a in range(len(seen)) for b in range(a + 1, len(seen))
     ]
     slope = median(slopes) if slopes else float(USUAL)
     return (slope * len(counts) + USUAL * PULL) / (len(counts) + PULL)

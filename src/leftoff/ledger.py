@@ -186,9 +186,7 @@ def _window(
     compactions = story.all(Compacted)
     sizes = [c.recorded or c.occupancy or 0 for c in compactions]
     own = [
-        size
-        for c, size in zip(compactions, sizes, strict=True)
-        if c.trigger == "auto" and size
+        size for c, size in zip(compactions, sizes, strict=True) if c.trigger == "auto" and size
     ]
     calls = story.all(Spent)
     peak = max([occupancy or 0, *sizes, *(c.usage.total for c in calls)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,11 +110,8 @@ def _rows(database: str, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
     # Read only, and never waiting for the client that is writing.
     where = Path(database).absolute().as_uri() + "?mode=ro"
     try:
-        with sqlite3.connect(where, uri=True, timeout=0.5) as connection:
-            try:
-                yield from connection.execute(query, values).fetchall()
-            finally:
-                connection.close()
+        with closing(sqlite3.connect(where, uri=True, timeout=0.5)) as connection:
+            yield from connection.execute(query, values).fetchall()
     except sqlite3.Error as error:
         raise SourceError(f"{database}: {error}") from error
 

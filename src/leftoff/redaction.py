@@ -12,21 +12,17 @@ invisible characters or look-alike letters is judged a second time in the spelli
 reader would see; runs of base64 or hexadecimal that spell text are decoded, two levels deep.
 JSON inside strings is read as text at every depth of escaping, so its layout survives.
 
-The rules are data, in `redaction_rules.toml` beside this file; what patterns cannot judge is
+The rules are data (`redaction_rules`); what patterns cannot judge is
 in `credentials`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tomllib
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 import re2
@@ -43,7 +39,23 @@ from leftoff.credentials import (
     reveal,
 )
 from leftoff.errors import UsageError
+from leftoff.redaction_rules import RULES, Rule, expand_macros, is_secret_path, rules_digest
 from leftoff.registry import Registry
+
+__all__ = [
+    "BLOCK",
+    "MAX_NESTING",
+    "RULES",
+    "Finder",
+    "Redactor",
+    "Rule",
+    "Span",
+    "expand_macros",
+    "is_secret_path",
+    "redact",
+    "redactors",
+    "rules_digest",
+]
 
 BLOCK: Final = 16_384
 """Characters shown to the automaton at once; a line that is longer is cut with an overlap."""
@@ -54,32 +66,7 @@ MAX_ENCODING_DEPTH: Final = 2
 MAX_NESTING: Final = 200
 """Containers nested deeper than this are replaced whole: the gate fails closed."""
 
-_RULES_BYTES: Final = Path(__file__).with_name("redaction_rules.toml").read_bytes()
 _PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:([0-9]{1,9})\]")
-
-_MACROS: Final = {
-    "<L>": r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfv0])|(?<=\\u[0-9A-Fa-f]{4})"
-    r"|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m))",
-    "<R>": r"(?![A-Za-z0-9])",
-    # What must follow a name for the gate: an end of the name, then what can join a value.
-    "<GATE>": r"""[a-z0-9_.\-]*(?:[\s\x0b?\\"'`\])]*(?:[:=>,]|<-)|[\s\x0b\\"',n]*value)""",
-    "<WS>": r"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]",
-    "<PW>": r"(?:password|passwd|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd)"
-    r"|(?-i:(?<=[a-z])(?:Pass|Pwd)))",
-    "<TK>": r"(?:secret|token|api[_. -]?key|credentials?|(?<![A-Za-z])auth|secret_key_base"
-    r"|(?:access|auth|account|secret|private|signing|encryption|master|shared|service|storage"
-    r"|admin|deploy|session|webhook|jwt|hmac|app|client|ssh)[_.-]?key)",
-    "<SUFFIX>": r"(?:[_.-]?(?:[0-9]{1,2}|value|prod|production|dev|staging|live|base64|b64|old"
-    r"|new|backup)(?![A-Za-z0-9]))?",
-    "<SEP>": r"""(?:[\\"'`\])]{0,8}<WS>{0,8}"""
-    r"""(?::<WS>?[A-Za-z.\[\]|?]{1,24}<WS>?=|=>|:=|:|=(?!=)|<-)"""
-    r"""<WS>{0,8}|\\*["']<WS>{0,2},<WS>{0,2}(?=\\*["'])"""
-    r"""|\\{0,8}["']?,?(?:\s|\\n){0,12}\\{0,8}["']?value\\{0,8}["']?<WS>{0,2}[:=]<WS>{0,2}"""
-    r"""|(?-i:(?<=[a-z]))<WS>{0,2}>)""",
-    "<VALUE>": r"""(?:(?P<q>\\{0,8}["'`])(?P<secret>(?!["'\\])[^\r\n]{4,256}?)(?<!\\)(?P=q)"""
-    r"""|(?-i:(?<=[A-Z0-9]=))(?P<secret2>[^\s"'`\\;<>]{4,512})"""
-    r"""|(?P<secret3>[^\s"'`,;<>(){}\[\]\\&|]{6,512}))""",
-}
 
 
 class Span(NamedTuple):
@@ -109,57 +96,6 @@ class _Hit(NamedTuple):
     rank: int
     kind: str
     secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One entry of the rules file."""
-
-    kind: str
-    gate: str
-    pattern: str
-    back: int
-    check: str
-    matcher: str
-    personal: bool
-    rank: int
-
-
-_EDGES: Final = ("<L>", "<R>", "<WS>")
-
-
-def expand_macros(pattern: str) -> str:
-    """The pattern with `<L>`, `<WS>` and the other names of the rules file written out."""
-    for name in ("<GATE>", "<PW>", "<TK>", "<SUFFIX>", "<SEP>", "<VALUE>", *_EDGES):
-        pattern = pattern.replace(name, _MACROS[name])
-    return pattern
-
-
-def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
-    data = tomllib.loads(_RULES_BYTES.decode())
-    rules = tuple(
-        Rule(
-            kind=entry["kind"],
-            gate=expand_macros(entry["gate"]),
-            pattern=entry.get("pattern", ""),
-            back=entry.get("back", 0),
-            check=entry.get("check", ""),
-            matcher=entry.get("matcher", ""),
-            personal=entry.get("set") == "personal",
-            rank=rank,
-        )
-        for rank, entry in enumerate(data["rule"])
-    )
-    return rules, data["paths"]
-
-
-RULES, _PATHS = _load()
-
-
-@lru_cache(maxsize=1)
-def rules_digest() -> str:
-    """Sixteen hex digits that change whenever a rule changes."""
-    return hashlib.sha256(_RULES_BYTES).hexdigest()[:16]
 
 
 @cache
@@ -613,21 +549,3 @@ def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:
     """
     redactor = Redactor(**options)
     return redactor.value(value), redactor.counts
-
-
-# ---------------------------------------------------------------- files by path
-
-
-def _glob(patterns: list[str]) -> re.Pattern[str]:
-    parts = (re.escape(p).replace(r"\*", "[^/]*") for p in patterns)
-    return re.compile(rf"(?:^|/)(?:{'|'.join(parts)})$")
-
-
-_SECRET_PATH = _glob(_PATHS["secret"])
-_PLAIN_PATH = _glob(_PATHS["plain"])
-
-
-def is_secret_path(path: str) -> bool:
-    """Whether a file of this path is secret as a whole: `.env`, `*.pem`, `id_rsa`, `.netrc`."""
-    plain = path.strip().rstrip("/\\").replace("\\", "/").lower()
-    return bool(_SECRET_PATH.search(plain)) and not _PLAIN_PATH.search(plain)

@@ -252,9 +252,9 @@ def to_json(summary: ContextSummary, *, indent: int = 0) -> bytes:
     return codec.dumps(to_plain(summary), indent=indent)
 
 
-def seed_shape(summary: ContextSummary) -> dict[str, Any]:
+def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
     """Seed 001's object: its keys and shapes exactly."""
-    value = to_plain(summary)
+    value = to_plain(summary, redactor)
     return {
         "stats": {
             "messageCount": value["stats"]["message_count"],

@@ -23,8 +23,9 @@ from leftoff.errors import UnknownName, UsageError
 _SLACK = 1e-9
 
 RESTART = 0.5
-"""A count below this share of what it was is another filling of the window: a compaction or a
-restart that nobody announced. A smaller fall (a rewound turn, a shorter reply) is not."""
+"""Two counts in a row below this share of what was used are another filling of the window: a
+compaction or a restart that nobody announced. A smaller fall (a rewound turn, a shorter reply)
+is none, and a single low count may be a call beside the conversation."""
 
 
 class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,15 +75,23 @@ class Preset(Struct, frozen=True):
         for name in shares:
             if name not in known:
                 raise UnknownName("threshold", name, known)
-        moved = [msgspec.structs.replace(t, at=shares.get(t.name, t.at)) for t in self.thresholds]
+        moved = [
+            msgspec.structs.replace(t, at=shares.get(t.name, t.at)) for t in self.thresholds
+        ]
         return Preset(self.name, _ordered(moved), self.says, self.heading)
 
 
 class Armed(Struct, frozen=True):
-    """What has fired since the last compaction, and the most that was used since then."""
+    """What has fired since the last compaction.
+
+    Attributes:
+        peak: the most that was used since then.
+        fallen: the count before was so low that another one will mean a restart.
+    """
 
     fired: tuple[str, ...] = ()
     peak: int = 0
+    fallen: bool = False
 
 
 class Crossing(Struct, frozen=True):
@@ -146,8 +155,9 @@ def crossings(
     count, whole = _count(used), _count(total)
     if count is None:
         return (), armed
-    if count < armed.peak * RESTART:
-        armed = Armed()
+    fallen = count < armed.peak * RESTART
+    if fallen and armed.fallen:
+        armed, fallen = Armed(), False
     fired = list(armed.fired)
     found: list[Crossing] = []
     if whole:
@@ -155,7 +165,7 @@ def crossings(
             if threshold.name not in fired and count >= threshold.at * whole - _SLACK * whole:
                 fired.append(threshold.name)
                 found.append(Crossing(threshold, count, whole))
-    return tuple(found), Armed(tuple(fired), max(armed.peak, count))
+    return tuple(found), Armed(tuple(fired), max(armed.peak, count), fallen)
 
 
 def _count(value: Any) -> int | None:
@@ -235,7 +245,7 @@ def instructions(preset: Preset, total: int) -> str:
         used = round(threshold.at * total)
         heading = preset.heading or "**{threshold}% ({used:,} of {total:,} tokens):**"
         words = threshold.says or "\n".join(w for w in (threshold.logs, threshold.asks) if w)
-        text = "\n".join((heading, words.strip()))
+        text = f"{heading}\n{words.strip()}"
         blocks.append(fill(text, threshold.at, used, total, {}))
     return "\n\n".join(blocks) + "\n"
 

@@ -1,7 +1,7 @@
 """How much a model's context window holds, and what its recorder leaves of it: data, not code.
 
-The tables are in ``windows.toml``. What a recording tells of its own window comes first, rows of
-the user's come next; an unknown window is None and never a guess.
+The tables are in ``windows.toml``. What a recording tells of its own window comes first, rows
+of the user's come next; an unknown window is None and never a guess.
 """
 
 from __future__ import annotations

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from leftoff import ContextSummary, Pass, api
-from leftoff.extraction.evidence import Spent
+from leftoff.extraction.evidence import Applied, Asked, Spent, Touched
 from leftoff.findings import Source
+from leftoff.judgement.files import file_events
+from leftoff.judgement.story import Story
 from leftoff.model import Usage
 from leftoff.sources import lines_of
 from leftoff.summary import to_json
@@ -58,7 +60,7 @@ def test_messages_agree_with_the_manifest_but_for_queued_prompts(public_corpus: 
         slipped_in = {
             e.ref.message
             for e in evidence
-            if type(e).__name__ == "Asked" and getattr(e, "via", "") in {"queued", "command"}
+            if isinstance(e, Asked) and e.via in {"queued", "command"}
         }
         more = summary.stats.message_count - int(row["messages"])
         assert 0 <= more <= len(slipped_in), row["file"]
@@ -78,9 +80,10 @@ def test_spend_is_the_largest_usage_of_each_response(public_corpus: Path) -> Non
         largest: dict[str, Usage] = {}
         for recording in list(reading.sessions[-1].values())[:1]:
             for e in recording.evidence:
-                if isinstance(e, Spent) and e.usage.total > largest.get(
-                    e.response, Usage()
-                ).total:
+                if (
+                    isinstance(e, Spent)
+                    and e.usage.total > largest.get(e.response, Usage()).total
+                ):
                     largest[e.response] = e.usage
         total = Usage()
         for usage in largest.values():
@@ -126,3 +129,22 @@ def test_a_cut_recording_goes_on_as_if_it_had_not_been_cut(
         second.feed(data[state.offset :])
         _, whole = read(path)
         assert to_json(second.summary([Source(str(path))])) == to_json(whole), row["file"]
+
+
+def test_no_edit_is_lost(public_corpus: Path) -> None:
+    """Every edit that succeeded is an event, and in the summary unless it was undone again."""
+    edits = lost = 0
+    for row in rows(public_corpus):
+        reading, _ = read(public_corpus / row["file"])
+        for recording in reading.sessions[-1].values():
+            story = Story(recording)
+            events = {(e.message, e.path) for e in file_events(story) if e.action != "read"}
+            moved = {path for a in story.all(Applied) for *_, path in a.files}
+            for touch in story.all(Touched):
+                message, path = touch.ref.message, touch.path
+                if touch.verb == "read" or not path or not story.worked(message, touch.part):
+                    continue
+                edits += 1
+                lost += (message, path) not in events and path not in moved
+    assert edits > 1_500
+    assert lost == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SESSIONS = sorted(
 def summary_of(data: bytes, cuts: list[int] | None = None) -> bytes:
     reading = Pass()
     edges = [0, *sorted(cuts or []), len(data)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         reading.feed(data[start:end])
     return to_json(reading.summary())
 

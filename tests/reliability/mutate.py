@@ -38,10 +38,13 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
             other = chance.randrange(len(data) or 1)
             data = data[:at] + data[other : other + chance.randint(1, 5000)] + data[at:]
         elif kind == 3:
-            data = data[:at] + chance.choice((b"\x00", b"\xff\xfe", b"\n", b'"', b"}")) + data[at:]
+            data = (
+                data[:at] + chance.choice((b"\x00", b"\xff\xfe", b"\n", b'"', b"}")) + data[at:]
+            )
         elif kind == 4:
             data = _VALUE.sub(
-                lambda m: b":" + chance.choice(_VALUES) if chance.random() < 0.02 else m[0], data
+                lambda m: b":" + chance.choice(_VALUES) if chance.random() < 0.02 else m[0],
+                data,
             )
         else:
             lines = data.split(b"\n")
@@ -57,7 +60,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -67,7 +70,11 @@ def main() -> int:
     results: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     for path in sorted(p for p in args.folder.rglob("*") if p.is_file()):
-        if path.suffix in {".tsv", ".md"} and "history" not in path.name and "__" not in path.name:
+        if (
+            path.suffix in {".tsv", ".md"}
+            and "history" not in path.name
+            and "__" not in path.name
+        ):
             continue
         if path.name.endswith((".groundtruth.json", ".metadata.json")):
             continue
@@ -82,7 +89,7 @@ def main() -> int:
             except FormatError:
                 results["refused"] += 1
                 continue
-            except Exception:  # the point of the run
+            except Exception:  # noqa: BLE001 - to find what else is raised is the point
                 failures[traceback.format_exc().strip().splitlines()[-1]] += 1
                 results["failed"] += 1
                 if results["failed"] <= 5:
@@ -94,7 +101,10 @@ def main() -> int:
             results["silent" if silent else "read"] += 1
             if silent:
                 print(f"silent: {path.name}: {lines}, {summary.stats.message_count} messages")
-    print(f"{sum(results.values())} damaged recordings in {time.monotonic() - began:.0f} s:", end=" ")
+    print(
+        f"{sum(results.values())} damaged recordings in {time.monotonic() - began:.0f} s:",
+        end=" ",
+    )
     print(", ".join(f"{count} {name}" for name, count in sorted(results.items())))
     for line, count in failures.most_common(20):
         print(f"  {count} x {line}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -172,7 +173,10 @@ def test_a_line_of_several_records_counts_once() -> None:
             ],
         },
     }
-    response = {"type": "response", "response": {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}}
+    response = {
+        "type": "response",
+        "response": {"choices": [{"message": {"role": "assistant", "content": "Done."}}]},
+    }
     reading = Pass()
     reading.feed(json.dumps(request).encode() + b"\n" + json.dumps(response).encode() + b"\n")
     lines = reading.summary().stats.lines
@@ -180,11 +184,23 @@ def test_a_line_of_several_records_counts_once() -> None:
 
 
 def test_a_recorder_that_changed_its_format_is_noticed() -> None:
-    known = [{"type": "user", "uuid": f"u{n}", "parentUuid": None, "sessionId": "s", "version": "9.9.9",
-              "message": {"role": "user", "content": "Fix it."}} for n in range(20)]
-    odd = [{"type": "hologram", "sessionId": "s"}, {"type": "omen", "sessionId": "s"}]
+    known: list[dict[str, Any]] = [
+        {
+            "type": "user",
+            "uuid": f"u{n}",
+            "parentUuid": None,
+            "sessionId": "s",
+            "version": "9.9.9",
+            "message": {"role": "user", "content": "Fix it."},
+        }
+        for n in range(20)
+    ]
+    odd: list[dict[str, Any]] = [
+        {"type": "hologram", "sessionId": "s"},
+        {"type": "omen", "sessionId": "s"},
+    ]
 
-    def issues(lines: list[dict[str, object]]) -> list[tuple[str, str]]:
+    def issues(lines: list[dict[str, Any]]) -> list[tuple[str, str]]:
         reading = Pass(format="claude_code")
         reading.feed(b"".join(json.dumps(one).encode() + b"\n" for one in lines))
         return [(i.code, i.what) for i in reading.summary().issues if i.severity == "error"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leftoff import Message, Pass, Text, ToolCall, ToolResult
+from leftoff import ContextSummary, Message, Pass, Text, ToolCall, ToolResult
 from leftoff.api import (
     create_context_summary,
     extract_key_decisions,
@@ -17,7 +17,7 @@ from leftoff.api import (
 from leftoff.formats import native
 from leftoff.formats.tools import argument, kind_of, text_argument, tool_of
 from leftoff.model import SessionFacts, Usage
-from leftoff.summary import ContextSummary, format_context_summary
+from leftoff.summary import format_context_summary
 
 
 def summary(value: Any) -> ContextSummary:
@@ -72,7 +72,8 @@ def test_three_dialects_say_the_same(value: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "name"), [(OPENAI, "chat_lines"), (ANTHROPIC, "chat_lines"), (SEED, "agent_message_lines")]
+    ("messages", "name"),
+    [(OPENAI, "chat_lines"), (ANTHROPIC, "chat_lines"), (SEED, "agent_message_lines")],
 )
 def test_one_message_on_each_line_reads_the_same(messages: list[Any], name: str) -> None:
     reading = Pass()
@@ -101,7 +102,11 @@ def test_odd_messages_never_raise(odd: dict[str, Any]) -> None:
 
 
 def test_usage_in_both_dialects() -> None:
-    openai = {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}}
+    openai = {
+        "prompt_tokens": 100,
+        "completion_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 60},
+    }
     spoken = [OPENAI[1], {"role": "assistant", "content": "x", "usage": openai}]
     assert summary(spoken).context.spend.cache_read == 60
     assert summary(spoken).context.spend.input == 40
@@ -202,7 +207,10 @@ def test_arguments_are_found_by_role() -> None:
     edit = ToolCall("c", "Edit", "edit", {"file_path": "a", "old_string": "x"})
     assert text_argument(edit, "path") == "a"
     assert argument(edit, "content") is None
-    assert text_argument(ToolCall("c", "apply_patch", "patch", "*** Begin"), "patch") == "*** Begin"
+    assert (
+        text_argument(ToolCall("c", "apply_patch", "patch", "*** Begin"), "patch")
+        == "*** Begin"
+    )
     shell = {"command": ["bash", "-lc", "ls -l"]}
     assert text_argument(ToolCall("c", "shell", "shell", shell), "command") == "ls -l"
     argv = {"command": ["rm", "a b"]}

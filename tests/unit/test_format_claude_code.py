@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from leftoff import Pass
+from leftoff import ContextSummary, Pass
 from leftoff.extraction.evidence import Asked, Called, Compacted, Returned
 from leftoff.model import Message, ToolResult, Usage
-from leftoff.summary import ContextSummary
 
 BASE = {"sessionId": "s-1", "cwd": "/home/dev/app", "version": "2.1.0", "gitBranch": "main"}
 
@@ -246,7 +245,7 @@ def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
 def test_subagents_are_children_not_messages() -> None:
     inner = agent(call("t9", command="rm build.log"), response="m9", uuid="x1")
     back = user([result("t9", "")], uuid="x2")
-    progress = {
+    progress: dict[str, Any] = {
         **BASE,
         "type": "progress",
         "data": {"type": "agent_progress", "agentId": "a1", "message": inner},

@@ -15,7 +15,9 @@ def line(kind: str, uuid: str, parent: str | None, content: Any, **more: Any) ->
     body: dict[str, Any] = {"role": kind, "content": content}
     if kind == "assistant":
         body |= {"id": f"m-{uuid}", "usage": {"input_tokens": 10, "output_tokens": 5}}
-        body["content"] = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        body["content"] = (
+            content if isinstance(content, list) else [{"type": "text", "text": content}]
+        )
     return {
         "type": kind, "uuid": uuid, "parentUuid": parent, "message": body, "cwd": "/w",
         "timestamp": f"2026-01-01T10:00:{len(uuid):02}Z", **more,
@@ -51,7 +53,8 @@ def test_a_fork_counts_its_copied_history_once(tmp_path: Path) -> None:
     assert whole.context.spend.output == 5 * 4
     assert [f.touch_count for f in whole.file_modifications] == [1]
     assert [(r.text, r.ref.source) for r in whole.user_requests][-1] == ("Now the tests.", 1)
-    assert len(whole.key_decisions) == len(api.summarize(first).key_decisions)
+    texts = [decision.text for decision in whole.key_decisions]
+    assert len(texts) == len(set(texts))
     assert api.verify(whole) == []
 
 
@@ -99,6 +102,4 @@ def test_real_forks_are_stitched(public_corpus: Path) -> None:
     assert whole.stats.message_count < one.stats.message_count + two.stats.message_count
     assert whole.stats.message_count >= two.stats.message_count
     assert whole.stats.tool_call_count == two.stats.tool_call_count
-    assert whole.context.spend.output >= max(
-        one.context.spend.output, two.context.spend.output
-    )
+    assert whole.context.spend.output >= max(one.context.spend.output, two.context.spend.output)

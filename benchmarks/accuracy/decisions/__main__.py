@@ -1,9 +1,10 @@
-"""Trains the decision model and says how good it is on repositories it has not seen.
+r"""Trains the decision model and says how good it is on repositories it has not seen.
 
-    python -m benchmarks.accuracy.decisions LABELS TRANSCRIPTS --write src/leftoff/extraction/rules/decisions.json
+    python -m benchmarks.accuracy.decisions LABELS TRANSCRIPTS \
+        --write src/leftoff/extraction/rules/decisions.json
 
-LABELS holds `double/` (trained on and reported) and `single/` (trained on only). Folds are whole
-source repositories. Needs numpy; the same labels and transcripts give the same weights.
+LABELS holds `double/` (trained on and reported) and `single/` (trained on only). Folds are
+whole source repositories. Needs numpy; the same labels and transcripts give the same weights.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks.accuracy.decisions import figures
 from benchmarks.accuracy.decisions.bag import Bag
 from benchmarks.accuracy.decisions.labelled import load
 from benchmarks.accuracy.decisions.training import Claims, folds, train, without
+
 from leftoff import codec
 
 
@@ -29,7 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, help="where the weights go")
     parser.add_argument("--json", type=Path, help="where the figures go")
     parser.add_argument("--no-validation", action="store_true", help="only train")
-    parser.add_argument("--held-out", action="store_true", help="report the held-out repository")
+    parser.add_argument(
+        "--held-out", action="store_true", help="report the held-out repository"
+    )
     args = parser.parse_args(argv)
     sessions = load(args.labels, args.transcripts)
     report: dict[str, object] = {}

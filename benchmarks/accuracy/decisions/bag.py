@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
 from benchmarks.accuracy.decisions.fit import Table, logistic
 from benchmarks.accuracy.decisions.labelled import Session
+
 from leftoff.extraction.decision_model import raw_words
 
 

@@ -95,7 +95,9 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def table(claims: Sequence[Claims], resamples: int = 2000) -> dict[str, tuple[float, float, float]]:
+def table(
+    claims: Sequence[Claims], resamples: int = 2000
+) -> dict[str, tuple[float, float, float]]:
     """Each figure with its 95 % interval by bootstrap over sessions."""
     chance = random.Random(1)
     draws = [[chance.choice(claims) for _ in claims] for _ in range(resamples)]
@@ -107,10 +109,18 @@ def table(claims: Sequence[Claims], resamples: int = 2000) -> dict[str, tuple[fl
     return found
 
 
-def paired(ours: Sequence[Claims], theirs: Sequence[set[int]], swaps: int = 10_000) -> dict[str, float]:
+def paired(
+    ours: Sequence[Claims], theirs: Sequence[set[int]], swaps: int = 10_000
+) -> dict[str, float]:
     """F1 of both and the p-value of a randomisation test that swaps whole sessions."""
     counts = [
-        (len(c.truth & set(c.chosen)), len(c.chosen), len(c.truth & other), len(other), len(c.truth))
+        (
+            len(c.truth & set(c.chosen)),
+            len(c.chosen),
+            len(c.truth & other),
+            len(other),
+            len(c.truth),
+        )
         for c, other in zip(ours, theirs, strict=True)
     ]
 

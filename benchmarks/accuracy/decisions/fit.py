@@ -98,7 +98,9 @@ def logistic(table: Table, truth: Vector, penalty: float) -> tuple[Vector, float
     return wb[:-1], float(wb[-1])
 
 
-def softmax(table: Table, truth: NDArray[np.int64], kinds: int, penalty: float) -> tuple[Vector, Vector]:
+def softmax(
+    table: Table, truth: NDArray[np.int64], kinds: int, penalty: float
+) -> tuple[Vector, Vector]:
     """Weights (columns by kinds) and biases of a softmax model with an L2 penalty."""
     width, wanted = table.width, np.eye(kinds)[truth]
 
@@ -116,20 +118,21 @@ def softmax(table: Table, truth: NDArray[np.int64], kinds: int, penalty: float) 
     return flat[: width * kinds].reshape(width, kinds), flat[width * kinds :]
 
 
-def line(x: Vector, truth: Vector) -> tuple[float, float]:
-    """Slope and offset that turn scores into log odds (Platt), with smoothed targets."""
+def line(x: Vector, truth: Vector) -> Vector:
+    """Slopes and, last, the offset that turn columns of scores into log odds (Platt), with
+    smoothed targets."""
     good, bad = float(truth.sum()), float((1 - truth).sum())
     target = np.where(truth > 0, (good + 1) / (good + 2), 1 / (bad + 2))
 
-    def value(ab: Vector) -> tuple[float, Vector]:
-        z = ab[0] * x + ab[1]
+    def value(wb: Vector) -> tuple[float, Vector]:
+        z = x @ wb[:-1] + wb[-1]
         off = _sigmoid(z) - target
-        return float((np.logaddexp(0, z) - target * z).sum()), np.array(
-            [float((off * x).sum()), float(off.sum())]
-        )
+        loss = float((np.logaddexp(0, z) - target * z).sum())
+        return loss, np.append(x.T @ off, off.sum())
 
-    a, b = minimise(value, np.array([1.0, 0.0]))
-    return float(a), float(b)
+    start = np.zeros(x.shape[1] + 1)
+    start[0] = 1.0
+    return minimise(value, start, 400)
 
 
 def _sigmoid(z: Vector) -> Vector:

@@ -57,7 +57,7 @@ def repository(name: str) -> str:
     return "__".join(name.split("__")[:2])
 
 
-def load(labels: Path, transcripts: Path, held_out: bool = False) -> list[Session]:
+def load(labels: Path, transcripts: Path, *, held_out: bool = False) -> list[Session]:
     """The sessions of `double/` and `single/` below `labels`, without the held-out
     repository, or of that one alone."""
     if "everything" not in extractors:
@@ -102,7 +102,9 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
         else:
             places.append(-1)
             spans.append((-1, -1, 0, 0))
-    repeats = {m for label in decisions for line in label.get("also", ()) for m in at.get(line, ())}
+    repeats = {
+        m for label in decisions for line in label.get("also", ()) for m in at.get(line, ())
+    }
     return Session(
         given["file"],
         repository(given["file"]),

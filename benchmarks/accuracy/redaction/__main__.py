@@ -48,7 +48,7 @@ def recall(count: int, seed: int) -> dict[str, Any]:
         cell[1] += 1
         cell[0] += redactor.total > 0 and not leaks(planted, out)
         unstable += Redactor().value(out) != out
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"sort": s, "kind": k, "carrier": c, "found": hit, "planted": n}
         for (s, k, c), (hit, n) in sorted(found.items())
     ]
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--benign", type=Path, action="append", default=[])
     options = parser.parse_args()
-    report = {"rules": rules_digest()}
+    report: dict[str, Any] = {"rules": rules_digest()}
     if options.benign:
         report["benign"] = benign(options.benign)
     else:

@@ -13,7 +13,9 @@ import click
 from leftoff._version import __version__
 
 _COMMANDS = {
+    "budget": ("leftoff.cli.budgeting:budget", "How full the window is, and for how long."),
     "completion": ("leftoff.cli.extending:completion", "Completion for bash, zsh or fish."),
+    "config": ("leftoff.cli.configuring:config", "Every setting and where it comes from."),
     "convert": ("leftoff.cli.exporting:convert", "A session in another format."),
     "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
     "export": ("leftoff.cli.exporting:export", "A whole session as readable markdown."),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from leftoff.cli.evaluating_budget import budget_command
 from leftoff.cli.evaluating_files import files_command
 
 HELD_OUT = "marot__spotter"
@@ -19,6 +20,7 @@ def evaluate() -> None:
     """How right leftoff is, measured against labels or against what really happened."""
 
 
+evaluate.add_command(budget_command)
 evaluate.add_command(files_command)
 
 

@@ -82,7 +82,7 @@ def _whole(
     known of the session."""
     import msgspec
 
-    from leftoff.api import _Collector as Messages
+    from leftoff.api import Collector as Messages
     from leftoff.errors import FormatError
     from leftoff.findings import SessionInfo
     from leftoff.sources import lines_of, parts_of

@@ -67,11 +67,11 @@ def list_command(
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
     for listed in islice(found, limit or None):
         count += 1
-        value = gate.value(codec.plain(listed))
+        value = gate.value(codec.mended(codec.plain(listed)))  # names may be no text
         if as_json:
             sys.stdout.write(codec.dumps(value).decode())
         else:
-            value["id"] = names.get(listed.id, value["id"])
+            value["id"] = codec.mended(names.get(listed.id, value["id"]))
             sys.stdout.write(line(value, width, home) + "\n")
         if count == 1:
             sys.stdout.flush()

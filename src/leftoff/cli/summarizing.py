@@ -20,6 +20,10 @@ FORMS = ("text", "markdown", "json", "prompt")
     help="Shape of the JSON; seed001 prints the object of the original design.",
 )
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option(
+    "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
+)
+@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
 @click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt.")
 @click.option(
     "--since", metavar="N", help="Only what is new since line N, or since message '#N'."
@@ -33,6 +37,8 @@ def summarize(
     as_json: bool,
     shape: str,
     recorder: str | None,
+    extra: tuple[str, ...],
+    hide: tuple[str, ...],
     budget: int | None,
     since: str | None,
     strict: bool,
@@ -46,15 +52,20 @@ def summarize(
     from leftoff import api, codec
     from leftoff.cli import complain
     from leftoff.cli.streams import coloured, columns, deliver
+    from leftoff.extraction.view import extractors
+    from leftoff.redaction import Redactor, redactors
     from leftoff.rendering import news, render
     from leftoff.summary import seed_shape
 
     line, message = _place(since)
-    summary = api.summarize(path_of(session), format=recorder)
+    gate = Redactor(extra=[redactors.get(name) for name in hide])
+    for name in extra:
+        extractors.get(name)  # said before the recording is read
+    summary = api.summarize(path_of(session), format=recorder, extractors=extra)
     if since is not None:
         summary = news.since(summary, line=line, message=message)
     if shape == "seed001":
-        text = codec.dumps(seed_shape(summary), indent=2).decode()
+        text = codec.dumps(seed_shape(summary, gate), indent=2).decode()
     else:
         plain = output is not None
         text = render(
@@ -63,6 +74,7 @@ def summarize(
             budget=budget,
             colour=not plain and coloured(),
             width=96 if plain else columns(),
+            gate=gate,
         )
     deliver(text, output)
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from leftoff.extraction.evidence import Applied, Called, Ran, Touched
+from leftoff.extraction.evidence import Applied, Ran, Touched
 from leftoff.judgement.story import Story
 
 _REMOVES = re.compile(r"\brm\s+")
@@ -20,7 +20,11 @@ def seed001_files(story: Story) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     seen: set[str] = set()
-    acts = [*story.all(Touched), *story.all(Ran), *story.all(Applied)]
+    acts: list[Touched | Ran | Applied] = [
+        *story.all(Touched),
+        *story.all(Ran),
+        *story.all(Applied),
+    ]
     acts.sort(key=lambda act: (act.ref.message, getattr(act, "part", 0)))
     for act in acts:
         if isinstance(act, Ran):
@@ -48,8 +52,3 @@ def commands_by_seed001(story: Story) -> tuple[int, int]:
     """(shell commands that the seed calls modified, all shell commands)."""
     ran = [act for act in story.all(Ran) if (act.ref.message, act.part) in story.calls]
     return sum(_REMOVES.search(act.command) is None for act in ran), len(ran)
-
-
-def called(story: Story) -> int:
-    """How many tools were called."""
-    return len(story.all(Called))

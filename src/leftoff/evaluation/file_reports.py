@@ -107,8 +107,7 @@ def table(report: FileReport, *, resamples: int = RESAMPLES) -> str:
             lines.append(f"{name}: {row}")
             continue
         lines.append(name)
-        for key, value in row.items():
-            lines.append(f"  {key.replace('_', ' ')}: {_shown(value)}")
+        lines += [f"  {key.replace('_', ' ')}: {_shown(value)}" for key, value in row.items()]
     worst = sorted(
         (row for row in report.patches if row.wrong or row.missed),
         key=lambda row: (-(row.wrong + row.missed), row.name, row.session),

@@ -42,7 +42,7 @@ def f1(counts: Iterable[Counts]) -> float | None:
 
 
 def share(counts: Sequence[Counts], found: str, lost: str) -> float | None:
-    """right / (right + wrong) or right / (right + missed)."""
+    """Right / (right + wrong) or right / (right + missed)."""
     hits = sum(getattr(one, found) for one in counts)
     total = hits + sum(getattr(one, lost) for one in counts)
     return hits / total if total else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ _SET_UP: dict[str, tuple[str, ...]] = {"sphinx": ("setup.py", "tox.ini")}
 """Files in a final diff that the task's environment changed before the agent began, by a word
 in the recording's name: known of these data sets, told by nothing in the recording."""
 
+_BINARY = re.compile(
+    r"^diff --git a/(.+?) b/\S+\n(?:(?!diff --git).*\n)*?GIT binary", re.MULTILINE
+)
 _ACTIONS = {"add": "created", "modify": "modified", "delete": "deleted"}
 _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
@@ -61,9 +64,11 @@ def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
     Binary files, generated files and the set-up of a data set's tasks are not; a renamed file
     counts as deleted under the old name and created under the new one.
     """
-    binary = set(re.findall(r"^Binary files (?:a/)?(.+) and (?:b/)?(.+) differ$", patch, re.M))
+    binary = set(
+        re.findall(r"^Binary files (?:a/)?(.+) and (?:b/)?(.+) differ$", patch, re.MULTILINE)
+    )
     skipped = {part for pair in binary for part in pair}
-    blocks = re.findall(r"^diff --git a/(.+?) b/\S+\n(?:(?!diff --git).*\n)*?GIT binary", patch, re.M)
+    blocks = _BINARY.findall(patch)
     skipped |= set(blocks)
     files: dict[str, str] = {}
     left_out = 0
@@ -168,5 +173,5 @@ def seconds(text: str) -> float:
     """
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:
-        when = when.replace(tzinfo=timezone.utc)
+        when = when.replace(tzinfo=UTC)
     return when.timestamp()

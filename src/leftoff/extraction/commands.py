@@ -7,7 +7,6 @@ whose arguments need more than that names a handler, kept in `programs.py`.
 
 from __future__ import annotations
 
-import functools
 import tomllib
 from importlib import resources
 from typing import Any
@@ -96,11 +95,16 @@ def load(text: str) -> Knowledge:
     )
 
 
-@functools.cache
+_SHIPPED = load(
+    resources.files("leftoff.extraction")
+    .joinpath("rules", "commands.toml")
+    .read_text(encoding="utf-8")
+)
+
+
 def knowledge() -> Knowledge:
-    """The rules that ship with the package."""
-    path = resources.files("leftoff.extraction").joinpath("rules", "commands.toml")
-    return load(path.read_text(encoding="utf-8"))
+    """The rules that ship with the package, read when this module is imported."""
+    return _SHIPPED
 
 
 class Invocation:

@@ -1,9 +1,8 @@
 """The trained model behind key decisions: words to features, features to scores.
 
-A sentence is scored by a logistic model over its words, pairs of words and triples in which
-verbs that stand for one another are one word, with where it stands and what came before and
-after it. The weights are data (`rules/decisions.json`), written by
-`benchmarks/accuracy/decisions`; nothing is computed from them at import but a table.
+A sentence is scored by a logistic model over its words, pairs of words, pairs in which verbs
+that stand for one another are one word, where it stands, and what came before and after it.
+The weights are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 
 import msgspec
@@ -41,8 +40,10 @@ class Model(Struct, frozen=True):
         gate: what a word says for a look at its sentence; `gate_least` is the sum from which a
             sentence is kept.
         weights, bias: of the sentence model.
-        calibration: slope and offset from the joined log odds of a message's sentences to the
-            log odds that the message holds a decision; `alone`: the same for one sentence.
+        calibration: slope, offset and weight of the logarithm of the message's rank in its
+            session, from the joined log odds of a message's sentences to the log odds that the
+            message holds a decision (a long session has more candidates, but hardly more
+            *key* decisions); `alone`: slope and offset for one sentence.
         least: probability from which a decision is reported, and that of a further sentence
             of the same message.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
@@ -53,7 +54,7 @@ class Model(Struct, frozen=True):
     gate_least: int = -1_000_000
     weights: dict[str, int] = field(default_factory=dict)
     bias: int = 0
-    calibration: tuple[int, int] = (SCALE, 0)
+    calibration: tuple[int, int, int] = (SCALE, 0, 0)
     alone: tuple[int, int] = (SCALE, 0)
     least: int = 500
     least_alone: int = 500
@@ -63,22 +64,29 @@ class Model(Struct, frozen=True):
     trained: dict[str, int] = field(default_factory=dict)
 
     def worth(self, words: Iterable[str]) -> bool:
-        """Whether a sentence of these words is worth a closer look."""
+        """Whether a piece of these words, lower case and split at white space, is worth a
+        closer look."""
         return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
 
     def score(self, features: Iterable[str]) -> float:
         """Log odds that a sentence with these features states a decision."""
         return (self.bias + sum(map(self.weights.get, features, repeat(0)))) / SCALE
 
+    def whole(self, log_odds: float, rank: int) -> float:
+        """Probability that a message holds a decision.
+
+        Args:
+            log_odds: that at least one of its sentences is one (see `joined`).
+            rank: how many messages of the session have higher ones.
+        """
+        slope, offset, weight = self.calibration
+        return probability(log_odds, (slope, round(offset + weight * math.log1p(rank))))
+
     def kind(self, features: Iterable[str]) -> str:
         """The likeliest type of a decision with these features."""
-        sums = list(self.kind_bias)
         get = self.kind_weights.get
-        for name in features:
-            row = get(name)
-            if row is not None:
-                for k, weight in enumerate(row):
-                    sums[k] += weight
+        rows = [row for row in map(get, features) if row is not None]
+        sums = [sum(column) for column in zip(self.kind_bias, *rows, strict=True)]
         return self.kinds[max(range(len(sums)), key=lambda k: (sums[k], -k))]
 
     def reasons(self, features: Iterable[str], most: int = 4) -> list[str]:
@@ -86,6 +94,40 @@ class Model(Struct, frozen=True):
         found = {name: self.weights.get(name, 0) for name in features}
         ranked = sorted(found, key=lambda name: (-found[name], name))
         return [name for name in ranked[:most] if found[name] > 0]
+
+
+class Scorer:
+    """A model laid out for speed: the same scores as `Model.score`, but without a string for
+    every pair of words."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.words: dict[str, int] = {}
+        self.pairs: dict[tuple[str, str], int] = {}
+        self.classes: dict[tuple[str, str], int] = {}
+        self.rest: dict[str, int] = {}
+        for name, weight in model.weights.items():
+            kind, said = name[:2], name[2:]
+            if kind == "w:":
+                self.words[said] = weight
+            elif kind in {"b:", "c:"}:
+                table = self.pairs if kind == "b:" else self.classes
+                first, _, second = said.partition("_")
+                table[first, second] = weight
+            else:
+                self.rest[name] = weight
+
+    def score(self, found: Sequence[str], others: Iterable[str]) -> float:
+        """Log odds of a sentence of these words with these other features."""
+        kinds = ["^", *map(VERBS.get, found, found)]
+        total = (
+            self.model.bias
+            + sum(map(self.words.get, set(found), repeat(0)))
+            + sum(map(self.pairs.get, {*pairwise(["^", *found, "$"])}, repeat(0)))
+            + sum(map(self.classes.get, {*pairwise(kinds)}, repeat(0)))
+            + sum(map(self.rest.get, others, repeat(0)))
+        )
+        return total / SCALE
 
 
 def probability(logit: float, line: tuple[int, int] = (SCALE, 0)) -> float:
@@ -122,9 +164,11 @@ _WHAT = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
 
 
 def _shape(word: str) -> str:
-    if "'" in word or not word[0].isalnum():
-        return word if "/" not in word else "<path>"
-    return "<url>" if word.startswith("http") else "<path>" if "/" in word else "<id>"
+    if "/" in word:
+        return "<url>" if word.startswith("http") else "<path>"
+    if "_" in word:
+        return "<id>"
+    return word if "'" in word or not word[0].isalnum() else "<id>"
 
 
 def _forms(verb: str) -> dict[str, str]:
@@ -153,16 +197,22 @@ def _classes(table: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
-    return tuple(
-        Rule(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}, topic=name)
-        for row in table[name]
-    )
+    found: list[Rule] = []
+    for row in table[name]:
+        fields: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
+        }
+        found.append(Rule(topic=name, **fields))
+    return tuple(found)
 
 
 _HERE = files("leftoff.extraction").joinpath("rules")
 _TABLE = tomllib.loads(_HERE.joinpath("decisions.toml").read_text("utf-8"))
 VERBS = _classes(_TABLE)
 """Form of a verb to its class."""
+
+ENGLISH = frozenset(_TABLE["english"].split())
+"""Words by which English is told from other languages."""
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name) for name in ("rationale", "alternative", "reversal", "choice")
@@ -173,10 +223,28 @@ _STORED = _HERE.joinpath("decisions.json").read_bytes()
 MODEL = msgspec.json.decode(_STORED, type=Model)
 """The shipped weights."""
 
+SCORER = Scorer(MODEL)
+"""The shipped weights, laid out for speed."""
+
 DIGEST = blake2b(
     _STORED + _HERE.joinpath("decisions.toml").read_bytes(), digest_size=8
 ).hexdigest()
 """16 hex digits that change whenever weights, verbs or patterns change."""
+
+
+_FOREIGN = re.compile(r"[^\W\d_a-zA-Z]")
+
+
+def is_english(found: Sequence[str], text: str) -> bool:
+    """Whether the words of a message look like English; short ones get the benefit of doubt.
+
+    Args:
+        found: the words of `text`.
+    """
+    if not text.isascii() and 6 * len(_FOREIGN.findall(text)) > len(text):
+        return False
+    plain = [w for w in found if w[0].isalpha()]
+    return len(plain) < 8 or 20 * sum(w in ENGLISH for w in plain) >= len(plain)
 
 
 # -- features ----------------------------------------------------------------------------------
@@ -195,16 +263,11 @@ def bucket(number: int, edges: Sequence[int]) -> int:
 
 def word_features(found: Sequence[str]) -> list[str]:
     """Features of the words of one sentence: alone, in pairs, and as classes of verbs."""
-    out = {f"w:{w}" for w in found}
-    whole = ["^", *found, "$"]
-    out.update(f"b:{a}_{b}" for a, b in zip(whole, whole[1:], strict=False))
-    kinds = ["^", *map(VERBS.get, found, found)]
-    out.update(f"c:{a}_{b}" for a, b in zip(kinds, kinds[1:], strict=False))  # type: ignore[misc]
-    out.update(
-        f"t:{a}_{b}_{c}"
-        for a, b, c in zip(kinds, kinds[1:], kinds[2:], strict=False)
-    )  # fmt: skip
-    return sorted(out)
+    out = ["w:" + w for w in found]
+    out += ["b:" + a + "_" + b for a, b in pairwise(["^", *found, "$"])]
+    kinds: list[str] = ["^", *map(VERBS.get, found, found)]
+    out += ["c:" + a + "_" + b for a, b in pairwise(kinds)]
+    return list(dict.fromkeys(out))
 
 
 def place_features(

@@ -8,17 +8,26 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.decision_model import MODEL, Model, raw_words
+from leftoff.extraction.decision_model import MODEL, Model
 from leftoff.extraction.evidence import Evidence, Said
+from leftoff.extraction.gate import lowered
 from leftoff.extraction.sentences import LONGEST
 from leftoff.extraction.view import TEXT, View
-from leftoff.layout import HEADING, ITEM, block_before, blocks_of, sentence_at
+from leftoff.layout import (
+    HEADING,
+    ITEM,
+    PROSE_KINDS,
+    Block,
+    Span,
+    block_before,
+    blocks_of,
+    sentence_at,
+)
 from leftoff.model import Text
 
 SHORTEST = 12
 """Code points; what is shorter states nothing that can be understood alone."""
 
-_PIECES = re.compile(r"[^\n]+?(?:[.!?:…。！？](?=\s|[*_)\"”’`]*\s)|(?=\n)|\Z)")
 _BLOCKS = {ITEM: "item", HEADING: "heading"}
 
 
@@ -53,33 +62,47 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
     than weighing its words; only what passes is divided with care.
     """
     done = -1
-    for piece in _PIECES.finditer(text):
-        begin, stop = piece.span()
-        if stop - begin < SHORTEST or not model.worth(raw_words(piece[0])):
-            continue
-        at = begin
+    blocks: tuple[Block, ...] = ()
+    for begin, stop in pieces(text, model):
+        blocks = blocks or blocks_of(text)[0]
+        at = max(begin, done)
         while at < stop:
-            while at < stop and not text[at].isalnum() and text[at] not in "`*\"'“‘([":
-                at += 1
-            if at >= stop:
-                break
-            start, end = sentence_at(text, at)
-            if start == end:  # a list marker, or no prose
-                at = _after_marker(text, at, stop)
+            number = block_before(blocks, at)
+            if number < 0 or at >= blocks[number][1] or blocks[number][2] not in PROSE_KINDS:
+                number += 1  # in a marker, in code or between blocks: on to the next block
+                if number >= len(blocks) or blocks[number][0] >= stop:
+                    break
+                at = blocks[number][0]
                 continue
-            if start > done and SHORTEST <= end - start <= LONGEST:
-                done = start
-                yield start, end, _where(text, start)
-            at = end
+            first, last, kind = blocks[number]
+            start, end = _whole_block(text, first, last) or sentence_at(text, at)
+            if start == end:  # white space between two sentences
+                at += 1
+                continue
+            if start >= done and SHORTEST <= end - start <= LONGEST:
+                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+                yield start, end, where
+            at = done = end
 
 
-def _after_marker(text: str, at: int, stop: int) -> int:
-    """Where the word after a marker starts; `stop` where there is none."""
-    space = text.find(" ", at, stop)
-    return stop if space < 0 else space + 1
+_STOPS = re.compile(r"[.!?…؟۔।॥](?=\W|\Z)|[。！？｡．\n]")
 
 
-def _where(text: str, start: int) -> str:
-    blocks = blocks_of(text)[0]
-    first, _, kind = blocks[block_before(blocks, start)]
-    return f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+def _whole_block(text: str, first: int, last: int) -> Span | None:
+    """The block as one sentence, where nothing in it could end one; dividing costs more."""
+    return None if _STOPS.search(text, first, last - 1) else (first, last)
+
+
+def pieces(text: str, model: Model) -> Iterator[tuple[int, int]]:
+    """The rough pieces of a text that pass the gate: lines, cut after full stops."""
+    low = lowered(text)
+    begin = 0
+    worth = model.worth
+    for line in low.split("\n"):
+        if len(line) >= SHORTEST:
+            at = begin
+            for piece in line.split(". "):
+                if len(piece) >= SHORTEST and worth(piece.split()):
+                    yield at, at + len(piece)
+                at += len(piece) + 2
+        begin += len(line) + 1

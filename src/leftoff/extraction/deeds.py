@@ -82,7 +82,7 @@ class Deeds(Expansion):
             return False
         if kind == "unknown" and not looks_like_directory(field):
             return self.read(field)
-        for below in self.state.below(path):
+        for below in self.state.below(path) if self.wide else ():
             if not suffixes or below.endswith(suffixes):
                 self.effects.read(below, self.tool, max(self.rank, 1), named=False)
         return True if kind == "directory" else None
@@ -151,8 +151,10 @@ class Deeds(Expansion):
         )
         return True if kind == "file" else None
 
-    def delete(self, field: str, *, force: bool = False, recursive: bool = False) -> Status:
-        """A file, or with `recursive` a directory, is removed."""
+    def delete(
+        self, field: str, *, force: bool = False, recursive: bool = False, shown: bool = False
+    ) -> Status:
+        """A file, or with `recursive` a directory, is removed; `shown`: the output says so."""
         if self.special(field):
             if not self.complains(self.tool, plain(field)):
                 self.lost(field, "deleted")
@@ -173,7 +175,7 @@ class Deeds(Expansion):
             return None
         if kind == "unknown" and recursive and looks_like_directory(path):
             return self._delete_tree(path, False)
-        existed = not force and self.sure()
+        existed = shown or (not force and self.sure())
         self.effects.delete(path, self.tool, self.rank, existed=existed)
         return True if kind == "file" or force else None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from leftoff.extraction.file_patterns import matches
 from leftoff.extraction.script import (
     BRACKET,
     PATTERN_MARKS,
@@ -112,7 +113,15 @@ class FileState:
         complete_under: Directories below which nothing exists but what is given.
     """
 
-    __slots__ = ("_changed", "_complete", "_kinds", "_listed", "editor_file", "texts")
+    __slots__ = (
+        "_changed",
+        "_complete",
+        "_kinds",
+        "_listed",
+        "editor_file",
+        "stashes",
+        "texts",
+    )
 
     def __init__(
         self,
@@ -126,6 +135,8 @@ class FileState:
         self._changed: dict[str, Action] = {}
         self.texts: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
+        self.stashes: list[tuple[tuple[str, Action], ...]] = []
+        """Changes that were put away, the last of them last."""
         self.editor_file: str | None = None
         """The file open in an agent's own editor, for editors that have one."""
         for path in directories:
@@ -144,6 +155,7 @@ class FileState:
         new._listed = set(self._listed)
         new._changed = dict(self._changed)
         new.texts = dict(self.texts)
+        new.stashes = list(self.stashes)
         new.editor_file = self.editor_file
         return new
 
@@ -155,6 +167,7 @@ class FileState:
         self._changed = dict(other._changed)
         self.texts.clear()
         self.texts.update(other.texts)
+        self.stashes = list(other.stashes)
         self.editor_file = other.editor_file
 
     def kind(self, path: str) -> Kind:
@@ -311,54 +324,6 @@ class FileState:
             and "/" not in known[size:]
             and len(known) > size
         )
-
-
-def matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern with marks (linear in practice: one backtrack point)."""
-    i = j = 0
-    star, mark = -1, 0
-    while i < len(name):
-        if j < len(pattern):
-            char = pattern[j]
-            if char == STAR:
-                star, mark = j, i
-                j += 1
-                continue
-            if char == BRACKET:
-                end = pattern.find("]", j + 2)
-                if end > 0:
-                    if _in_set(name[i], pattern[j + 1 : end]):
-                        i, j = i + 1, end + 1
-                        continue
-                elif name[i] == "[":
-                    i, j = i + 1, j + 1
-                    continue
-            elif char == QUESTION or char == name[i]:
-                i, j = i + 1, j + 1
-                continue
-        if star < 0:
-            return False
-        mark += 1
-        i, j = mark, star + 1
-    while j < len(pattern) and pattern[j] == STAR:
-        j += 1
-    return j == len(pattern)
-
-
-def _in_set(char: str, body: str) -> bool:
-    inverse = body[:1] in ("!", "^")
-    if inverse:
-        body = body[1:]
-    found = False
-    i = 0
-    while i < len(body):
-        if i + 2 < len(body) and body[i + 1] == "-":
-            found = found or body[i] <= char <= body[i + 2]
-            i += 3
-        else:
-            found = found or body[i] == char
-            i += 1
-    return found != inverse
 
 
 class _Touch:
@@ -547,7 +512,7 @@ class Effects:
             if touch.before == "unknown":
                 if touch.wrote and touch.guess == "created":
                     return None
-                rank = max(rank, 1)
+                rank = 2  # as with ``rm -f``: nothing says that there was a file
             action = "deleted"
         elif touch.wrote and self._contents.get(path) == path and touch.before != "absent":
             if not touch.read:

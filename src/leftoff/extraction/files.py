@@ -23,7 +23,9 @@ _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
 _ONLY_NEW = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
 """Tools that refuse to write a file that exists."""
 
-_MAY_REPLACE = frozenset({"str_replace_based_edit_tool", "text_editor", "fs_write", "strReplace"})
+_MAY_REPLACE = frozenset(
+    {"str_replace_based_edit_tool", "text_editor", "fs_write", "strReplace"}
+)
 """Editors whose `create` replaces a file that exists; others refuse."""
 
 
@@ -146,9 +148,7 @@ def _ran(view: View, number: int, call: ToolCall, language: str) -> list[Evidenc
     return [Ran(view.record_ref(number), number, call.name, command, cwd, language, background)]
 
 
-def _patched(
-    view: View, number: int, call: ToolCall, patch: str, cwd: str
-) -> list[Evidence]:
+def _patched(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
     ref = view.record_ref(number)
     return [
         Touched(ref, number, call.name, did, absolute(path, cwd), absolute(target, cwd))

@@ -100,6 +100,7 @@ class Ground:
         self.variables: dict[str, str | list[str]] = {}
         self.functions: dict[str, Statement] = {}
         self.contents = state.texts
+        self.wide = True
         self.rank = 0
         self.want: Status = None
         self.hidden = False
@@ -152,8 +153,18 @@ class Ground:
 
     def complains(self, tool: str, operand: str | None = None) -> bool:
         """Whether the output holds an error of this program (about this operand)."""
-        if self.hidden or not self.output:
+        output = self.output
+        if self.hidden or not output:
             return False
+        if self._errors is None:  # most output names no program: then no line is looked at
+            if tool == ">":
+                if "sh: " not in output:
+                    return False
+            elif tool != "git":
+                if tool not in output:
+                    return False
+            elif "fatal:" not in output and "error:" not in output and "git" not in output:
+                return False
         for program, rest in self.errors():
             if program != tool:
                 continue

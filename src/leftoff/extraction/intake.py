@@ -15,7 +15,7 @@ from leftoff import codec
 from leftoff.errors import FormatError
 from leftoff.extraction.recording import Lines
 from leftoff.formats import Cursor, Format, Sample, detect, formats, unrecognised
-from leftoff.model import Issue, Link, Message, Record, Severity, Unknown
+from leftoff.model import Issue, Link, Message, Record, SessionFacts, Severity, Unknown
 
 SNIFF = 1 << 20
 """Bytes after which an unrecognised recording must be one document."""
@@ -209,14 +209,16 @@ class Intake:
                 unknown = True
                 self._issue("unknown_kind", found.kind)
                 continue
-            known = True
             if kind is Message:
+                known = True
                 self._message(found)
             elif kind is Link:
                 self._link(found)
             else:
+                known = known or kind is not SessionFacts
                 self._fact(found)
-        if unknown and not known:  # a line of which something was read counts as parsed
+        # A line of which more was read than its envelope counts as parsed.
+        if unknown and not known:
             lines.parsed -= 1
             lines.unknown += 1
 

@@ -13,7 +13,16 @@ import msgspec
 
 from leftoff.extraction.file_state import join
 from leftoff.extraction.programs.git import summary_lines
-from leftoff.extraction.script import PATTERN_MARKS, UNKNOWN, Command, Logical, Script, Sequence
+from leftoff.extraction.script import (
+    PATTERN_MARKS,
+    UNKNOWN,
+    Command,
+    Logical,
+    Pipeline,
+    Script,
+    Sequence,
+    Statement,
+)
 
 __all__ = ["Observation", "observed"]
 
@@ -50,6 +59,8 @@ def observed(script: Script, output: str) -> list[Observation]:
             stack.extend(reversed(item.items))
         elif isinstance(item, Command):
             commands.append(item)
+        elif isinstance(item, Pipeline) and all(map(_only_picks, item.items[1:])):
+            stack.append(item.items[0])
         else:
             return []
         if len(commands) + len(stack) > 12:
@@ -65,6 +76,8 @@ def observed(script: Script, output: str) -> list[Observation]:
         elif name not in ("echo", "true", "export", "set", "sleep", "mkdir", "touch", "rm", ""):
             printing.append((command, cwd))
     if not printing:
+        return []
+    if not any(_last_name(item[0]) in _LISTING for item in printing):
         return []
     git = [item for item in printing if item[0].words[0] == "git"]
     lines = output[:400_000].splitlines()[:_LINES]
@@ -82,6 +95,31 @@ def observed(script: Script, output: str) -> list[Observation]:
             continue
         out.extend(_of_command(plain, place, lines))
     return out
+
+
+_PICKING = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
+
+
+def _only_picks(item: Statement) -> bool:
+    """Whether a later part of a pipe prints lines that it is given as they are."""
+    if not isinstance(item, Command) or item.redirects or not item.words:
+        return False
+    words = [word for word in item.words if isinstance(word, str)]
+    if words[:1] != [item.words[0]] or words[0] not in _PICKING:
+        return False
+    counts = words[0] in ("grep", "uniq", "cat") and any(
+        word[:1] == "-" and set("conAB").intersection(word) for word in words[1:]
+    )
+    return not counts
+
+
+_LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
+"""Programs whose output may list files."""
+
+
+def _last_name(command: Command) -> str:
+    word = command.words[0]
+    return word.rpartition("/")[2] if isinstance(word, str) else ""
 
 
 def _of_command(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:

@@ -30,8 +30,7 @@ def absolute(path: str, cwd: str) -> str:
     windows = _WINDOWS.match(cwd) is not None
     if _WINDOWS.match(path) or (windows and "\\" in path):
         path = path.replace("\\", "/")
-        if path.startswith("//?/"):
-            path = path[4:]
+        path = path.removeprefix("//?/")
     if windows:
         cwd = cwd.replace("\\", "/")
         mounted = _MOUNTED.match(path)

@@ -14,7 +14,6 @@ from leftoff.extraction.sentences import LONGEST
 from leftoff.extraction.view import HIT, OUTPUT, TYPED, View
 from leftoff.layout import in_code, sentence_at
 
-
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 
 
@@ -59,12 +58,12 @@ def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
     given: set[tuple[str, int, int]] = set()
     for hit in view.hits.get(extractor, ()):
         text: str = getattr(view.message.parts[hit.part], "text", "")
-        place = max(hit.start, hit.end - 1)
-        if in_code(text, place):
-            place = hit.start
-            if in_code(text, place):
-                continue
-        start, end = sentence_at(text, place)
+        start = end = 0
+        for place in (max(hit.start, hit.end - 1), hit.start):
+            if not in_code(text, place):
+                start, end = sentence_at(text, place)
+                if start < end:
+                    break
         if start == end or end - start > LONGEST or (hit.rule.id, hit.part, start) in given:
             continue
         given.add((hit.rule.id, hit.part, start))

@@ -148,8 +148,13 @@ def _editor_command(command: str) -> str | None:
     return None
 
 
-def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
+def resolve(
+    script: Script, *, outcome: Outcome, known: FileState, wide: bool = True
+) -> list[FileEffect]:
     """What the call came to, one effect for each path, sorted; `known` is brought up to date.
+
+    Unless `wide`, files that a program reads on its way through a directory are not
+    told.
 
     A denied call did nothing. A call that failed or was cut off did what came before; where
     that cannot be told, nothing is claimed. What runs in the background is likely at most.
@@ -172,6 +177,7 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         slow=knowledge().slow,
         firm=knowledge().firm,
     )
+    machine.wide = wide
     if isinstance(script.body, Opaque):
         machine.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
         return machine.effects.settle()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
-from leftoff.extraction.embedded.steps import RUNNABLE
 from leftoff.extraction.here_documents import DOCUMENT, STRING, take_documents
 from leftoff.extraction.script import (
     MAX_FIELDS,
@@ -33,6 +31,17 @@ from leftoff.extraction.script import (
     While,
     Word,
 )
+from leftoff.extraction.shell_parts import (
+    MAX_WORD,
+    USUAL,
+    appended,
+    clipped,
+    counted_loop,
+    grammar,
+    piped,
+    redirected,
+    simple_command,
+)
 from leftoff.extraction.shell_words import (
     ansi_text,
     append,
@@ -56,48 +65,10 @@ MAX_SYNTAX = 10_000
 """Characters outside here-documents above which a command is not analysed: error recovery of
 the grammar takes quadratic time on hostile text."""
 MAX_DEPTH = 60
-MAX_WORD = 1_000
-MAX_BODY = 512
-READS_SCRIPTS = frozenset(
-    (
-        "bash",
-        "sh",
-        "zsh",
-        "dash",
-        "ksh",
-        "eval",
-        "pyth",
-        "node",
-        "deno",
-        "bun",
-        "ruby",
-        "perl",
-        "awk",
-        "gawk",
-        "mawk",
-        "sed",
-        "patc",
-        "git",
-        "appl",
-        "ssh",
-        "sudo",
-        "env",
-        "time",
-    )
-)
-"""First four letters of programs whose long arguments and bodies are scripts to be read."""
 _EXPANDS = frozenset("$`\\")
 _PRIVATE = dict.fromkeys(range(57344, 57360), "�")
 _OF_TESTS = frozenset(("test_operator", "regex", "extglob_pattern"))
 _EMPTY = Sequence(())
-
-
-@functools.cache
-def _grammar() -> Any:
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
 def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
@@ -106,6 +77,9 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> S
         command = command.translate(_PRIVATE)
     if "\r" in command:
         command = command.replace("\r\n", "\n")
+    simple = simple_command(command)
+    if simple is not None:
+        return Script(simple, cwd, home)
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
@@ -113,7 +87,7 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> S
     if len(text) > MAX_SYNTAX:
         return Script(Opaque("long"), cwd, home, True)
     raw = text.encode("utf-8", "replace")
-    root = _grammar().parse(raw).root_node
+    root = grammar().parse(raw).root_node
     compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
     broken = root.has_error
     try:
@@ -232,7 +206,7 @@ class _Compiler:
                 plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
             words.extend(more)
         if node.end_byte - node.start_byte > MAX_WORD:
-            return Command(_clipped(words), tuple(assignments), tuple(redirects))
+            return Command(clipped(words), tuple(assignments), tuple(redirects))
         return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
 
     def redirected(self, node: Any) -> Statement:
@@ -249,7 +223,7 @@ class _Compiler:
                 self.broken = True
             elif child.is_named:
                 body = self.statement(child, kind)
-        return _redirected(body, tuple(redirects))
+        return redirected(body, tuple(redirects))
 
     def late_words(self, body: Command, node: Any) -> Command:
         """``cmd > out arg``: the grammar hangs later words on the redirection."""
@@ -265,7 +239,7 @@ class _Compiler:
 
     def redirect(self, node: Any) -> Redirect:
         if node.end_byte - node.start_byte < 14:
-            usual = _USUAL.get(self.text(node))
+            usual = USUAL.get(self.text(node))
             if usual is not None:
                 return usual
         operator, descriptor = ">", -1
@@ -324,11 +298,7 @@ class _Compiler:
         if value is None:
             value = ""
         if append:
-            if isinstance(value, Array):
-                value = Array((Word((Variable(name, "[@]", True),)), *value.items))
-            else:
-                parts = (value,) if isinstance(value, str) else value.parts
-                value = Word((Variable(name, "", True), *parts))
+            value = appended(name, value)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> Statement:
@@ -379,7 +349,7 @@ class _Compiler:
                     items.extend(item.items)
                 else:
                     items.append(item)
-        return Pipeline(tuple(items)) if len(items) != 1 else items[0]
+        return piped(items) if len(items) != 1 else items[0]
 
     def negated(self, node: Any) -> Statement:
         return Negated(self.sequence(node.children[1:]))
@@ -429,9 +399,7 @@ class _Compiler:
                     end, closed = int(sides[2][:9]), sides[1] == "<="
             elif kind in ("postfix_expression", "unary_expression"):
                 steps += "++" in self.text(child)
-        if start is None or end is None or steps != 1 or end - start > MAX_FIELDS:
-            return Loop(name, None, body)
-        return Loop(name, tuple(str(n) for n in range(start, end + closed)), body)
+        return counted_loop(name, body, start, end, single=steps == 1, closed=closed)
 
     def repeat(self, node: Any) -> Statement:
         conditions: list[Any] = []
@@ -615,85 +583,16 @@ class _Compiler:
             append(parts, UNKNOWN)
 
 
-_USUAL = {
-    "2>&1": Redirect(">&", 2, "1"),
-    "2>/dev/null": Redirect(">", 2, "/dev/null"),
-    "2> /dev/null": Redirect(">", 2, "/dev/null"),
-    ">/dev/null": Redirect(">", -1, "/dev/null"),
-    "> /dev/null": Redirect(">", -1, "/dev/null"),
-    "&>/dev/null": Redirect("&>", -1, "/dev/null"),
-    ">&2": Redirect(">&", -1, "2"),
-}
-
 _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
-    "command": _Compiler.command,
-    "redirected_statement": _Compiler.redirected,
+    "command": _Compiler.command, "redirected_statement": _Compiler.redirected,
     "variable_assignment": _Compiler.assignments,
     "variable_assignments": _Compiler.assignments,
-    "declaration_command": _Compiler.declaration,
-    "unset_command": _Compiler.unset,
-    "list": _Compiler.logical,
-    "pipeline": _Compiler.pipeline,
-    "negated_command": _Compiler.negated,
-    "subshell": _Compiler.subshell,
-    "compound_statement": _Compiler.compound,
-    "for_statement": _Compiler.loop,
-    "c_style_for_statement": _Compiler.counted,
-    "while_statement": _Compiler.repeat,
-    "if_statement": _Compiler.choice,
-    "case_statement": _Compiler.case,
-    "function_definition": _Compiler.function,
-    "test_command": _Compiler.test,
+    "declaration_command": _Compiler.declaration, "unset_command": _Compiler.unset,
+    "list": _Compiler.logical, "pipeline": _Compiler.pipeline,
+    "negated_command": _Compiler.negated, "subshell": _Compiler.subshell,
+    "compound_statement": _Compiler.compound, "for_statement": _Compiler.loop,
+    "c_style_for_statement": _Compiler.counted, "while_statement": _Compiler.repeat,
+    "if_statement": _Compiler.choice, "case_statement": _Compiler.case,
+    "function_definition": _Compiler.function, "test_command": _Compiler.test,
     "ERROR": _Compiler.skipped,
-}
-
-
-def _redirected(body: Statement, found: tuple[Redirect, ...]) -> Statement:
-    """The statement with redirections on the command that they belong to: the grammar hangs
-    those of ``a && b > c`` and ``a | b > c`` on the whole."""
-    if isinstance(body, Command):
-        kept = _kept(body, body.redirects + found)
-        return Command(body.words, body.assignments, kept, body.plain)
-    if isinstance(body, Logical):
-        return Logical(body.both, body.left, _redirected(body.right, found))
-    if isinstance(body, Pipeline):
-        return Pipeline((*body.items[:-1], _redirected(body.items[-1], found)))
-    if isinstance(body, Negated):
-        return Negated(_redirected(body.item, found))
-    if isinstance(body, Group):
-        return Group(body.item, body.redirects + found, body.subshell)
-    return Group(body, found, False)
-
-
-def _clipped(words: list[str | Word]) -> tuple[str | Word, ...]:
-    """The words, where one that is too long to be a path and no script becomes unknown."""
-    for i, word in enumerate(words):
-        if isinstance(word, str) and len(word) > MAX_WORD and i:
-            name = words[0] if isinstance(words[0], str) else ""
-            if name.rpartition("/")[2][:4] not in READS_SCRIPTS:
-                words[i] = UNKNOWN
-    return tuple(words)
-
-
-def _kept(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect, ...]:
-    """The redirections, where a long body that no interpreter reads is not kept."""
-    if not any(
-        isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
-        for item in redirects
-    ):
-        return redirects
-    if any(
-        isinstance(word, str) and word.rpartition("/")[2][:4] in READS_SCRIPTS
-        for word in command.words
-    ):
-        return redirects
-    if any(
-        isinstance(item.target, str) and item.target.endswith(RUNNABLE) for item in redirects
-    ) or any(isinstance(word, str) and word.endswith(RUNNABLE) for word in command.words):
-        return redirects  # a script is written, which may be run later
-    return tuple(
-        Redirect(item.operator, item.descriptor, Document(None, item.target.expands))
-        if isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
-        else item
-        for item in redirects
-    )
+}  # fmt: skip

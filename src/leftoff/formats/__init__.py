@@ -61,11 +61,14 @@ class Reader(Protocol):
 
 
 class Format(Protocol):
-    """A recorder's format."""
+    """A recorder's format: its name, its `Shape`, the class of its reader; a frozen value."""
 
-    name: str
-    shape: Shape
-    reader: type[Any]
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> str: ...
+    @property
+    def reader(self) -> type[Any]: ...
 
     def detect(self, sample: Sample) -> bool:
         """Whether the sample is surely of this format. Must not raise for any input."""

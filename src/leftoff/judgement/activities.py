@@ -1,5 +1,9 @@
 """What each call was for: the activity of a tool call, by its kind, its command, its paths.
 
+Activities: ask, build, commit, delegate, deploy, edit, edit_doc, edit_scratch, edit_test,
+fetch, inspect_change, install, issue, lint, look, other, plan, pull_request, push,
+read_pull_request, run, run_scratch, search, skill, sync, test, tidy, wait.
+
 An activity is finer than a stage and never depends on what stands around it: `stages` weighs
 activities over a stretch of work, `progress` looks for edits, test runs and deliveries.
 """
@@ -15,16 +19,8 @@ from leftoff.extraction.paths import is_test
 from leftoff.extraction.shell import analyze, command_facts
 from leftoff.judgement.story import Story
 
-ACTIVITIES = (
-    "ask", "build", "commit", "configure", "delegate", "deploy", "edit", "edit_doc",
-    "edit_scratch", "edit_test", "fetch", "inspect_change", "install", "issue", "lint", "look",
-    "other", "plan", "pull_request", "push", "read_pull_request", "run", "run_scratch", "search",
-    "skill", "sync", "test", "tidy", "wait",
-)  # fmt: skip
-"""Every activity, sorted."""
-
 EDITING = frozenset({"edit", "edit_doc", "edit_test"})
-DELIVERING = frozenset({"commit", "push", "pull_request", "deploy"})
+"""Activities that change the work itself, scratch files left out."""
 
 _KINDS = {
     "read": "look", "list": "look", "search": "search", "fetch": "fetch", "poll": "wait",
@@ -34,12 +30,13 @@ _KINDS = {
 _EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
 
 _GIT = {
-    "commit": "commit", "add": "commit", "tag": "deploy", "push": "push", "diff": "inspect_change",
-    "show": "inspect_change", "log": "inspect_change", "blame": "inspect_change",
-    "status": "inspect_change", "range-diff": "inspect_change", "merge": "sync", "rebase": "sync",
-    "pull": "sync", "fetch": "sync", "checkout": "sync", "switch": "sync", "branch": "sync",
-    "stash": "sync", "reset": "sync", "restore": "sync", "cherry-pick": "sync",
-    "worktree": "sync", "merge-base": "inspect_change", "rev-parse": "look", "rev-list": "look",
+    "commit": "commit", "add": "commit", "tag": "deploy", "push": "push", "diff":
+    "inspect_change", "show": "inspect_change", "log": "inspect_change", "blame":
+    "inspect_change", "status": "inspect_change", "range-diff": "inspect_change", "merge":
+    "sync", "rebase": "sync", "pull": "sync", "fetch": "sync", "checkout": "sync", "switch":
+    "sync", "branch": "sync", "stash": "sync", "reset": "sync", "restore": "sync",
+    "cherry-pick": "sync", "worktree": "sync", "merge-base": "inspect_change", "rev-parse":
+    "look", "rev-list": "look",
 }  # fmt: skip
 _LOOKERS = frozenset(
     "cat head tail sed nl less more bat awk cut sort uniq wc ls tree stat file pwd jq yq od xxd"
@@ -60,13 +57,17 @@ _LINTERS = frozenset(
     " markdownlint markdownlint-cli2 vale swiftlint ktlint checkstyle clang-format clang-tidy"
     " tsc tsgo pre-commit yamllint gopls".split()
 )
-_BUILDERS = frozenset("make cmake ninja bazel esbuild webpack rollup vite gcc clang javac".split())
+_BUILDERS = frozenset(
+    "make cmake ninja bazel esbuild webpack rollup vite gcc clang javac".split()
+)
 _RUNNERS = frozenset(
     "npm pnpm yarn bun mise just task gradle gradlew mvn mvnw dotnet swift mix deno go cargo"
     " make rake hatch pdm turbo nx lerna ninja bundle composer".split()
 )
 _INSTALLERS = frozenset("pip pip3 apt apt-get brew uv poetry gem conda yum dnf apk".split())
-_DEPLOYERS = frozenset("kubectl helm terraform vercel netlify fly flyctl wrangler twine".split())
+_DEPLOYERS = frozenset(
+    "kubectl helm terraform vercel netlify fly flyctl wrangler twine".split()
+)
 _INTERPRETERS = frozenset("python python3 node deno ruby php perl tsx ts-node java npx".split())
 
 _NAMED = (
@@ -78,7 +79,9 @@ _NAMED = (
     (re.compile(r"^(?:run|start|dev|serve|exec|x|preview|cli|storybook)$"), "run"),
 )
 _SCRATCH = re.compile(r"repro|(?:^|/)(?:debug|scratch|tmp|temp|try)[^/]*\.\w+$|^/tmp/|test_fix")
-_DOC = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE)", re.IGNORECASE)
+_DOC = re.compile(
+    r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE)", re.IGNORECASE
+)
 _CMD = re.compile(r"""\bcmd\s*:\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)""")
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\]+)")
 _ISSUE = re.compile(r"issue|ticket|linear|jira|comment", re.IGNORECASE)
@@ -126,17 +129,17 @@ def of_call(kind: str, name: str, text: str) -> str:
 
 
 def of_edit(path: str) -> str:
-    """edit | edit_test | edit_doc | edit_scratch, by the path."""
+    """The kind of edit, by the path: edit, edit_test, edit_doc or edit_scratch."""
     if _SCRATCH.search(path):
         return "edit_scratch"
-    if is_test(path):
-        return "edit_test"
-    return "edit_doc" if _DOC.search(path) else "edit"
+    if _DOC.search(path):
+        return "edit_doc"
+    return "edit_test" if is_test(path) else "edit"
 
 
 @lru_cache(maxsize=8192)
 def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
-    """The activities of a command line, sorted; ("look",) where it does nothing that is known."""
+    """The activities of a command line, sorted; ("look",) where nothing more is known."""
     found: set[str] = set()
     if language == "javascript":
         found |= {of_edit(path) for path in _PATCHED.findall(command)}
@@ -186,7 +189,11 @@ def _of_program(fact: tuple[str, str, str]) -> str:
     if name in _SEARCHERS:
         return "search"
     if name in _LOOKERS:
-        return "edit" if name == "sed" and re.search(r"\bsed\s+(?:-\w+\s+)*-i", command) else "look"
+        return (
+            "edit"
+            if name == "sed" and re.search(r"\bsed\s+(?:-\w+\s+)*-i", command)
+            else "look"
+        )
     if name in {"apply_patch", "patch"}:
         return "edit"
     if name in {"rm", "mv", "cp", "mkdir", "touch", "chmod", "ln", "unlink"}:

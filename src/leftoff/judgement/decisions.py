@@ -1,4 +1,4 @@
-"""Which sentences are key decisions, of what type, how sure that is, and what became of them."""
+"""Which sentences are key decisions, of what type, how surely, and what became of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from msgspec import Struct
 from leftoff.extraction.decision_model import (
     MODEL,
     PATTERNS,
+    SCORER,
     Model,
+    Scorer,
     bucket,
+    is_english,
     joined,
     place_features,
     probability,
@@ -44,10 +47,21 @@ TYPED_LONGEST = 600
 
 
 class Candidate(Struct, frozen=True):
-    """A sentence that passed the gate, with all that the model looks at."""
+    """A sentence that passed the gate, with all that the model looks at.
+
+    Attributes:
+        spoken: its words.
+        others: features of its place and of the session around it.
+    """
 
     said: Said
-    features: tuple[str, ...]
+    spoken: list[str]
+    others: list[str]
+
+    @property
+    def features(self) -> list[str]:
+        """Every feature by name."""
+        return word_features(self.spoken) + self.others
 
 
 def key_decisions(story: Story, least: float | None = None) -> tuple[KeyDecision, ...]:
@@ -67,45 +81,68 @@ def key_decisions(story: Story, least: float | None = None) -> tuple[KeyDecision
 
 
 def _agents(story: Story, model: Model, least: float | None) -> list[KeyDecision]:
+    found = weighed(by_message(candidates(story)), model, least)
     return [
-        _decision(story, model, candidate, confidence)
-        for candidate, confidence in weighed(candidates(story), model, least)
+        _decision(story, model, candidate, confidence, message)
+        for group, chosen in found
+        for message in (spoken(group),)
+        for candidate, confidence in chosen
     ]
 
 
 def weighed(
-    found: Iterable[Candidate], model: Model, least: float | None = None
-) -> list[tuple[Candidate, float]]:
-    """The candidates that are decisions, with their confidence.
+    groups: Sequence[list[Candidate]], model: Model, least: float | None = None
+) -> list[tuple[list[Candidate], list[tuple[Candidate, float]]]]:
+    """The messages that hold a decision, each with what is one and its confidence.
 
     Args:
+        groups: the candidates of each message of a session.
         least: the lowest confidence that is kept; the model's own thresholds if None.
     """
     first = model.least / 1000 if least is None else least
     further = model.least_alone / 1000 if least is None else least
-    kept: list[tuple[Candidate, float]] = []
-    for group in by_message(found):
-        logits = [model.score(c.features) for c in group]
-        whole = probability(joined(logits), model.calibration)
+    scorer = SCORER if model is MODEL else Scorer(model)
+    scores = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
+    odds = [joined(logits) for logits in scores]
+    falling = sorted(odds, reverse=True)
+    kept: list[tuple[list[Candidate], list[tuple[Candidate, float]]]] = []
+    for group, logits, together in zip(groups, scores, odds, strict=True):
+        whole = model.whole(together, falling.index(together))
         if whole < first:
             continue
         top = max(range(len(group)), key=lambda k: (logits[k], -k))
+        chosen: list[tuple[Candidate, float]] = []
         for number, candidate in enumerate(group):
             alone = min(whole, probability(logits[number], model.alone))
             if number == top:
-                kept.append((candidate, whole))
+                chosen.append((candidate, whole))
             elif alone >= further:
-                kept.append((candidate, alone))
+                chosen.append((candidate, alone))
+        kept.append((group, chosen))
     return kept
 
 
+def spoken(group: Sequence[Candidate]) -> list[str]:
+    """The words of a whole message, as features of the type of what is decided in it."""
+    return sorted({f"mw:{w}" for c in group for w in c.spoken})
+
+
+def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
+    """What tells the type of a decision: its words, its place, and the message's words."""
+    return sorted({f"w:{w}" for w in candidate.spoken}) + candidate.others + list(message)
+
+
 def _decision(
-    story: Story, model: Model, candidate: Candidate, confidence: float
+    story: Story,
+    model: Model,
+    candidate: Candidate,
+    confidence: float,
+    message: Sequence[str],
 ) -> KeyDecision:
     said = candidate.said
     return KeyDecision(
         text=said.text,
-        type=model.kind(candidate.features),
+        type=model.kind(kind_features(candidate, message)),
         confidence=round(confidence, 3),
         message_index=said.ref.message,
         ref=story.ref(said.ref),
@@ -138,31 +175,32 @@ def candidates(story: Story, topic: str = "decision") -> list[Candidate]:
 
 
 def described(story: Story, said: Sequence[Said]) -> list[Candidate]:
-    """Sentences with their features, each in the light of the others and of the session."""
+    """Sentences with their features, each in the light of the session around it; none of a
+    message in another language than English."""
     around = _Around(story, sorted({s.ref.message for s in said}))
-    spoken = [words(s.text) for s in said]
-    found: list[Candidate] = []
+    spoken_in: dict[int, list[int]] = {}
     for number, one in enumerate(said):
+        spoken_in.setdefault(one.ref.message, []).append(number)
+    plain = [words(one.text) for one in said]
+    foreign = {
+        message
+        for message, numbers in spoken_in.items()
+        if not is_english(
+            [w for n in numbers for w in plain[n]], " ".join(said[n].text for n in numbers)
+        )
+    }
+    found: list[Candidate] = []
+    for one, of_it in zip(said, plain, strict=True):
+        if one.ref.message in foreign:
+            continue
         block, first, size = one.value.split(" ")
-        features = word_features(spoken[number])
-        features += place_features(
+        others = place_features(
             one.text, one.text.count("`") // 2, block, first == "1", one.ref.start or 0,
             int(size),
         )  # fmt: skip
-        features += around.features(one.ref.message)
-        features += _neighbour("p", said, spoken, number, number - 1)
-        features += _neighbour("n", said, spoken, number, number + 1)
-        found.append(Candidate(one, tuple(features)))
+        others += around.features(one.ref.message)
+        found.append(Candidate(one, of_it, others))
     return found
-
-
-def _neighbour(
-    mark: str, said: Sequence[Said], spoken: Sequence[list[str]], here: int, there: int
-) -> list[str]:
-    """Words of the candidate before or after, where it is in the same message."""
-    if not 0 <= there < len(said) or said[there].ref.message != said[here].ref.message:
-        return [f"{mark}:none"]
-    return sorted({f"{mark}:{w}" for w in spoken[there]})
 
 
 def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
@@ -229,6 +267,8 @@ class _Around:
             found += [f"u:{near}-{name}" for name in _manner(self.typed[prompt])]
             if opening:
                 found += [f"u:{w}" for w in words(self.typed[prompt][:80])[:2]]
+        if next_prompt != far and then == "user":
+            found += [f"a:{name}" for name in _manner(self.typed[upcoming])]
         return found
 
 
@@ -272,7 +312,9 @@ def _persons(story: Story, least: float | None) -> list[KeyDecision]:
     for asked in story.told(Asked):
         if asked.via == "answer":
             found.append(_persons_own(story, asked, 0, len(asked.text), "answer", ANSWERED))
-        elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= TYPED_LONGEST:
+        elif (
+            asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= TYPED_LONGEST
+        ):
             for rule in PATTERNS["choice"]:
                 match = rule.search(asked.text)
                 if match is None:
@@ -349,7 +391,9 @@ def _with_fate(kept: Sequence[KeyDecision]) -> list[KeyDecision]:
         if not fate:
             continue
         for earlier in range(later - 1, -1, -1):
-            if out[earlier].status == "made" and _about_the_same(topics[earlier], topics[later]):
+            if out[earlier].status == "made" and _about_the_same(
+                topics[earlier], topics[later]
+            ):
                 out[earlier] = msgspec.structs.replace(
                     out[earlier], status=fate, replaced_by=later
                 )

@@ -22,7 +22,6 @@ _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 _RUN = (".py", ".sh", ".js")
 _REFUSED = "introduced new syntax error"
 """What an agent's own editor says in a notebook cell's output where it changed nothing."""
-_UNUSUAL = ("..", "/./", "//", "/private/", "\\", "~")
 
 
 def file_events(story: Story, known: FileState | None = None) -> list[FileEvent]:
@@ -68,7 +67,7 @@ class Tracker:
         applied: dict[tuple[int, int], list[Applied]] = {}
         for told in story.all(Applied):
             applied.setdefault((told.call_message, told.call_part), []).append(told)
-        asked = [*story.all(Touched), *story.all(Ran)]
+        asked: list[Touched | Ran] = [*story.all(Touched), *story.all(Ran)]
         asking = {(a.ref.message, a.part) for a in asked}
         acts: list[Evidence] = [
             *asked,
@@ -264,10 +263,11 @@ class Tracker:
         elif act.language != "bash":
             return
         status = outcome.status if outcome is not None else "unknown"
+        exit_code = outcome.exit_code if outcome is not None else None
         made = self.story.calls.get((act.ref.message, act.part))
         if made is not None and made.kind == "script" and status == "ok":
-            status = "unknown"  # the script came to its end; its commands may have failed
-        exit_code = outcome.exit_code if outcome is not None else None
+            # The script came to its end; its commands may have failed.
+            status, exit_code = "unknown", None
         told = Outcome(
             status=_STATUS.get(status, "unknown"),  # type: ignore[arg-type]
             exit_code=exit_code,
@@ -278,9 +278,9 @@ class Tracker:
         )
         cwd = act.cwd or self.root
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
-        effects = resolve(script, outcome=told, known=self.known)
+        effects = resolve(script, outcome=told, known=self.known, wide=False)
         if effects:
-            named = {self.place(path) for told_one in told_of for path, _, _ in told_one.files}
+            named = {self.place(path) for one in told_of for path, _, _ in one.files}
             call = self.call(act.ref, act.tool, cwd)
             for effect in effects:
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
@@ -295,11 +295,11 @@ class Tracker:
             return  # found by recursion or by a pattern: not what the agent looked at
         path = effect.path or ""
         below = path.endswith("/")
-        if path[0] not in "/" or any(mark in path for mark in _UNUSUAL):
+        if path[0] != "/" or call.cwd[1:2] == ":" or path.startswith("/private/"):
             path = self.place(absolute(path, call.cwd)) + ("/" if below else "")
         if path in named:
             return
-        certainty = effect.certainty
+        certainty, source = effect.certainty, effect.renamed_from
         restored = False
         if effect.action != "read":
             if effect.restored and path not in self.committed:
@@ -313,7 +313,7 @@ class Tracker:
             path,
             effect.action,
             certainty,
-            source=self.place(absolute(effect.renamed_from or "", call.cwd)),
+            source=self.place(absolute(source, call.cwd)) if source else "",
             tool=effect.tool,
             restored=restored,
         )

@@ -47,6 +47,7 @@ class _Track(Struct):
     existed: bool | None = None
     exists: bool = True
     changed: bool = False
+    read: bool = False
     edited: bool = False
     origin: str = ""
     maybe: str = ""
@@ -107,9 +108,11 @@ def _note(track: _Track, event: FileEvent) -> None:
         track.calls.add(call)
         track.refs.append(event.ref)
     if certainty == "unknown":
-        track.maybe = action if action != "read" else track.maybe or action
+        if action != "read":
+            track.maybe = action
         return
     if action == "read":
+        track.read = True
         if certainty == "sure" and track.existed is None:
             track.existed = True
         if not track.changed:
@@ -151,11 +154,10 @@ def _rename(track: _Track, event: FileEvent, former: _Track | None) -> None:
 
 def _net(track: _Track) -> str:
     if not track.changed:
-        if track.maybe and track.maybe != "read":
+        if track.maybe:
             track.certainty = "unknown"
             return track.maybe
-        seen = track.existed is not False and (track.certainty or track.maybe)
-        return "read" if seen and track.exists else ""
+        return "read" if track.read and track.existed is not False and track.exists else ""
     if track.exists:
         return "modified" if track.existed else "created"
     return "deleted" if track.existed else ""

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 
-from leftoff.extraction.evidence import Called, Failed, Planned
+from leftoff.extraction.evidence import Asked, Called, Failed, Planned
 from leftoff.findings import ErrorSeen, Finding, NextStep
 from leftoff.judgement.requests import user_requests
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
+
+ANSWERS = 2
+"""What is said to be left counts if it was said after the last so many prompts."""
+
+_PUT_OFF = re.compile(
+    r"\b(?:deferred|future|separate|follow[- ]?up|out of scope)\b", re.IGNORECASE
+)
+_UNSENT = re.compile(
+    r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push))\b", re.IGNORECASE
+)
 
 FINDINGS = 40
 """At most so many findings, the latest."""
@@ -47,16 +57,34 @@ def key_findings(story: Story) -> tuple[Finding, ...]:
 
 
 def next_steps(story: Story) -> tuple[NextStep, ...]:
-    """The open items of the last to-do list, then what the agent's last words leave open."""
+    """What is left to do: open items of the last to-do list, then what the agent said to be
+    left and nothing shows as done since, the latest last.
+
+    A sentence counts if it was said in answer to one of the last `ANSWERS` prompts, or at any
+    time where it puts something off ("deferred", "a separate task"). Questions do not count.
+    """
     found = [
         NextStep(words, status, story.ref(ref))
         for words, status, ref in to_dos(story)
         if status in {"in_progress", "pending"}
     ]
     found.sort(key=lambda step: step.status != "in_progress")
-    last = _last_turn(story)
+    prompts = [a.ref.message for a in story.told(Asked) if a.via == "prompt"]
+    since = prompts[-ANSWERS] if len(prompts) >= ANSWERS else 0
+    sent = max(
+        (s.ref.message for s in story.shown({"pushed", "committed"}) if s.good), default=-1
+    )
+    told: set[str] = set()
     for said in story.said("next_step"):
-        if said.ref.message >= last and not said.text.rstrip().endswith("?"):
+        text = said.text.strip()
+        later = said.ref.message >= since and len(prompts) >= 1
+        if text.endswith("?") or not (later or _PUT_OFF.search(text)):
+            continue
+        if _UNSENT.search(text) and sent > said.ref.message:
+            continue
+        words = " ".join(re.findall(r"\w+", text.casefold()))
+        if words not in told:
+            told.add(words)
             found.append(NextStep(said.text, "said", story.ref(said.ref)))
     return tuple(found)
 
@@ -79,15 +107,6 @@ def to_dos(story: Story) -> list[tuple[str, str, Ref]]:
                 plan.ref,
             )
     return [item for item in items.values() if item[0] and item[1] != "deleted"]
-
-
-def _last_turn(story: Story) -> int:
-    """Index of the first message of the agent's last turn with words."""
-    turns = story.turns
-    if not turns:
-        return 0
-    last = max(turns.values())
-    return min(index for index, turn in turns.items() if turn == last)
 
 
 def left_open(story: Story) -> bool:

@@ -28,93 +28,116 @@ _NEAR = 12
 """Messages within which words and a shown result speak of the same event."""
 
 _NOT_YET = re.compile(
-    r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not|never"
-    r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure|make sure"
-    r"|verify|check that|confirm that|wait(?:ing)?|whether|to see|expect(?:ed|s)?|so that|i['’]ll"
-    r"|still|only|which|that|assum\w+|already|after|while|previously|was|were|where|because|did"
-    r"|fail(?:s|ed|ing|ures?)?|to be|nothing|none|how|why|what|for each|every time)\b|n['’]t\b",
+    r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not"
+    r"|never"
+    r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure"
+    r"|make sure"
+    r"|verify|check that|confirm that|wait(?:ing)?|whether|to see|expect(?:ed|s)?|so that"
+    r"|i['’]ll"
+    r"|still|only|which|that|assum\w+|already|after|while|previously|was|were|where|because"
+    r"|did|fail(?:s|ed|ing|ures?)?|to be|nothing|none|how|why|what|for each|every time)\b"
+    r"|n['’]t\b",
     re.IGNORECASE,
 )
 _HARD_NOT = re.compile(
     r"\b(?:should|would|could|will|might|may|must|if|until|unless|not|never|cannot|needs? to"
-    r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether|to see|wait(?:ing)?"
-    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before|how|implies|usually)\b|n['’]t\b",
+    r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether"
+    r"|to see|wait(?:ing)?"
+    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before|how|implies|usually)\b"
+    r"|n['’]t\b",
     re.IGNORECASE,
 )
 _AFTER_NOT = re.compile(
-    r"^\W{0,3}(?:except|unless|only if|if|when|once|on my machine\?)\b|^[^.!\n]{0,60}\?\s*$", re.I
+    r"^\W{0,3}(?:except|unless|only if|if|when|once|on my machine\?)\b"
+    r"|^[^.!\n]{0,60}\?\s*$",
+    re.IGNORECASE,
 )
 _THROUGH = re.compile(
-    r"^pass(?:es|ed|ing)\s+(?:an?|the|in(?!\s+[\d~<])|to|by|through|it|them|as|along|over|into|its|this"
+    r"^pass(?:es|ed|ing)\s+(?:an?|the|in(?!\s+[\d~<])|to|by|through|it|them|as|along|over"
+    r"|into|its|this"
     r"|that|these|those|up|down|data|values?|arguments?|context|around|from|`(?!`))\b"
-    r"|^(?:green|clean)(?:\s+(?:\w+ly\s+)?(?!across|on|for|now|locally|too|with|and|run|in\b)\w|\s*[`/])"
+    r"|^(?:green|clean)(?:\s+(?:\w+ly\s+)?(?!across|on|for|now|locally|too|with|and|run"
+    r"|in\b)\w|\s*[`/])"
     r"|^green\W+[(:`#]|^successfully\s+\w",
     re.IGNORECASE,
 )
 _OTHER_CLEAN = re.compile(
-    r"\b(?:a|the|with|(?:work(?:ing)? ?)?tree|worktree|status|scope|diff|state|directory|that['’]s|it['’]s"
+    r"\b(?:a|the|with|(?:work(?:ing)? ?)?tree|worktree|status|scope|diff|state|directory"
+    r"|that['’]s|it['’]s"
     r"|branch|code|i|we|you|they|he) (?:is |are |was |stays |and )?(?:\w+ly )?$",
     re.IGNORECASE,
 )
 _TESTS = re.compile(
-    r"\b(?:(?:unit|integration|regression|e2e|all|new|the|existing|targeted|full|\d+)\s+)?(?:tests?"
+    r"\b(?:(?:unit|integration|regression|e2e|all|new|the|existing|targeted|full"
+    r"|\d+)\s+)?(?:tests?"
     r"|specs?|suites?|regressions?|test:\S+|pytest|jest|vitest|mocha|rspec|cases|race suite)\b"
     r"|\b\d+ passed\b|\b\d+/\d+\b",
     re.IGNORECASE,
 )
 _BUILD = re.compile(r"\b(?:builds?|built|compil(?:es|ed|ation))\b", re.IGNORECASE)
 _LINT = re.compile(
-    r"\b(?:lint\w*|vet|mypy|ruff|eslint|tsc|type-?\s?check\w*|fmt|gofmt|format(?:ting)?|markdownlint"
-    r"|markdownlint-cli2|vale|golangci-lint|clippy|biome|shellcheck|static analysis|prettier)\b",
+    r"\b(?:lint\w*|vet|mypy|ruff|eslint|tsc|type-?\s?check\w*|fmt|gofmt|format(?:ting)?"
+    r"|markdownlint"
+    r"|markdownlint-cli2|vale|golangci-lint|clippy|biome|shellcheck|static analysis"
+    r"|prettier)\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
-    r"^\W*(?:(?:perfect|great|good|excellent|nice|done|ok(?:ay)?|yes)\W+)?(?:all\b|everything\b|both\b|clean\W*$"
+    r"^\W*(?:(?:perfect|great|good|excellent|nice|done|ok(?:ay)?|yes)\W+)?(?:all\b"
+    r"|everything\b|both\b|clean\W*$"
     r"|(?:all )?checks?\b|verification\b|validation\b|ci\b|gates?\b|all green|green\W*$)",
     re.IGNORECASE,
 )
 _IDLE_NOW = re.compile(
-    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?(?:right )?now (?:i|we|let|you|there|it['’]?s|the (?:full|lint)|try|run|for|that)\b"
-    r"|^\W*(?:updated|changed|added|modified|created|removed|new) (?:files|tests)\b|^\W*right now\b",
+    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?(?:right )?now (?:i|we|let|you|there"
+    r"|it['’]?s|the (?:full|lint)|try|run|for|that)\b"
+    r"|^\W*(?:updated|changed|added|modified|created|removed|new) (?:files|tests)\b"
+    r"|^\W*right now\b",
     re.IGNORECASE,
 )
 _ONLY_SENT = re.compile(
-    r"^\W*(?:ok(?:ay)?\W+|please |now |alright\W+|then )*(?:commit|push|merge|release|do a release|open a pr)\b",
+    r"^\W*(?:ok(?:ay)?\W+|please |now |alright\W+|then )*(?:commit|push|merge|release"
+    r"|do a release|open a pr)\b",
     re.IGNORECASE,
 )
 _DELIVERED = re.compile(
-    r"^\W*(?:(?:done|fixed|perfect|great|ok)\b\W+(?:and )?)?(?:i(?:['’]ve| have)? )?(?:committed|pushed|merged"
+    r"^\W*(?:(?:done|fixed|perfect|great|ok)\b\W+(?:and )?)?(?:i(?:['’]ve"
+    r"| have)? )?(?:committed|pushed|merged"
     r"|released|published|rebased|squashed|force-pushed|opened|tagged|committing)\b",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:is|are) (?:now )?(?:complete|done|finished)\b|\bcomplete\W*$|\bfix(?:es)? (?:is |are |now )*(?:works"
-    r"|confirmed|verified|complete)|resolves the (?:issue|bug)|confirmed fixed|\bconfirms the fix|\bplan complete"
+    r"\b(?:is|are) (?:now )?(?:complete|done|finished)\b|\bcomplete\W*$|\bfix(?:es)? (?:is "
+    r"|are |now )*(?:works"
+    r"|confirmed|verified|complete)|resolves the (?:issue|bug)|confirmed fixed"
+    r"|\bconfirms the fix|\bplan complete"
     r"|^\W*it works\b",
     re.IGNORECASE,
 )
 _FIX = re.compile(
-    r"\b(?:fix(?:e[sd])?|bugs?|crash\w*|resolve[sd]?|no longer|corrected|properly|correctly|regression"
+    r"\b(?:fix(?:e[sd])?|bugs?|crash\w*|resolve[sd]?|no longer|corrected|properly|correctly"
+    r"|regression"
     r"|works now|working now|root cause)\b|^\W*it works\b",
     re.IGNORECASE,
 )
 _PAPER = re.compile(
-    r"\b(?:docs?|document\w*|readme|design|plan|memo|issue|comments?|threads?|changelog|written to|saved"
-    r"|logged|recorded|guidance|report|task \d|batch|spec|review\w*|findings?|diagram|example|renamed"
+    r"\b(?:docs?|document\w*|readme|design|plan|memo|issue|comments?|threads?|changelog"
+    r"|written to|saved"
+    r"|logged|recorded|guidance|report|task \d|batch|spec|review\w*|findings?|diagram|example"
+    r"|renamed"
     r"|hid|removed|cleaned|ran|memo|table|section|logg?ed|rebased?|refactor\w*)\b",
     re.IGNORECASE,
 )
 _FEATURE = re.compile(
-    r"\b(?:implement\w*|features?|support\w*|mode|command|flag|option|function|hook|event|endpoint"
+    r"\b(?:implement\w*|features?|support\w*|mode|command|flag|option|function|hook|event"
+    r"|endpoint"
     r"|end-to-end|migration)\b|^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?added\b",
     re.IGNORECASE,
 )
 _PAPER_ASKED = re.compile(
-    r"\b(?:docs?|document\w*|readme|memo|issue|comments?|changelog|report|review\w*|diagram|rename)\b",
+    r"\b(?:docs?|document\w*|readme|memo|issue|comments?|changelog|report|review\w*|diagram"
+    r"|rename)\b",
     re.IGNORECASE,
-)
-_IMPLEMENTED = re.compile(
-    r"^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?implemented\b", re.IGNORECASE
 )
 _MAKES = re.compile(r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE)
 
@@ -170,8 +193,9 @@ class _Claims:
                     continue
                 self.claimed[kind] = at
                 found.append(self._milestone(said, kind))
-        for claims in ends.values():
-            found.append(self._milestone(claims[0], self._which_end(claims)))
+        found.extend(
+            self._milestone(claims[0], self._which_end(claims)) for claims in ends.values()
+        )
         found += self._unsaid()
         found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
         return tuple(found)
@@ -253,17 +277,13 @@ class _Claims:
         if len(text) < 30 and len(claims) > 1:
             text = f"{text} {claims[1].text}"
         asked = self._request(claims[0].ref.message)
-        if _IMPLEMENTED.search(text) and not is_fault(asked):
-            return "feature_done"
-        if _FIX.search(text):
+        if _FIX.search(text) or is_fault(asked):
             return "bug_fixed"
         if _PAPER.search(text):
             return "task_done"
-        if is_fault(asked):
-            return "bug_fixed"
-        if _PAPER_ASKED.search(asked[:200]):
-            return "task_done"
-        if _FEATURE.search(text) or _MAKES.search(asked[:300]):
+        if _FEATURE.search(text):
+            return "feature_done"
+        if not _PAPER_ASKED.search(asked[:200]) and _MAKES.search(asked[:300]):
             return "feature_done"
         return "task_done"
 
@@ -315,7 +335,8 @@ class _Claims:
         place = bisect_right(self.doing, (before, "~"))
         end = bisect_left(self.doing, (message + 1, ""))
         needed = _NEEDS.get(kind, _CHECKING)
-        return not any(activity in needed for _, activity in self.doing[place:end])
+        since = {activity for _, activity in self.doing[place:end]}
+        return not since & needed
 
     # -- evidence ----------------------------------------------------------------------------
 
@@ -323,11 +344,18 @@ class _Claims:
     def _by_kind(self) -> dict[str, list[Shown]]:
         found: dict[str, list[Shown]] = {}
         for result in self.shown:
-            found.setdefault(result.kind, []).append(result)
+            of_kind = found.setdefault(result.kind, [])
+            last = of_kind[-1] if of_kind else None
+            if last is not None and last.ref.message == result.ref.message:
+                # One output with both: what failed in it decides.
+                if last.good and not result.good:
+                    of_kind[-1] = result
+                continue
+            of_kind.append(result)
         return found
 
     def _evidence(self, said: Said, kind: str) -> str:
-        """verified | contradicted | claimed.
+        """The evidence of a claim: verified, contradicted or claimed.
 
         The last result of that kind before the words decides, unless files were edited in
         between. A check that fails later with no edit in between contradicts the words too.

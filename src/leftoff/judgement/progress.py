@@ -21,6 +21,7 @@ WEIGHTS = {
 
 _DELIVERED = frozenset({"pushed", "merged", "deployed", "released"})
 
+
 def progress(story: Story) -> ProgressInfo:
     """Stages, milestones and what they come to."""
     changes = timeline(story)
@@ -75,9 +76,7 @@ def percentage(
     return 100 if total >= 100 and finished else min(95, round(total))
 
 
-def _completed(
-    story: Story, changes: tuple[StageChange, ...], current: str
-) -> tuple[str, ...]:
+def _completed(story: Story, changes: tuple[StageChange, ...], current: str) -> tuple[str, ...]:
     """Stages that were passed through or declared done, but for the one going on."""
     seen = {change.stage for change in changes}
     for said in story.said("stage"):
@@ -99,8 +98,10 @@ def _edits_and_tests(story: Story) -> tuple[int, int, bool]:
             last_edit = max(last_edit, message)
         if "test" in found:
             last_test = max(last_test, message)
-    passed = False
+    passed = seen = False
     for result in story.shown({"tests_pass"}):
-        if result.call_message >= last_test:
-            last_test, passed = result.call_message, result.good
+        if result.call_message > last_test or (result.call_message == last_test and not seen):
+            last_test, passed, seen = result.call_message, result.good, True
+        elif result.call_message == last_test:
+            passed = passed and result.good
     return last_edit, last_test, passed

@@ -17,16 +17,20 @@ _APPROVAL = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
-    r"^\W*(?:(?:option|choice|number|approach|plan|variant)\s+)?(?:[A-Ea-e]|\d|[iv]+)\W*$|^\W*[A-E1-9][.)]\s"
-    r"|^\W*(?:let['’]?s (?:go|do|use|take)|go with|use|take|I (?:prefer|choose|pick|want|like)|both"
+    r"^\W*(?:(?:option|choice|number|approach|plan|variant)\s+)?(?:[A-Ea-e]|\d|[iv]+)\W*$"
+    r"|^\W*[A-E1-9][.)]\s"
+    r"|^\W*(?:let['’]?s (?:go|do|use|take)|go with|use|take|I (?:prefer|choose|pick|want"
+    r"|like)|both"
     r"|neither|all|the (?:first|second|third|last|latter|former))\b.{0,60}$",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
-    r"^\W*(?:no\b|nope|wrong|that['’]?s (?:not|wrong)|this is (?:not|wrong)|stop|wait|hmm|actually"
+    r"^\W*(?:no\b|nope|wrong|that['’]?s (?:not|wrong)|this is (?:not|wrong)|stop|wait|hmm"
+    r"|actually"
     r"|revert|undo|why (?:did|do|are|is|would|don['’]t|didn['’]t) (?:you|it|we|this|that|the))"
     r"|\b(?:doesn['’]?t work|does not work|not working|still (?:fail|broken|not|get|see|the)"
-    r"|you (?:forgot|missed|broke|didn['’]?t|should(?:n['’]?t| not| have)|removed|deleted)|is broken"
+    r"|you (?:forgot|missed|broke|didn['’]?t|should(?:n['’]?t| not| have)|removed|deleted)"
+    r"|is broken"
     r"|I (?:told|asked|said)|that broke|not what I|isn['’]?t (?:right|working|correct)"
     r"|getting (?:an? )?error|fails? with|(?:pr|ci|build|tests?) (?:run )?fail)\b",
     re.IGNORECASE,
@@ -38,46 +42,64 @@ _CONSTRAINT = re.compile(
     re.IGNORECASE,
 )
 _TASK = re.compile(
-    r"\b(?:add|fix|create|implement|write|make|build|change|update|remove|delete|refactor|rename"
+    r"\b(?:add|fix|create|implement|write|make|build|change|update|remove|delete|refactor"
+    r"|rename"
     r"|move|run|check|review|find|look|investigate|explain|show|tell|commit|push|test|document"
-    r"|can (?:you|we)|could (?:you|we)|please|let['’]?s|i (?:want|need|would)|we (?:need|should))\b",
+    r"|can (?:you|we)|could (?:you|we)|please|let['’]?s|i (?:want|need|would)|we (?:need"
+    r"|should))\b",
     re.IGNORECASE,
 )
 
 
 _LEAD = (
-    r"^\W*(?:(?:and|so|but|also|or|then|now|ok(?:ay)?|hm+|q|question|learning q|wait|oh|well|actually|yeah|yes|no"
+    r"^\W*(?:(?:and|so|but|also|or|then|now|ok(?:ay)?|hm+|q|question|learning q|wait|oh|well"
+    r"|actually|yeah|yes|no"
     r"|alright|just|please|maybe|one last thing|for now)\b[\s,.:;-]*)*"
 )
 _ASKS = re.compile(
-    _LEAD + r"(?:what|why|how|which|where|who|when|is|are|am|do|does|did|was|were|has|have|had|will|would|could"
-    r"|should|can|isn['’]?t|aren['’]?t|don['’]?t (?:we|you|they)|doesn['’]?t|any|anything)\b|\?\W*$",
+    _LEAD + r"(?:what|why|how|which|where|who|when|is|are|am|do|does|did|was|were|has|have"
+    r"|had|will|would|could"
+    r"|should|can|isn['’]?t|aren['’]?t|don['’]?t (?:we|you|they)|doesn['’]?t|any|anything)\b"
+    r"|\?\W*$",
     re.IGNORECASE,
 )
 _ORDERS = re.compile(
-    _LEAD + r"(?:let['’]?s|go ahead|go with|add|fix|create|implement|write|make|build|change|update|remove|delete"
-    r"|refactor|rename|move|run|check|review|find|look|have a look|investigat\w*|explain|show|tell|commit|push|test"
-    r"|document|use|set|keep|put|do|try|read|merge|open|log|list|give|get|start|stop|revert|undo|ask|pick|call|ignore"
-    r"|branch|explore|brainstorm|annotate|rework|adjust|modify|expand|debug|stash|pull|rebase|port|turn|sort|cut|hide"
-    r"|close|output|copy|don['’]?t|do not|never|always|drop|kill|split|clean|generate|apply|install|deploy|release"
-    r"|skip|leave|wire|go through|convert|simplify|improve|continue|finish|bump|publish|verify|validate|prefer|include)\b",
+    _LEAD + r"(?:let['’]?s|go ahead|go with|add|fix|create|implement|write|make|build|change"
+    r"|update|remove|delete"
+    r"|refactor|rename|move|run|check|review|find|look|have a look|investigat\w*|explain|show"
+    r"|tell|commit|push|test"
+    r"|document|use|set|keep|put|do|try|read|merge|open|log|list|give|get|start|stop|revert"
+    r"|undo|ask|pick|call|ignore"
+    r"|branch|explore|brainstorm|annotate|rework|adjust|modify|expand|debug|stash|pull|rebase"
+    r"|port|turn|sort|cut|hide"
+    r"|close|output|copy|don['’]?t|do not|never|always|drop|kill|split|clean|generate|apply"
+    r"|install|deploy|release"
+    r"|skip|leave|wire|go through|convert|simplify|improve|continue|finish|bump|publish"
+    r"|verify|validate|prefer|include)\b",
     re.IGNORECASE,
 )
 _WANTS = re.compile(
     r"\b(?:can|could|would|will) (?:you|we|u)\b|\bplease\b|\bpls\b|\blet['’]?s\b"
-    r"|\b(?:i|we)(?:['’]d| would)? (?:also )?(?:want|need|like|love|prefer|wish|think we|have to|should|must)\b"
-    r"|\bneeds? to\b|\bshould\b|\bmust\b|\binstead\b|\bmake sure\b|\bgo (?:ahead|with)\b|\bhow (?:can|could|do) we\b"
-    r"|\bneeds\b|\btry again\b|\bdo that\b|\bi approve\b|\bwish\b|\bdon['’]?t like\b|\bwhy (?:don['’]?t|aren['’]?t) (?:we|you)\b|\bi would\b",
+    r"|\b(?:i|we)(?:['’]d| would)? (?:also )?(?:want|need|like|love|prefer|wish|think we"
+    r"|have to|should|must)\b"
+    r"|\bneeds? to\b|\bshould\b|\bmust\b|\binstead\b|\bmake sure\b|\bgo (?:ahead|with)\b"
+    r"|\bhow (?:can|could|do) we\b"
+    r"|\bneeds\b|\btry again\b|\bdo that\b|\bi approve\b|\bwish\b|\bdon['’]?t like\b"
+    r"|\bwhy (?:don['’]?t|aren['’]?t) (?:we|you)\b|\bi would\b",
     re.IGNORECASE,
 )
 _OBJECTS = re.compile(
-    r"\b(?:wrong|broken|fail\w*|bugs?|crash\w*|still|doesn['’]?t|does not|isn['’]?t|aren['’]?t|not|never|no longer"
-    r"|actually|already|missing|too \w+|sucks|don['’]?t|error|why (?:is|are|do|does|did) (?:it|this|that|you|we))\b",
+    r"\b(?:wrong|broken|fail\w*|bugs?|crash\w*|still|doesn['’]?t|does not|isn['’]?t"
+    r"|aren['’]?t|not|never|no longer"
+    r"|actually|already|missing|too \w+|sucks|don['’]?t|error|why (?:is|are|do|does"
+    r"|did) (?:it|this|that|you|we))\b",
     re.IGNORECASE,
 )
 _CASUAL = re.compile(
-    r"\b(?:do (?:i|we|you)|does (?:this|it|that)|is (?:it|that|this|there)|are (?:you|we|there|these)|what (?:does|is|are|was"
-    r"|would|if|about)|which|how (?:long|much|many|about)|would be|could the|did (?:you|it|we)|mean\b|right\?|or nah|if i"
+    r"\b(?:do (?:i|we|you)|does (?:this|it|that)|is (?:it|that|this|there)|are (?:you|we"
+    r"|there|these)|what (?:does|is|are|was"
+    r"|would|if|about)|which|how (?:long|much|many|about)|would be|could the|did (?:you|it"
+    r"|we)|mean\b|right\?|or nah|if i"
     r"|can (?:it|this|that|i)|where)\b",
     re.IGNORECASE,
 )
@@ -163,7 +185,7 @@ def _between(places: list[int], start: int, end: int) -> int:
 
 
 def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
-    """task | constraint | correction | choice | approval, by the words and how they came."""
+    """The kind of a request, by the words and how they came: one of `REQUEST_KINDS`."""
     if via == "answer":
         return "choice"
     if first:
@@ -191,9 +213,12 @@ def _last_words(story: Story) -> int:
 
 
 _FAULT = re.compile(
-    r"\b(?:broken|broke|fail(?:s|ed|ing|ures?)?|bugs?|crash\w*|errors?|fatal|traceback|exception"
-    r"|does(?: not|n['’]?t) work|not work\w*|regression|slow(?:er)?|still (?:not|shows?|lists?|using|the|gets?"
-    r"|sees?|broken)|debug\w*|explode\w*|corrupt\w*|stuck|hangs?|conflicts?|unexpected\w*|wrong|weird"
+    r"\b(?:broken|broke|fail(?:s|ed|ing|ures?)?|bugs?|crash\w*|errors?|fatal|traceback"
+    r"|exception"
+    r"|does(?: not|n['’]?t) work|not work\w*|regression|slow(?:er)?|still (?:not|shows?"
+    r"|lists?|using|the|gets?"
+    r"|sees?|broken)|debug\w*|explode\w*|corrupt\w*|stuck|hangs?|conflicts?|unexpected\w*"
+    r"|wrong|weird"
     r"|fix(?:es)?)\b",
     re.IGNORECASE,
 )

@@ -1,10 +1,11 @@
 """Which stage each agent turn belongs to: by what was asked for and by what the tools did.
 
 A stretch of work runs from one prompt to the next. What was asked gives its direction (a fault
-is looked into and mended as `testing` until it is cleared, a review stays `review` while little
-is changed); the activities divide it: reading before the first edit, the edits, the checks after
-the last one, and the delivery at its end. Words typed while the agent works do not begin a
-new stretch. An explicit marker ("Stage: testing") holds to the end of its stretch.
+is looked into and mended as `testing` until it is cleared, a review stays `review` while
+little is changed); the activities divide it: reading before the first edit, the edits, the
+checks after the last one, and the delivery at its end.
+Words typed while the agent works do not begin a new stretch. An explicit marker
+("Stage: testing") holds to the end of its stretch.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ def timeline(story: Story) -> tuple[StageChange, ...]:
     stage = "planning"
     for number, stretch in enumerate(stretches):
         labels = _labels(stretch, stage, first=number == 0)
+        if number + 1 == len(stretches) and number and _begun(stretch, labels):
+            labels = ["implementation"] * len(labels)
         for turn, label in zip(stretch.turns, labels, strict=True):
             turn.stage = label
         stage = labels[-1] if labels[-1] != "other" else stage
@@ -171,6 +174,16 @@ def _labels(stretch: Stretch, stage: str, *, first: bool) -> list[str]:
     if not edits:
         return [_without_edits(stretch, stage, fault=fault, first=first)] * size
     return _with_edits(stretch, edits, delivers, fault=fault, first=first)
+
+
+def _begun(stretch: Stretch, labels: list[str]) -> bool:
+    """Whether the recording ends a few turns into making something: the first edit is near."""
+    return (
+        MAKING in stretch.mood
+        and not stretch.mood & {QUESTION, FAULT, REVIEW, ORDERED_REVIEW, DESIGN}
+        and len(labels) < READS
+        and set(labels) <= {"planning", "other"}
+    )
 
 
 def _of_talk(stretch: Stretch, stage: str, *, first: bool) -> str:

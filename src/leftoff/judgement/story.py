@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TypeVar
 
@@ -50,17 +50,23 @@ class Story:
             return found
         return [e for e in found if self.message_of(e) not in self.copies]
 
-    def told(self, kind: type[E]) -> Iterator[E]:
+    def told(self, kind: type[E]) -> list[E]:
         """Evidence of one kind on the branch that was kept."""
-        for item in self.all(kind):
-            if self.message_of(item) not in self.abandoned:
-                yield item
+        found = self.all(kind)
+        if not self.abandoned:
+            return found
+        return [item for item in found if self.message_of(item) not in self.abandoned]
 
-    def said(self, topic: str) -> Iterator[Said]:
+    def said(self, topic: str) -> list[Said]:
         """Sentences of one topic on the branch that was kept."""
+        return self._topics.get(topic, [])
+
+    @cached_property
+    def _topics(self) -> dict[str, list[Said]]:
+        found: dict[str, list[Said]] = {}
         for item in self.told(Said):
-            if item.topic == topic:
-                yield item
+            found.setdefault(item.topic, []).append(item)
+        return found
 
     @staticmethod
     def message_of(item: object) -> int:

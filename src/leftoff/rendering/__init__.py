@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from leftoff import codec
 from leftoff.errors import UnknownName
 from leftoff.findings import ContextSummary
-from leftoff.summary import to_json, to_plain
+from leftoff.redaction import Redactor
+from leftoff.summary import to_plain
 
 FORMS = ("text", "markdown", "json", "prompt")
 
@@ -19,6 +21,7 @@ def render(
     budget: int | None = None,
     colour: bool = False,
     width: int = 96,
+    gate: Redactor | None = None,
 ) -> str:
     """A summary in one of the forms text | markdown | json | prompt, redacted.
 
@@ -26,15 +29,16 @@ def render(
         budget: most tokens that a prompt may take (upper bound); 2,000 by default.
         colour: terminal colours in the text form.
         width: columns of the text form.
+        gate: the redactor to use, where its options or its numbering matter.
 
     Raises:
         UnknownName: no such form.
     """
     if form == "json":
-        return to_json(summary, indent=2).decode()
+        return codec.dumps(to_plain(summary, gate), indent=2).decode()
     if form not in FORMS:
         raise UnknownName("form", form, FORMS)
-    value = to_plain(summary)
+    value = to_plain(summary, gate)
     if form == "text":
         from leftoff.rendering.screen import screen
 

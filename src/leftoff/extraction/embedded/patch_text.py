@@ -33,7 +33,10 @@ def diff_steps(
     for i, line in enumerate(lines):
         if left > 0 or right > 0:
             mark = line[:1]
-            starts = line[:4] == "--- " and lines[i + 1 : i + 2] and lines[i + 1][:4] == "+++ "
+            starts = line[:4] == "--- " and [text[:3] for text in lines[i + 1 : i + 3]] == [
+                "+++",
+                "@@ ",
+            ]
             if line[:11] != "diff --git " and not starts and mark in " +-\\":
                 left -= mark != "+" and mark != "\\"
                 right -= mark != "-" and mark != "\\"
@@ -62,7 +65,7 @@ class _Diff:
         self.old = self.new = ""
         self.kind = ""
         self.source = ""
-        self.changed = False
+        self.changed = self.paired = False
 
     def header(self, line: str) -> None:
         """Take in a line that stands outside of hunks."""
@@ -70,13 +73,12 @@ class _Diff:
             self.flush()
             self.old, self.new = _both_names(line[11:], self.level)
         elif line.startswith("--- "):
-            if self.changed:
+            if self.paired:
                 self.flush()
             self.old = _name(line[4:], self.level)
-            self.changed = False
         elif line.startswith("+++ ") and self.old:
             self.new = _name(line[4:], self.level)
-            self.changed = True
+            self.changed = self.paired = True
         elif line.startswith("new file mode "):
             self.kind = "add"
         elif line.startswith("deleted file mode "):

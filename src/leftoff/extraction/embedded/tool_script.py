@@ -69,7 +69,7 @@ def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> s
 
 
 def _joined_list(stream: list[tuple[str, str]], at: int) -> str | None:
-    """``["a", "b"].join("\\n")``."""
+    """A list of literals, joined by another one."""
     items: list[str] = []
     while at < len(stream) and stream[at] != ("mark", "]"):
         kind, text = stream[at]

@@ -229,7 +229,11 @@ def _keep_mismatched(machine: Machine, run: Invocation) -> None:
     for line in machine.lines():
         if line.startswith("patching file "):
             name = line[14:].partition(" (")[0].strip().strip("'")
-        elif name and line.startswith("Hunk #") and (" with fuzz " in line or " (offset " in line):
+        elif (
+            name
+            and line.startswith("Hunk #")
+            and (" with fuzz " in line or " (offset " in line)
+        ):
             machine.write(name + ".orig", "patch")
         elif " saving rejects to file " in line:
             machine.write(name + ".orig", "patch")

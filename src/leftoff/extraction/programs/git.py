@@ -16,6 +16,7 @@ from leftoff.extraction.script import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leftoff.extraction.file_state import Action
     from leftoff.extraction.machine import Machine, Status
 
 __all__ = ["SUBCOMMANDS", "summary_lines"]
@@ -65,7 +66,7 @@ def _rm(machine: Machine, words: list[str]) -> Status:
     if named and "-q" not in options:
         root = machine.cwd
         for name in named:
-            machine.delete(name, force=True)
+            machine.delete(name, force=True, shown=True)
         machine.cwd = root
         return True
     status: Status = True
@@ -142,7 +143,10 @@ def _paths_restored(machine: Machine, fields: list[str]) -> Status:
     for field in fields:
         path = machine.path(field) if not machine.special(field) else None
         if path is None or field == "." or machine.state.kind(path) == "directory":
-            _all_restored(machine) if field == "." else machine.effects.unknown("git")
+            if field == ".":
+                _all_restored(machine)
+            else:
+                machine.effects.unknown("git")
         elif machine.state.kind(path) == "absent":
             machine.write(field, "git")
         else:
@@ -155,14 +159,18 @@ def _paths_restored(machine: Machine, fields: list[str]) -> Status:
     return None
 
 
-def _all_restored(machine: Machine) -> None:
-    """Every tracked file with changes that we saw has its committed contents again."""
+def _all_restored(machine: Machine) -> tuple[tuple[str, Action], ...]:
+    """Every tracked file with changes that we saw has its committed contents again: which
+    files, and what had happened to them."""
+    found: list[tuple[str, Action]] = []
     for path, action in sorted(machine.state.changed().items()):
-        if action == "modified" and machine.state.kind(path) == "file":
+        if (action == "modified" and machine.state.kind(path) == "file") or (
+            action == "deleted" and machine.state.kind(path) == "absent"
+        ):
             machine.effects.write(path, "git", max(machine.rank, 1), restored=True)
-        elif action == "deleted" and machine.state.kind(path) == "absent":
-            machine.effects.write(path, "git", max(machine.rank, 1), restored=True)
+            found.append((path, action))
     machine.effects.unknown("git")
+    return tuple(found)
 
 
 def _checkout(machine: Machine, words: list[str]) -> Status:
@@ -262,7 +270,7 @@ def _merged(machine: Machine, words: list[str]) -> Status:
         if what == "created":
             machine.write(path, "git")
         elif what == "deleted":
-            machine.delete(path, force=True)
+            machine.delete(path, force=True, shown=True)
         elif what == "renamed":
             machine.transfer(old, path, move=True, recursive=False)
         else:
@@ -279,7 +287,9 @@ def _stash(machine: Machine, words: list[str]) -> Status:
         return None
     if machine.want is False:
         return False
+    stashes = machine.state.stashes
     if verb in ("pop", "apply"):
+        kept = stashes.pop() if stashes and verb == "pop" else stashes[-1] if stashes else ()
         found = False
         for line in lines:
             label, colon, path = line.strip().partition(":")
@@ -293,13 +303,20 @@ def _stash(machine: Machine, words: list[str]) -> Status:
                 machine.write(path, "git")
                 found = True
             elif label == "deleted":
-                machine.delete(path, force=True)
+                machine.delete(path, force=True, shown=True)
                 found = True
         if found:
             return True
+        for path, action in kept:  # it says nothing: what was put away comes back
+            if action == "deleted":
+                machine.effects.delete(path, "git", max(machine.rank, 1))
+            else:
+                machine.effects.write(
+                    path, "git", max(machine.rank, 1), guess="modified", existed=True
+                )
         machine.effects.unknown("git")
         return None
-    _all_restored(machine)
+    stashes.append(_all_restored(machine))
     return None
 
 
@@ -320,7 +337,7 @@ def _clean(machine: Machine, words: list[str]) -> Status:
     removed = [_quoted(line[9:]) for line in _visible(machine) if line.startswith("Removing ")]
     if removed:
         for name in removed:
-            machine.delete(name, force=True, recursive=True)
+            machine.delete(name, force=True, recursive=True, shown=True)
         return True
     if "-q" in options or machine.captured or machine.output is None:
         for field in before + after:

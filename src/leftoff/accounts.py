@@ -1,0 +1,173 @@
+"""The account of a recording's tokens, of a whole file or while it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from leftoff.api import open_pass
+from leftoff.errors import FormatError, SourceError
+from leftoff.extraction.recording import Recording
+from leftoff.judgement.story import Story
+from leftoff.ledger import Account, account
+from leftoff.sources import STDIN, parts_of
+from leftoff.summary import Pass
+from leftoff.thresholds import Preset
+from leftoff.windows import ModelRow
+
+_BLOCK = 1 << 20
+
+
+class Accounted(Struct, frozen=True):
+    """A session's account with the session it is of.
+
+    Attributes:
+        models: of the main thread, in the order in which they first spoke.
+    """
+
+    id: str
+    format: str
+    path: str
+    models: tuple[str, ...]
+    preset: str
+    account: Account
+
+
+def account_of(
+    path: str,
+    preset: Preset,
+    *,
+    format: str | None = None,
+    session: int = -1,
+    windows: Sequence[ModelRow] = (),
+) -> Accounted:
+    """The account of the session recorded at `path`, with its subagents' files.
+
+    Args:
+        path: a file, a session's directory, or "-" for standard input.
+        session: which one, where a file holds several; the last by default.
+        windows: rows that come before the built-in table of models.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    main, beside = parts_of(path)
+    reading = open_pass(main, format=format)
+    return _accounted(reading, main, _children(beside), preset, session, windows)
+
+
+def _children(beside: Sequence[tuple[str, str]]) -> dict[str, Recording]:
+    """The subagents that have files of their own."""
+    found: dict[str, Recording] = {}
+    for name, side in beside:
+        try:
+            reading = open_pass(side)
+        except FormatError:
+            continue  # the empty file of an agent that never spoke
+        found[name] = next(r for r in reading.sessions[-1].values() if len(r.thread))
+    return found
+
+
+def _accounted(
+    reading: Pass,
+    path: str,
+    beside: dict[str, Recording],
+    preset: Preset,
+    session: int,
+    windows: Sequence[ModelRow],
+) -> Accounted:
+    recordings = dict(reading.sessions[session])
+    main = recordings.pop("")
+    if not len(main.thread) and not beside and recordings:
+        # A subagent's own file: the subagent is the session.
+        main = recordings.pop(min(recordings))
+    # A subagent's own file stands before the copies in the main one.
+    recordings.update(beside)
+    children = [Story(r) for _, r in sorted(recordings.items()) if len(r.thread)]
+    name = reading.format.name if reading.format else ""
+    return Accounted(
+        id=main.agent or main.header.id,
+        format=name,
+        path=path,
+        models=tuple(main.header.models),
+        preset=preset.name,
+        account=account(Story(main), children, preset, name, windows=windows),
+    )
+
+
+class Following:
+    """The account of a file that grows: what is new is read, the rest is remembered.
+
+    A file that became shorter was written anew and is read again from its beginning; so is
+    a recording that is one document whenever it changes, and a compressed one.
+
+    Args:
+        path: a file or a session's directory.
+
+    Raises:
+        SourceError: standard input cannot be followed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        preset: Preset,
+        *,
+        format: str | None = None,
+        windows: Sequence[ModelRow] = (),
+    ) -> None:
+        if path == STDIN:
+            raise SourceError("standard input cannot be followed; name a file")
+        self._path, self._preset = path, preset
+        self._format, self._windows = format, windows
+        self._reading: Pass | None = None
+        self._offset = 0
+        self._seen: tuple[int, int] | None = None
+
+    def changed(self) -> Accounted | None:
+        """The account now, or None if nothing was written since the last call.
+
+        Raises:
+            SourceError: the file cannot be read.
+            FormatError: it is surely no recording in a known format.
+        """
+        main, beside = parts_of(self._path)
+        try:
+            state = Path(main).stat()
+        except OSError as error:
+            raise SourceError(f"{main}: {error.strerror}") from error
+        seen = (state.st_size, state.st_mtime_ns)
+        if seen == self._seen:
+            return None
+        self._seen = seen
+        if state.st_size < self._offset:
+            self._reading, self._offset = None, 0
+        for data in self._news(main):
+            if self._reading is None:
+                if data[:2] == b"\x1f\x8b" or data[:4] == b"\x28\xb5\x2f\xfd":
+                    return account_of(self._path, self._preset, windows=self._windows)
+                self._reading = Pass(main, self._format)
+            self._reading.feed(data)
+            self._offset += len(data)
+        if self._reading is None:
+            return None
+        twin = self._reading.fork()
+        try:
+            twin.close()
+        except FormatError:
+            return None  # there is no message in it yet
+        if twin.format is not None and twin.format.shape == "document":
+            self._reading, self._offset = None, 0
+        return _accounted(twin, main, _children(beside), self._preset, -1, self._windows)
+
+    def _news(self, path: str) -> Iterator[bytes]:
+        try:
+            with Path(path).open("rb") as file:
+                file.seek(self._offset)
+                while data := file.read(_BLOCK):
+                    yield data
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror}") from error

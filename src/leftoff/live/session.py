@@ -1,0 +1,398 @@
+"""A session that is running now: what it has used, what that sets off, and its resume logs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.api import create_context_summary
+from leftoff.budgets import (
+    ContextMetrics,
+)
+from leftoff.errors import UsageError
+from leftoff.findings import ProgressInfo
+from leftoff.forecast import Forecast, forecast
+from leftoff.live.state import RECENT, SessionState
+from leftoff.live.tasks import TaskBudgets, now, with_budget
+from leftoff.live.telemetry import (
+    CONTEXT_THRESHOLD,
+    Event,
+    logger,
+)
+from leftoff.model import Usage
+from leftoff.redaction import Redactor
+from leftoff.settings import Settings
+from leftoff.thresholds import Armed, Crossing, crossings
+
+_COUNTS = 512
+"""Calls that are remembered for the forecast."""
+
+
+class Generator(Protocol):
+    """What makes and keeps resume logs."""
+
+    enabled: bool
+
+    def generate_from_session_state(
+        self, session_id: str, session_state: dict[str, Any], stop_reason: str = "end_turn"
+    ) -> Any:
+        """Makes a resume log."""
+        ...
+
+    def save_resume_log(self, resume_log: Any) -> Path:
+        """Keeps a resume log; says where."""
+        ...
+
+    def get_latest_resume_log(self) -> Any:
+        """Gives the newest resume log, or None."""
+        ...
+
+
+class SessionSummary(Struct, frozen=True, rename="camel"):
+    """A conversation in short."""
+
+    conversation_length: int
+    key_decisions: tuple[str, ...]
+    current_context: str
+    progress_summary: str
+
+
+class SessionManager(TaskBudgets):
+    """Follows the tokens of one session, says when they run low, and saves what happened.
+
+    Every method may be called from any thread and from coroutines; none waits for a subscriber
+    while it holds a lock.
+
+    Args:
+        path: a file that keeps the session over a restart; in memory if None.
+        session_id: an id of one's own; by default the saved one, or the time.
+        settings: budgets, thresholds and what is logged; the defaults if None.
+        generator: what makes resume logs; without one, none are made.
+        clock: gives the time now, with its zone.
+
+    Raises:
+        StateError: there is something at `path` that is no saved session.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        session_id: str | None = None,
+        settings: Settings | None = None,
+        generator: Generator | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        super().__init__(path, session_id=session_id, settings=settings, clock=clock)
+        self.generator = generator
+        self._preset = self.settings.watched()
+
+    # -- the session -----------------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self._state.session_id
+
+    def start_session(self, session_id: str | None = None) -> Any:
+        """Begins a session with nothing used; gives the latest resume log, or None.
+
+        Args:
+            session_id: its id; by default the time.
+        """
+        with self._changing():
+            self._state = self._begun(session_id)
+        return self.load_resume_log_on_startup()
+
+    def load_resume_log_on_startup(self) -> Any:
+        """The latest resume log, or None if there is none or nothing to load it with."""
+        return None if self.generator is None else self.generator.get_latest_resume_log()
+
+    def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
+        """Marks the session as paused and writes a resume log, always.
+
+        Gives where it is; None, with a warning in the log, without a generator.
+        """
+        with self._changing() as state:
+            state.status = "paused"
+        return self._try_log("manual_pause", session_state)
+
+    def resume_session(self) -> Any:
+        """Marks the session as active again; gives the latest resume log, or None."""
+        with self._changing() as state:
+            state.status = "active"
+        return self.load_resume_log_on_startup()
+
+    def end_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
+        """Marks the session as ended; writes a resume log if a threshold was reached and no
+        log has been written since the last call."""
+        with self._changing() as state:
+            state.status = "ended"
+            needed = bool(state.armed.fired) and state.unlogged
+        return self._try_log("session_end", session_state) if needed else None
+
+    def summarize_context(self, conversation_history: Iterable[Any]) -> SessionSummary:
+        """A conversation in short: its length, key decisions, text form and progress."""
+        summary = create_context_summary(conversation_history)
+        return SessionSummary(
+            summary.stats.message_count,
+            tuple(d.text for d in summary.key_decisions),
+            summary.formatted,
+            progress_words(summary.progress),
+        )
+
+    # -- tokens ----------------------------------------------------------------------------
+
+    def update_token_usage(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        stop_reason: str = "end_turn",
+        *,
+        cache_read_tokens: int | None = None,
+        cache_creation_tokens: int | None = None,
+        message_id: str | None = None,
+        model: str | None = None,
+        task_id: str | None = None,
+        provider: str | None = None,
+    ) -> tuple[Crossing, ...]:
+        """Counts an API call; gives the thresholds of the session that it reached.
+
+        With the first three arguments only, calls are added up (basis `sum`). With any of the
+        cache counts or a message id each call is what the window holds now (basis
+        `occupancy`). The first call decides for the session. Of a response that is reported
+        several times the largest usage counts, once.
+
+        Args:
+            input_tokens: without what was read from or written to the cache.
+            task_id: counts the call for this task, too, with `provider` or the one that works
+                on it.
+        """
+        usage = Usage(
+            _count(input_tokens),
+            _count(output_tokens),
+            _count(cache_read_tokens),
+            _count(cache_creation_tokens),
+        )
+        with self._changing() as state:
+            extra = (cache_read_tokens, cache_creation_tokens, message_id)
+            if not state.basis:
+                state.basis = "sum" if all(e is None for e in extra) else "occupancy"
+            before = state.calls.get(message_id) if message_id else None
+            if before is not None and before.total >= usage.total:
+                usage, more = before, 0
+            else:
+                more = usage.total - (before.total if before else 0)
+                state.spent = _plus(state.spent, usage, before)
+            if message_id:
+                state.calls.pop(message_id, None)
+                state.calls[message_id] = usage
+                if len(state.calls) > RECENT:
+                    del state.calls[next(iter(state.calls))]
+            state.stop_reason = stop_reason
+            state.model = model or state.model
+            state.unlogged = True
+            if usage.total:
+                state.used = state.used + more if state.basis == "sum" else usage.total
+                if before is None:
+                    state.counts = [*state.counts, state.used][-_COUNTS:]
+                elif state.counts:
+                    state.counts[-1] = state.used
+            reached = self._reached(state)
+            if task_id is not None:
+                self._task_used(state, task_id, provider, usage.total, more)
+            reasons = self._reasons(state, reached)
+        for reason in reasons:
+            self._try_log(reason, None)
+        return reached
+
+    def _reached(self, state: SessionState) -> tuple[Crossing, ...]:
+        management = self.settings.context_management
+        if not management.enabled:
+            return ()
+        peak = state.armed.peak
+        reached, state.armed = crossings(
+            self._preset, state.armed, state.used, management.budget_total
+        )
+        if state.armed.peak < peak:  # it began anew without saying so
+            state.logged_for, state.counts = (), state.counts[-1:]
+        for crossing in reached:
+            self._channel.put(
+                Event(
+                    CONTEXT_THRESHOLD,
+                    {
+                        "session_id": state.session_id,
+                        "used": crossing.used,
+                        "remaining": crossing.remaining,
+                        "percent": round(crossing.percent, 2),
+                        "threshold": crossing.threshold.at,
+                    },
+                    crossing,
+                    line=crossing.words(crossing.threshold.logs),
+                    level=crossing.threshold.level,
+                )
+            )
+        return reached
+
+    def _reasons(self, state: SessionState, reached: tuple[Crossing, ...]) -> list[str]:
+        """Why resume logs have to be written now, each reason once between compactions."""
+        management = self.settings.context_management
+        logs = management.resume_logs
+        if not (management.enabled and logs.enabled and logs.auto_generate):
+            return []
+        reasons = [
+            f"threshold_{c.threshold.name}" for c in reached if c.threshold.does == "resume_log"
+        ]
+        if state.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
+            reasons.append(state.stop_reason)
+        allowed: tuple[str, ...] = logs.triggers
+        new = [r for r in reasons if r in allowed and r not in state.logged_for]
+        state.logged_for += tuple(new)
+        return new[:1]  # one log tells it all
+
+    def note_compaction(self, task_id: str | None = None) -> None:
+        """The conversation was replaced by a summary: every threshold is armed again.
+
+        Args:
+            task_id: only this task's, with the provider that works on it.
+        """
+        with self._changing() as state:
+            if task_id is None:
+                state.armed, state.used, state.counts = Armed(), 0, []
+                state.logged_for = ()
+                return
+            task = self._task(state, task_id)
+            if task.token_budget is not None:
+                state.tasks[task_id] = with_budget(task, task.token_budget.used(0), Armed())
+
+    def should_warn_context_limit(self, threshold: float = 0.70) -> bool:
+        """Whether the share of the budget that is used has reached `threshold`."""
+        with self._lock:
+            total = self.settings.context_management.budget_total
+            return self._state.used >= (threshold - 1e-9) * total
+
+    def get_context_metrics(self) -> dict[str, Any]:
+        """The fields of `ContextMetrics` as a dict, with `basis` (sum | occupancy)."""
+        with self._lock:
+            return {**self.context_metrics().to_dict(), "basis": self._state.basis or "sum"}
+
+    def context_metrics(self) -> ContextMetrics:
+        """What is used of the session's budget, at the time of the last change."""
+        with self._lock:
+            state = self._state
+            return ContextMetrics.of(
+                self.settings.context_management.budget_total,
+                state.used,
+                state.stop_reason or "end_turn",
+                model=state.model,
+                timestamp=state.updated or state.started,
+            )
+
+    @property
+    def spent(self) -> Usage:
+        """Tokens over distinct API calls."""
+        return self._state.spent
+
+    def forecast(self) -> Forecast | None:
+        """Calls and tokens left of the session's budget, None if it cannot be told yet."""
+        with self._lock:
+            total = self.settings.context_management.budget_total
+            return forecast(self._state.counts, total)
+
+    # -- resume logs -----------------------------------------------------------------------
+
+    def generate_resume_log(self, session_state: dict[str, Any] | None = None) -> Path | None:
+        """Writes a resume log of the session; None where settings or generator forbid it.
+
+        Args:
+            session_state: what stands in it; without, the metrics and tasks that are known.
+
+        Raises:
+            UsageError: no generator was given to the manager.
+        """
+        generator = self.generator
+        if generator is None:
+            raise UsageError(
+                "no resume log can be written: SessionManager was made without a generator "
+                "(SessionManager(generator=...))"
+            )
+        if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
+            return None
+        with self._lock:
+            known = session_state if session_state is not None else self._session_state()
+            session_id, reason = self._state.session_id, self._state.stop_reason
+        log = generator.generate_from_session_state(
+            session_id=session_id, session_state=known, stop_reason=reason or "end_turn"
+        )
+        where = generator.save_resume_log(log)
+        with self._changing() as state:
+            state.unlogged = False
+        return where
+
+    def _session_state(self) -> dict[str, Any]:
+        state = self._state
+        return {
+            "context_metrics": self.context_metrics().to_dict(),
+            "metadata": {
+                "started": state.started,
+                "tasks": sorted(state.tasks),
+                "spent": msgspec.structs.asdict(state.spent),
+            },
+        }
+
+    def _try_log(self, reason: str, session_state: dict[str, Any] | None) -> Path | None:
+        """A resume log that the session asks for itself: failing, it stops nothing."""
+        try:
+            return self.generate_resume_log(session_state)
+        except Exception as error:  # noqa: BLE001 - a log that fails must not end the session
+            words = Redactor().text(f"{type(error).__name__}: {error}")
+            logger.warning("no resume log (%s): %s", reason, words)
+            return None
+
+
+def _count(value: Any) -> int:
+    """A count of tokens; 0 for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 <= value < float("inf") else 0
+
+
+def _plus(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
+    """What is spent after a call of which `before` is already counted."""
+    known = before or Usage()
+    return Usage(
+        spent.input + usage.input - known.input,
+        spent.output + usage.output - known.output,
+        spent.cache_read + usage.cache_read - known.cache_read,
+        spent.cache_write + usage.cache_write - known.cache_write,
+    )
+
+
+def progress_words(progress: ProgressInfo) -> str:
+    """How far a conversation got, in one line."""
+    parts = []
+    if progress.current_stage:
+        parts.append(f"Stage: {progress.current_stage}")
+    if progress.completed_stages:
+        parts.append("completed: " + ", ".join(progress.completed_stages))
+    parts.append(f"{progress.progress_percentage}%")
+    return "; ".join(parts)
+
+
+_present: SessionManager | None = None
+_present_lock = threading.Lock()
+
+
+def get_session_manager() -> SessionManager:
+    """The session manager of this process, made when first asked for, in memory."""
+    global _present  # noqa: PLW0603 - one for each process is what is wanted
+    with _present_lock:
+        if _present is None:
+            _present = SessionManager()
+        return _present

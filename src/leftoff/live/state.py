@@ -1,0 +1,108 @@
+"""What a running session has to remember, and where: in memory or in one file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from leftoff import codec
+from leftoff.budgets import DEFAULT_MODEL, TaskDocument
+from leftoff.errors import StateError
+from leftoff.model import Usage
+from leftoff.redaction import Redactor
+from leftoff.thresholds import Armed
+
+SCHEMA = "leftoff.session/1"
+
+RECENT = 256
+"""API responses whose usage is remembered, to know a repeated one from a new one."""
+
+
+class SessionState(Struct):
+    """A running session.
+
+    Attributes:
+        basis: "sum", "occupancy", or "" before the first call, which decides.
+        used: tokens used on that basis.
+        spent: over distinct API calls.
+        calls: usage by id of the latest responses, as far as they have one.
+        counts: occupancy at each call since the last compaction, the latest ones.
+        logged_for: reasons for which a resume log was written since the last compaction.
+        unlogged: something was used since the last resume log.
+    """
+
+    session_id: str
+    schema: str = SCHEMA
+    basis: str = ""
+    used: int = 0
+    spent: Usage = Usage()
+    stop_reason: str = ""
+    model: str = DEFAULT_MODEL
+    started: str = ""
+    updated: str = ""
+    status: str = "active"
+    armed: Armed = Armed()
+    calls: dict[str, Usage] = field(default_factory=dict)
+    counts: list[int] = field(default_factory=list)
+    logged_for: tuple[str, ...] = ()
+    unlogged: bool = False
+    tasks: dict[str, TaskDocument] = field(default_factory=dict)
+
+
+def load(path: Path) -> SessionState | None:
+    """The session that was saved at `path`, None if there is none.
+
+    Raises:
+        StateError: the file is damaged, or of another kind.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        value: Any = codec.parse(data)
+        state = msgspec.convert(value, SessionState)
+    except ValueError as error:
+        raise StateError(
+            f"{path}: no saved session ({error}); remove the file to begin anew"
+        ) from error
+    if state.schema != SCHEMA:
+        raise StateError(f"{path}: schema {state.schema!r}, not {SCHEMA!r}; remove the file")
+    return state
+
+
+def save(path: Path, state: SessionState) -> None:
+    """Writes a session over the one at `path`, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
+    _write(path, codec.dumps(Redactor().value(codec.plain(state))))
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

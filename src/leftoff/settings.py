@@ -1,0 +1,497 @@
+"""Every setting in one frozen value: from where it is written down, and by which name.
+
+Precedence: command line, environment (`LEFTOFF_…`), project, user, default. A project's
+settings stand in `leftoff.toml`, in `[tool.leftoff]` of `pyproject.toml`, or in the
+`context_management` tree of `.claude-mpm/configuration.yaml`; a user's in `leftoff.toml` of
+the configuration folder.
+`budget_total`, `budgetTotal` and `BUDGET_TOTAL` are the same key everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from leftoff.errors import SourceError, UsageError, nearest
+from leftoff.thresholds import Preset, Threshold, preset
+from leftoff.windows import PROVIDER_LIMITS, ModelRow
+
+Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+Trigger: TypeAlias = Literal[
+    "model_context_window_exceeded",
+    "max_tokens",
+    "manual_pause",
+    "threshold_critical",
+    "threshold_warning",
+]
+
+
+class ContextThresholds(Struct, frozen=True):
+    """Shares of the budget at which the preset `advisory` speaks."""
+
+    caution: Share = 0.70
+    warning: Share = 0.85
+    critical: Share = 0.95
+
+
+class Cleanup(Struct, frozen=True):
+    """How many resume logs are kept."""
+
+    enabled: bool = True
+    keep_count: Count = 10
+    auto_cleanup: bool = True
+
+
+class ResumeLogs(Struct, frozen=True):
+    """Resume logs: whether, when, where and how large."""
+
+    enabled: bool = True
+    auto_generate: bool = True
+    max_tokens: Positive = 10_000
+    storage_dir: str = "{home}/resume-logs"
+    format: Literal["markdown", "json"] = "markdown"
+    triggers: tuple[Trigger, ...] = get_args(Trigger)
+    cleanup: Cleanup = Cleanup()
+
+
+class ContextManagement(Struct, frozen=True):
+    """A live session's budget."""
+
+    enabled: bool = True
+    budget_total: Positive = 200_000
+    thresholds: ContextThresholds = ContextThresholds()
+    resume_logs: ResumeLogs = ResumeLogs()
+
+
+class BudgetThresholds(Struct, frozen=True):
+    """Shares of a task's budget at which the preset `handoff` acts."""
+
+    warning: Share = 0.80
+    checkpoint_90: Share = 0.90
+    checkpoint_95: Share = 0.95
+    checkpoint_98: Share = 0.98
+
+
+class ContextDump(Struct, frozen=True):
+    """What a checkpoint writes and how long it is kept."""
+
+    enabled: bool = True
+    markdown_update: bool = True
+    checkpoint_dir: str = "{home}/context-checkpoints"
+    max_history_lines: Count = 500
+    compression: Literal["gzip", "none"] = "gzip"
+    retention_days: Count = 7
+
+
+class HandoffSettings(Struct, frozen=True):
+    """How a task goes to another agent."""
+
+    enabled: bool = True
+    force_at_98_percent: bool = True
+    fallback_provider_selection: Literal["by_role_priority"] = "by_role_priority"
+    timeout_ms: Count = 30_000
+
+
+class BudgetLogging(Struct, frozen=True):
+    """Which telemetry records are logged."""
+
+    verbose: bool = False
+    log_thresholds: bool = True
+    log_handoffs: bool = True
+
+
+class TokenBudget(Struct, frozen=True):
+    """Budgets of tasks and providers."""
+
+    enabled: bool = True
+    provider_limits: dict[str, Positive] = field(default_factory=lambda: dict(PROVIDER_LIMITS))
+    thresholds: BudgetThresholds = BudgetThresholds()
+    context_dump: ContextDump = ContextDump()
+    handoff: HandoffSettings = HandoffSettings()
+    logging: BudgetLogging = BudgetLogging()
+
+
+class Resume(Struct, frozen=True):
+    """Resume states of workflows."""
+
+    storage_location: str = "{home}/resume"
+    retention_days: Count = 7
+    enable_compression: bool = False
+    max_file_size_bytes: Positive = 1024 * 1024
+    checkpoint_frequency: Positive = 1
+    enable_atomic_writes: bool = True
+    enable_backup: bool = True
+
+
+class Settings(Struct, frozen=True):
+    """Everything that can be set. Paths may begin with `{home}`: see `place`.
+
+    Attributes:
+        home: the folder of all that leftoff keeps, relative to the project.
+        preset: which thresholds are watched; `own` are those of `thresholds`.
+        windows: rows that come before the built-in table of models.
+        extractors, redactors: plug-ins to run, by name.
+        enable_resume: whether a review may continue an earlier conversation.
+    """
+
+    home: str = ".leftoff"
+    preset: Literal["advisory", "handoff", "own"] = "advisory"
+    thresholds: tuple[Threshold, ...] = ()
+    windows: tuple[ModelRow, ...] = ()
+    extractors: tuple[str, ...] = ()
+    redactors: tuple[str, ...] = ()
+    enable_resume: bool = True
+    context_management: ContextManagement = ContextManagement()
+    token_budget: TokenBudget = TokenBudget()
+    resume: Resume = Resume()
+
+    def place(self, path: str) -> str:
+        """A path of a setting with the home folder filled in."""
+        return path.replace("{home}", self.home.rstrip("/") or "/")
+
+    def watched(self) -> Preset:
+        """The thresholds of the chosen preset, at the shares that are set.
+
+        Raises:
+            UsageError: the preset is `own` and there are none.
+        """
+        if self.preset == "own":
+            if not self.thresholds:
+                raise UsageError('preset = "own" needs [[thresholds]] with name and at')
+            ordered = sorted(self.thresholds, key=lambda t: t.at)
+            return Preset("own", tuple(ordered))
+        return self.preset_of(self.preset)
+
+    def preset_of(self, name: str) -> Preset:
+        """A built-in preset at the shares that are set."""
+        shares: Struct = (
+            self.context_management.thresholds
+            if name == "advisory"
+            else self.token_budget.thresholds
+        )
+        return preset(name).at(msgspec.structs.asdict(shares))
+
+
+class Loaded(Struct, frozen=True):
+    """Settings with where each value comes from.
+
+    Attributes:
+        origins: path such as "context_management.budget_total" to "default", a file's name,
+            "environment LEFTOFF_…" or "option --…".
+        notices: what was accepted and has no effect.
+    """
+
+    settings: Settings
+    origins: dict[str, str]
+    notices: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, Any]:
+        """Every setting by its path, as plain values, home filled in."""
+        found: dict[str, Any] = {}
+        for path, _ in leaves():
+            value: Any = self.settings
+            for name in path.split("."):
+                value = getattr(value, name)
+            plain = msgspec.to_builtins(value)
+            found[path] = self.settings.place(plain) if isinstance(plain, str) else plain
+        return found
+
+
+_ALIASES = {"tokenbudgetconfig": "token_budget"}
+"""Names that the original designs give to a section."""
+
+_IGNORED = {"resume.enable_atomic_writes"}
+"""Settings whose value False is accepted and has no effect."""
+
+ENVIRONMENT = "LEFTOFF_"
+TOML = "leftoff.toml"
+YAML = ".claude-mpm/configuration.yaml"
+
+
+def squashed(key: str) -> str:
+    """A key without case and separators: what makes snake, camel and upper case one key."""
+    return "".join(c for c in key.casefold() if c.isalnum())
+
+
+def leaves(type_: type[Struct] = Settings, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting as (path, type)."""
+    for known in msgspec.structs.fields(type_):
+        path = f"{before}{known.name}"
+        if isinstance(known.type, type) and issubclass(known.type, Struct):
+            yield from leaves(known.type, f"{path}.")
+        else:
+            yield path, known.type
+
+
+# -- loading ---------------------------------------------------------------------------------
+
+
+class _Collected:
+    """Values by path, later ones over earlier ones."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.notices: list[str] = []
+        self.types = dict(leaves())
+
+    def put(self, path: str, value: Any, origin: str, where: str) -> None:
+        type_ = self.types[path]
+        try:
+            converted = msgspec.convert(value, type_)
+        except msgspec.ValidationError as error:
+            hint = nearest_valid(type_, value, _default(path))
+            raise UsageError(f"{where}: {error}; the nearest valid value is {hint}") from None
+        if get_origin(type_) is dict:
+            converted = {**self.values.get(path, _default(path)), **converted}
+        if path in _IGNORED and converted is False:
+            self.notices.append(f"{where}: has no effect, writes are always atomic")
+        self.values[path], self.origins[path] = converted, origin
+
+    def tree(self, tree: Any, type_: type[Struct], before: str, origin: str) -> None:
+        """Takes in a tree of a settings file.
+
+        Raises:
+            UsageError: a key that does not exist, or a value that is not valid.
+        """
+        if not isinstance(tree, Mapping):
+            raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
+        known = {squashed(f.name): f for f in msgspec.structs.fields(type_)}
+        for key, value in tree.items():
+            name = squashed(str(key))
+            found = known.get(squashed(_ALIASES.get(name, name)))
+            if found is None:
+                raise no_such(f"{before}{key}", origin)
+            path = f"{before}{found.name}"
+            if isinstance(found.type, type) and issubclass(found.type, Struct):
+                self.tree(value, found.type, f"{path}.", origin)
+            else:
+                self.put(path, value, origin, f"{origin}: {path}")
+
+    def done(self) -> Loaded:
+        tree: dict[str, Any] = {}
+        for path, value in self.values.items():
+            place = tree
+            *sections, name = path.split(".")
+            for section in sections:
+                place = place.setdefault(section, {})
+            place[name] = msgspec.to_builtins(value)
+        origins = {path: self.origins.get(path, "default") for path in self.types}
+        settings = msgspec.convert(tree, Settings)
+        names = [t.name for t in settings.thresholds]
+        if len(set(names)) < len(names):
+            raise UsageError("thresholds: two of them have the same name")
+        return Loaded(settings, origins, tuple(self.notices))
+
+
+def _default(path: str) -> Any:
+    value: Any = Settings()
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def no_such(path: str, origin: str) -> UsageError:
+    """The error for a setting that does not exist; names the nearest one."""
+    known = [p for p, _ in leaves()]
+    sections = {p.rpartition(".")[0] for p in known} - {""}
+    near = nearest(path, [*known, *sorted(sections)])
+    if near is None:  # the right name in the wrong section
+        near = nearest(path.rpartition(".")[2], [p.rpartition(".")[2] for p in known])
+    hint = f"; the nearest valid one is {near!r}" if near else ""
+    return UsageError(f"{origin}: there is no setting {path!r}{hint}")
+
+
+def nearest_valid(type_: Any, value: Any, default: Any) -> str:
+    """The valid value that is most like a wrong one, as it would be written."""
+    if get_origin(type_) is tuple:
+        inner = get_args(type_)[0]
+        if get_origin(inner) is Literal and isinstance(value, (list, tuple)):
+            fixed = [_like(v, get_args(inner)) for v in value]
+            return repr([v for v in fixed if v is not None] or list(default))
+        return repr(msgspec.to_builtins(default))
+    if get_origin(type_) is Literal:
+        return repr(_like(value, get_args(type_)) or default)
+    if get_origin(type_) is Annotated and isinstance(value, (int, float)):
+        limits: Meta = get_args(type_)[1]
+        if limits.le is not None and value > limits.le:
+            return repr(limits.le)
+        low = limits.ge if limits.ge is not None else None
+        return repr(low if low is not None and value < low else default)
+    return repr(default)
+
+
+def _like(value: Any, known: Sequence[str]) -> str | None:
+    folded = {squashed(k): k for k in known}
+    near = nearest(squashed(str(value)), folded)
+    return folded[near] if near is not None else None
+
+
+def _read(path: Path) -> Any:
+    """The tree of a settings file, {} if it is not there.
+
+    Raises:
+        SourceError: it cannot be read.
+        UsageError: it is no TOML or YAML.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: cannot be read ({error})") from error
+    if path.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: no TOML: {error}") from error
+    import yaml
+
+    try:
+        return yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path}: no YAML: {' '.join(str(error).split())}") from error
+
+
+def _project(folder: Path) -> list[tuple[str, Any]]:
+    """The settings of a folder as (file, tree), weakest first; [] if it has none."""
+    found: list[tuple[str, Any]] = []
+    tree = _read(folder / YAML)
+    # That file is another program's: only this part of it is about us.
+    part = tree.get("context_management") if isinstance(tree, Mapping) else None
+    if part is not None:
+        found.append((str(folder / YAML), {"context_management": part}))
+    if "[tool.leftoff" in _raw(folder / "pyproject.toml"):
+        tree = _read(folder / "pyproject.toml")
+        found.append((f"{folder / 'pyproject.toml'} [tool.leftoff]", tree["tool"]["leftoff"]))
+    tree = _read(folder / TOML)
+    if tree:
+        found.append((str(folder / TOML), tree))
+    return found
+
+
+def _raw(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def load(
+    *,
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    project: str | os.PathLike[str] | None = None,
+    user: str | os.PathLike[str] | None = None,
+) -> Loaded:
+    """The settings that hold, each with its origin. Reads no more than what is named.
+
+    Args:
+        flags: settings from the command line, by path or name of the option.
+        environ: the environment.
+        project: a folder; the nearest settings at or above it count.
+        user: the user's configuration folder.
+
+    Raises:
+        UsageError: a setting that does not exist or a value that is not valid; names the file
+            and the nearest valid one.
+        SourceError: a settings file cannot be read.
+    """
+    collected = _Collected()
+    if user is not None:
+        file = Path(user) / TOML
+        collected.tree(_read(file), Settings, "", str(file))
+    if project is not None:
+        start = Path(project).absolute()
+        for folder in (start, *start.parents):
+            found = _project(folder)
+            for origin, tree in found:
+                collected.tree(tree, Settings, "", origin)
+            if found or (folder / ".git").exists():
+                break
+    _environment(collected, environ or {})
+    known = {squashed(path): path for path in collected.types}
+    for name, value in (flags or {}).items():
+        path = known.get(squashed(name))
+        option = f"option --{name.rpartition('.')[2].replace('_', '-')}"
+        if path is None:
+            raise no_such(name, option)
+        collected.put(path, value, option, option)
+    return collected.done()
+
+
+def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
+    known = {squashed(path): path for path in collected.types}
+    # Other variables that begin like ours belong to options of commands; within a section of
+    # settings a name that does not exist is a mistake.
+    sections = ("contextmanagement", "tokenbudget")
+    for name in sorted(environ):
+        if not name.startswith(ENVIRONMENT):
+            continue
+        key = squashed(name.removeprefix(ENVIRONMENT))
+        path = known.get(key) or known.get(key.replace("tokenbudgetconfig", "tokenbudget", 1))
+        origin = f"environment {name}"
+        if path is not None:
+            value = _worded(environ[name], collected.types[path], origin)
+            collected.put(path, value, origin, origin)
+        elif key.startswith(sections):
+            near = nearest(key, known)
+            path = known[near] if near else ""
+            hint = f"; the nearest valid one is {_variable(path)}" if path else ""
+            raise UsageError(f"environment: there is no setting {name}{hint}")
+
+
+def _variable(path: str) -> str:
+    """The environment variable of a setting."""
+    return ENVIRONMENT + path.replace(".", "_").upper()
+
+
+_WORDS = {"yes": True, "on": True, "true": True, "1": True}
+_WORDS |= {"no": False, "off": False, "false": False, "0": False}
+
+
+def _worded(text: str, type_: Any, where: str) -> Any:
+    """The value that a variable's text means; lists separated by commas, tables as a=1,b=2."""
+    base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
+    pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
+    if base is bool:
+        return _WORDS.get(text.strip().casefold(), text)
+    if get_origin(base) is tuple:
+        if isinstance(get_args(base)[0], type) and issubclass(get_args(base)[0], Struct):
+            raise UsageError(f"{where}: a list of tables can only be set in {TOML}")
+        return pieces
+    if get_origin(base) is dict:
+        pairs = (piece.partition("=") for piece in pieces)
+        return {name.strip(): _number(value, int) for name, _, value in pairs}
+    return _number(text, base) if base in {int, float} else text
+
+
+def _number(text: str, kind: type) -> Any:
+    try:
+        return kind(text.strip())
+    except ValueError:
+        return text
+
+
+def load_here(flags: Mapping[str, Any] | None = None) -> Loaded:
+    """The settings that hold in the current directory of this process.
+
+    Raises:
+        UsageError, SourceError: as for `load`.
+    """
+    from platformdirs import user_config_path
+
+    return load(
+        flags=flags,
+        environ=os.environ,
+        project=Path.cwd(),
+        user=user_config_path("leftoff", appauthor=False),
+    )

@@ -1,0 +1,210 @@
+"""`export`, `convert`, `summarize --since` and `--strict`, and compressed input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from leftoff import api, cli
+from leftoff.testing.conversations import Call as ToolUse
+from leftoff.testing.conversations import Step
+from leftoff.testing.writers import WRITERS
+
+Call: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """`leftoff ARGS` in this process: exit code, stdout, stderr."""
+
+    def caller(*args: str) -> tuple[int, str, str]:
+        code = cli.main(list(args))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return caller
+
+
+# -- export ----------------------------------------------------------------------------------
+
+
+def test_the_whole_session_is_exported(call: Call, session: Path) -> None:
+    code, out, err = call("export", str(session))
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("# Support has eleven tickets")
+    assert "- Directory: /home/dev/billing" in lines
+    assert any(line.startswith("- Tokens: ") for line in lines)
+    heads = [line for line in lines if line.startswith("### #")]
+    assert heads[0] == "### #1 User · 2026-03-02 09:14:07"
+    assert any(" tokens in, " in head and head.startswith("### #2 Agent") for head in heads)
+    for message in api.read(str(session)):
+        if message.origin in {"prompt", "agent"} and message.text:
+            first = message.text.splitlines()[0].lstrip("#").split("<")[0]
+            assert first in out
+
+
+def test_a_result_stands_with_its_call(call: Call, session: Path) -> None:
+    _, out, _ = call("export", str(session))
+    results = [line for line in out.splitlines() if line.startswith("<details><summary>→ ")]
+    assert len(results) == 15
+    assert all("←" in line for line in results)
+    assert out.count("</details>") == out.count("<details>")
+
+
+def test_tools_are_folded_shown_or_hidden(call: Call, session: Path) -> None:
+    folded = call("export", str(session))[1]
+    shown = call("export", str(session), "--tools", "shown")[1]
+    hidden = call("export", str(session), "--tools", "hidden")[1]
+    assert "<details>" not in shown
+    assert "**→ " in shown
+    assert "→ " not in hidden
+    assert len(hidden) < len(shown) < len(folded)
+
+
+def test_subagents_follow_the_main_thread(call: Call, root: Path) -> None:
+    folder = root / "corpora/sessions/claude_code/tenants"
+    _, out, _ = call("export", str(folder))
+    assert out.count("\n## Subagent ") == 2
+    main, side = out.split("\n## Subagent ", 1)
+    assert "export() writes every tenant's rows" in main
+    assert "### #1 " in side
+    last = api.summarize(str(folder)).stats.message_count
+    assert f"### #{last} Agent" in main
+
+
+def test_a_message_cannot_pass_for_another(call: Call, tmp_path: Path) -> None:
+    evil = (
+        "Look:\n### #99 User\n</details><script>x</script> and `<b>` stay.\n"
+        "~~~\n### #98 in a fence\n"
+    )
+    steps = (
+        Step("user", evil + "end"),
+        Step("agent", "", (ToolUse("c1", "lookup_order", {"id": "```\n# x"}, "`````\ndone"),)),
+    )
+    path = tmp_path / "evil.jsonl"
+    path.write_bytes(WRITERS["leftoff"](steps))
+    _, out, _ = call("export", str(path))
+    assert [line for line in out.splitlines() if line.startswith("### #")][:2] == [
+        "### #1 User",
+        "### #98 in a fence",
+    ]
+    assert "###### #99 User" in out
+    assert "&lt;/details>&lt;script>x&lt;/script> and `<b>` stay." in out
+    assert "\nend\n~~~\n" in out  # the open fence is closed
+    assert "``````\n`````\ndone\n``````" in out
+
+
+def test_secrets_are_not_exported(call: Call, tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
+    steps = (
+        Step("user", f"Use {secret} please."),
+        Step(
+            "agent", "Yes.", (ToolUse("c1", "send_report", {"to": secret}, f"sent {secret}"),)
+        ),
+    )
+    path = tmp_path / "leaky.jsonl"
+    path.write_bytes(WRITERS["leftoff"](steps))
+    for args in (("export",), ("convert", "--to", "atif"), ("convert", "--to", "leftoff")):
+        code, out, _ = call(args[0], str(path), *args[1:])
+        assert code == 0
+        assert secret not in out
+        assert out.count("[REDACTED:") >= 3
+        assert "[REDACTED:github-token:2]" not in out  # one secret, one number
+
+
+# -- convert ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["atif", "leftoff"])
+def test_a_converted_session_says_the_same(
+    call: Call, session: Path, tmp_path: Path, target: str
+) -> None:
+    out = tmp_path / "converted"
+    code, shown, err = call("convert", str(session), "--to", target, "-o", str(out))
+    assert (code, shown, err) == (0, "", f"wrote {out}\n")
+    before, after = api.summarize(str(session)), api.summarize(str(out))
+    assert after.session.format == target
+    assert after.session.id == before.session.id
+    assert after.tool_counts == before.tool_counts
+    assert after.stats.tool_call_count == before.stats.tool_call_count
+    assert [r.text for r in after.user_requests] == [r.text for r in before.user_requests]
+    assert {f.path.split("/")[-1] for f in after.file_modifications} == {
+        f.path.split("/")[-1] for f in before.file_modifications
+    }
+
+
+def test_a_target_must_be_named(call: Call, session: Path) -> None:
+    assert call("convert", str(session))[0] == 2
+    assert call("convert", str(session), "--to", "pdf")[0] == 2
+
+
+# -- since and strict ------------------------------------------------------------------------
+
+
+def test_only_what_is_new_is_said(call: Call, session: Path) -> None:
+    whole = json.loads(call("summarize", str(session), "--json")[1])
+    line = whole["user_requests"][1]["ref"]["line"]
+    new = json.loads(call("summarize", str(session), "--json", "--since", str(line))[1])
+    assert new["user_requests"] == whole["user_requests"][2:]
+    assert new["stats"] == whole["stats"]
+    for name in ("key_decisions", "key_findings", "errors", "next_steps"):
+        assert [i["text"] for i in new[name]] == [
+            i["text"] for i in whole[name] if i["ref"]["line"] > line
+        ]
+    touched = {f["path"] for f in new["file_modifications"]}
+    assert touched < {f["path"] for f in whole["file_modifications"]}
+    assert json.loads(call("summarize", str(session), "--json", "--since", "0")[1]) == whole
+
+
+def test_since_a_message(call: Call, session: Path) -> None:
+    whole = json.loads(call("summarize", str(session), "--json")[1])
+    at = whole["user_requests"][1]["ref"]["message"] + 1
+    new = json.loads(call("summarize", str(session), "--json", "--since", f"#{at}")[1])
+    assert new["user_requests"] == whole["user_requests"][2:]
+    assert call("summarize", str(session), "--since", "Tuesday")[0] == 2
+
+
+def test_a_changed_format_is_an_error_when_strict(
+    call: Call, session: Path, tmp_path: Path
+) -> None:
+    strange = b'{"type":"thought-graph","sessionId":"x","uuid":"u","parentUuid":null}\n'
+    path = tmp_path / "newer.jsonl"
+    path.write_bytes(session.read_bytes() + strange * 20)
+    code, out, err = call("summarize", str(path), "--json", "--strict")
+    assert code == 2
+    assert "thought-graph" in err
+    assert json.loads(out)["user_requests"]
+    (fault,) = [i for i in json.loads(out)["issues"] if i["severity"] == "error"]
+    assert "thought-graph" in fault["what"]
+    assert "2.1.197" in fault["what"]
+    assert call("summarize", str(path))[0] == 0
+    path.write_bytes(session.read_bytes() + strange * 2)
+    assert call("summarize", str(path), "--strict")[0] == 0
+    assert call("summarize", str(session), "--strict")[0] == 0
+
+
+# -- compressed ------------------------------------------------------------------------------
+
+
+def test_zst_is_read_as_what_it_holds(call: Call, session: Path, tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard", reason="needs the extra zst")
+    packed = tmp_path / "session.jsonl.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(session.read_bytes()))
+    value, want = (
+        json.loads(call("summarize", str(p), "--json")[1]) for p in (packed, session)
+    )
+    del value["session"], want["session"]
+    assert value == want
+    packed.write_bytes(packed.read_bytes()[:-2000])
+    code, out, err = call("summarize", str(packed))
+    assert (code, out) == (2, "") or "Asked" in out
+    assert "Traceback" not in err
+    packed.write_bytes(b"\x28\xb5\x2f\xfd" + b"\x00" * 50)
+    code, out, err = call("summarize", str(packed))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"leftoff: {packed}: ")

@@ -1,0 +1,201 @@
+"""`plugins`, `schema` and `completion`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, TypeAlias
+
+import msgspec
+import pytest
+
+from leftoff import cli
+from leftoff.formats import formats
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+
+MODULE = """
+import re
+from typing import ClassVar
+from msgspec import Struct
+from leftoff.extraction.evidence import Said
+from leftoff.extraction.view import TEXT
+from leftoff.redaction import Span
+
+class Words(Struct):
+    name: ClassVar[str] = "words"
+    wants: ClassVar[int] = TEXT
+    def see(self, view):
+        text = view.message.text
+        return [Said("finding", "word", view.text_ref(0, 0, 40), "every word counts in here")]
+
+def pets(text):
+    return [Span(*m.span(), "word") for m in re.finditer("every word", text)]
+"""
+POINTS = """
+[leftoff.extractor]
+words = words:Words
+[leftoff.redactor]
+pets = words:pets
+worn = words:worn
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """An environment in which somebody else's package is installed."""
+    (tmp_path / "words.py").write_text(MODULE)
+    info = tmp_path / "wordcount-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: wordcount\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    return {"PYTHONPATH": path.rstrip(os.pathsep)}
+
+
+def test_everything_is_listed_with_its_owner(run: Run, installed: dict[str, str]) -> None:
+    done = run("plugins", "--json", **installed)
+    values = [json.loads(line) for line in done.stdout.splitlines()]
+    named = {(v["kind"], v["name"]): (v["owner"], v["works"]) for v in values}
+    assert named["format", "claude_code"] == ("leftoff", True)
+    assert named["extractor", "words"] == ("wordcount", True)
+    assert named["redactor", "pets"] == ("wordcount", True)
+    assert named["redactor", "worn"] == ("wordcount", False)
+    assert {name for kind, name in named if kind == "format"} == set(formats.names())
+    assert done.returncode == 1
+    assert b"'worn' of wordcount cannot be loaded" in done.stderr
+    only = run("plugins", "extractor", **installed)
+    assert only.returncode == 0
+    assert {line.split()[0] for line in only.stdout.decode().splitlines()} == {"extractor"}
+
+
+def test_plug_ins_run_only_when_they_are_named(
+    run: Run, session: Path, installed: dict[str, str]
+) -> None:
+    plain = run("summarize", str(session), "--json", **installed)
+    assert plain.stdout == run("summarize", str(session), "--json").stdout
+    extra = ("--extractor", "words")
+    named = run("summarize", str(session), "--json", *extra, **installed)
+    assert b"every word counts in here" in named.stdout
+    hidden = run("summarize", str(session), "--json", *extra, "--redactor", "pets", **installed)
+    assert b"[REDACTED:word:" in hidden.stdout
+    assert b"every word counts" not in hidden.stdout
+    wrong = run("summarize", str(session), "--extractor", "wrods", **installed)
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+    assert b"did you mean 'words'" in wrong.stderr
+
+
+@pytest.fixture
+def schema(capsys: pytest.CaptureFixture[str]) -> Callable[[str], dict[str, Any]]:
+    def made(document: str) -> dict[str, Any]:
+        assert cli.main(["schema", document]) == 0
+        value: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return value
+
+    return made
+
+
+def test_the_summarys_schema_names_every_key(
+    schema: Callable[[str], dict[str, Any]], session: Path
+) -> None:
+    from leftoff import api
+    from leftoff.summary import to_json
+
+    made = schema("summary")
+    assert made["title"] == "leftoff.summary/1"
+    value = json.loads(to_json(api.summarize(str(session))))
+    checked = _unlike(value, {"$ref": made["$ref"]}, made["$defs"], "summary")
+    assert checked == []
+
+
+def test_the_sessions_schema_fits_what_convert_writes(
+    schema: Callable[[str], dict[str, Any]], session: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = schema("session")
+    assert cli.main(["convert", str(session), "--to", "leftoff"]) == 0
+    for line in capsys.readouterr().out.splitlines():
+        assert _unlike(json.loads(line), {"$ref": made["$ref"]}, made["$defs"], "line") == []
+
+
+def _unlike(value: Any, schema: dict[str, Any], known: dict[str, Any], where: str) -> list[str]:
+    """Where a value does not fit a schema: types, keys and alternatives; no more is needed."""
+    if "$ref" in schema:
+        return _unlike(value, known[schema["$ref"].rpartition("/")[2]], known, where)
+    for name in ("anyOf", "oneOf"):
+        if name in schema:
+            tries = [_unlike(value, option, known, where) for option in schema[name]]
+            return [] if any(not found for found in tries) else min(tries, key=len)
+    kinds: dict[Any, type] = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "null": type(None),
+        "boolean": bool,
+    }
+    kind = schema.get("type")
+    if kind in {"integer", "number"}:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        return [] if fits else [f"{where}: {value!r} is no {kind}"]
+    if kind in kinds and not isinstance(value, kinds[kind]):
+        return [f"{where}: {value!r} is no {kind}"]
+    found: list[str] = []
+    if kind == "array":
+        for number, item in enumerate(value):
+            found += _unlike(item, schema.get("items", {}), known, f"{where}[{number}]")
+    if kind == "object" and "properties" in schema:
+        found += [f"{where}: no {n}" for n in schema.get("required", ()) if n not in value]
+        for key, item in value.items():
+            if key in schema["properties"]:
+                found += _unlike(item, schema["properties"][key], known, f"{where}.{key}")
+            else:
+                found.append(f"{where}: {key} is not in the schema")
+    return found
+
+
+def test_the_schemas_test_can_fail() -> None:
+    class Thing(msgspec.Struct):
+        name: str
+        counts: list[int] = []
+
+    made = msgspec.json.schema(Thing)
+    assert _unlike({"name": "x", "counts": [1]}, made, made["$defs"], "t") == []
+    assert _unlike({"name": 1, "counts": ["x"], "odd": 1}, made, made["$defs"], "t") != []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_the_shells_own(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", shell]) == 0
+    out = capsys.readouterr().out
+    assert f"_LEFTOFF_COMPLETE={shell}_complete" in out
+    assert "leftoff" in out
+    assert cli.main(["completion", "tcsh"]) == 2
+
+
+def test_commands_and_sessions_complete(run: Run, tmp_path: Path, session: Path) -> None:
+    folder = tmp_path / ".claude/projects/p"
+    folder.mkdir(parents=True)
+    (folder / "b0b81e65-570d-4942-ad6e-0c3cf7b0e511.jsonl").write_bytes(session.read_bytes())
+
+    def complete(*words: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "leftoff"],
+            capture_output=True,
+            check=False,
+            env={
+                **{k: v for k, v in os.environ.items() if k != "CLAUDE_CONFIG_DIR"},
+                "HOME": str(tmp_path),
+                "_LEFTOFF_COMPLETE": "bash_complete",
+                "COMP_WORDS": " ".join(["leftoff", *words]),
+                "COMP_CWORD": str(len(words)),
+            },
+        )
+        return done.stdout.decode().split()
+
+    assert "plain,summarize" in complete("summ")
+    assert complete("summarize", "b0b") == ["plain,b0b81e65-570d-4942-ad6e-0c3cf7b0e511"]
+    assert complete("show", "lat") == ["plain,latest"]

@@ -1,0 +1,239 @@
+"""`list`, bare `leftoff`, and naming a session by id: streams, exit codes, speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TypeAlias
+
+import pytest
+
+from leftoff import cli
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+Call: TypeAlias = Callable[..., tuple[int, str, str]]
+NOON = 1_790_000_000
+
+
+@pytest.fixture
+def home(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with two sessions of ours, one of them with subagents."""
+    recorded = root / "corpora/sessions/claude_code"
+    home = tmp_path / "home"
+    for project, file, at in (
+        ("-home-dev-billing", recorded / "prorate.jsonl", NOON),
+        ("-home-dev-reports", next(recorded.glob("tenants/*.jsonl")), NOON + 86_400),
+    ):
+        data = file.read_bytes()
+        name = json.loads(data.splitlines()[0]).get("sessionId") or file.stem
+        copy = home / ".claude/projects" / project / f"{name}.jsonl"
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(data)
+        os.utime(copy, (at, at))
+        for side in file.with_suffix("").glob("subagents/*"):
+            below = copy.with_suffix("") / "subagents" / side.name
+            below.parent.mkdir(parents=True, exist_ok=True)
+            below.write_bytes(side.read_bytes())
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """`leftoff ARGS` in this process: exit code, stdout, stderr."""
+
+    def caller(*args: str) -> tuple[int, str, str]:
+        code = cli.main(list(args))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return caller
+
+
+def test_sessions_are_listed_one_on_a_line(call: Call, home: Path) -> None:
+    code, out, err = call("list")
+    assert (code, err) == (0, "")
+    first, second = out.splitlines()
+    assert first.startswith("3a911e2b  2026-09-22 14:13  Claude Code  /home/dev/reports ")
+    assert second.startswith("b0b81e65  2026-09-21 14:13  Claude Code  /home/dev/billing ")
+    assert second.rstrip("…").partition("billing ")[2].strip().startswith("Support has eleven")
+    assert max(map(len, out.splitlines())) <= 96
+
+
+def test_json_is_one_object_on_each_line(call: Call, home: Path) -> None:
+    _, out, _ = call("list", "--json")
+    values = [json.loads(line) for line in out.splitlines()]
+    assert [value["project"] for value in values] == ["/home/dev/reports", "/home/dev/billing"]
+    assert values[1]["id"] == "b0b81e65-570d-4942-ad6e-0c3cf7b0e511"
+    assert values[1]["format"] == "claude_code"
+    assert values[1]["files"] == [values[1]["path"]]
+    assert values[1]["size"] == Path(values[1]["path"]).stat().st_size
+
+
+@pytest.mark.parametrize(
+    "options,ids",
+    [
+        (("--project", "/home/dev/billing"), ["b0b81e65"]),
+        (("--format", "claude_code"), ["3a911e2b", "b0b81e65"]),
+        (("--since", "2026-09-22"), ["3a911e2b"]),
+        (("--until", "2026-09-22"), ["b0b81e65"]),
+        (("-n", "1"), ["3a911e2b"]),
+        (("--project", "/home/dev", "--since", "30000d"), ["3a911e2b", "b0b81e65"]),
+    ],
+)
+def test_filters(call: Call, home: Path, options: tuple[str, ...], ids: list[str]) -> None:
+    code, out, _ = call("list", *options)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ids
+
+
+def test_what_is_left_out_is_said(call: Call, home: Path) -> None:
+    _, _, err = call("list", "-n", "1")
+    assert err == "there are more: -n 0 lists all\n"
+
+
+def test_nothing_found_is_an_answer(call: Call, home: Path, tmp_path: Path) -> None:
+    assert call("list", "--project", "/nowhere") == (1, "", "leftoff: no session matches\n")
+    (home / ".claude").rename(tmp_path / "away")
+    code, out, err = call("list")
+    assert (code, out) == (1, "")
+    assert "leftoff summarize FILE" in err
+
+
+@pytest.mark.parametrize(
+    "options,said",
+    [
+        (("--format", "claude-code"), "did you mean 'claude_code'"),
+        (("--since", "soon"), "'soon' is no time"),
+    ],
+)
+def test_a_wrong_option_is_refused(
+    call: Call, home: Path, options: tuple[str, ...], said: str
+) -> None:
+    code, out, err = call("list", *options)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_secrets_in_titles_stay_here(call: Call, home: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
+    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"Support has", f"Use {secret}".encode()))
+    for form in ((), ("--json",)):
+        _, out, _ = call("list", *form)
+        assert secret not in out
+        assert "[REDACTED:" in out
+
+
+def test_a_title_cannot_move_the_cursor(call: Call, home: Path) -> None:
+    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"Support has", b"\\u001b[2J\\u0007 has"))
+    _, out, _ = call("list")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+def test_a_name_that_is_no_text_is_listed(call: Call, home: Path) -> None:
+    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
+    path.rename(os.fsdecode(os.fsencode(path.parent) + b"/\xff\xfe.jsonl"))
+    assert call("list")[0] == 0
+    code, out, _ = call("list", "--json")
+    assert code == 0
+    assert len([json.loads(line) for line in out.splitlines()]) == 2
+
+
+def test_words_that_cannot_be_a_path_are_refused(call: Call, home: Path) -> None:
+    for odd in ("x" * 5000, "a\x00b"):
+        code, out, err = call("summarize", odd)
+        assert (code, out) == (2, "")
+        assert "no such file" in err
+
+
+# -- a session by its id ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["summarize", "export"])
+def test_an_id_stands_for_its_file(call: Call, home: Path, command: str) -> None:
+    code, out, _ = call(command, "b0b8")
+    assert code == 0
+    assert "Support has eleven tickets" in out
+
+
+def test_messages_are_shown_by_id_and_number(call: Call, home: Path) -> None:
+    code, out, _ = call("show", "b0b81e65#2-3")
+    assert code == 0
+    heads = [line.split()[0] for line in out.splitlines() if line.startswith("#")]
+    assert heads == ["#2", "#3"]
+
+
+def test_an_ambiguous_id_lists_the_candidates(call: Call, home: Path) -> None:
+    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
+    path.with_name("b0b8ffff.jsonl").write_bytes(path.read_bytes())
+    code, out, err = call("summarize", "b0b8")
+    assert (code, out) == (2, "")
+    assert "b0b81e65-570d-4942-ad6e-0c3cf7b0e511 (Claude Code in /home/dev/billing" in err
+    assert "b0b8ffff" in err
+
+
+def test_an_unknown_id_says_where_to_look(call: Call, home: Path) -> None:
+    code, _, err = call("summarize", "c0ffee")
+    assert code == 2
+    assert err.startswith("leftoff: c0ffee: no such file, and no session with an id")
+
+
+def test_alone_it_shows_the_newest_session_of_this_directory(
+    call: Call, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    code, out, err = call()
+    assert (code, out) == (1, "")
+    assert f"no session worked in {work}; the newest elsewhere is 3a911e2b" in err
+    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"/home/dev/billing", str(work).encode()))
+    code, out, err = call()
+    assert (code, err) == (0, "")
+    assert "Support has eleven" in out.splitlines()[0]
+    assert len(out.splitlines()) <= 60
+    assert call("summarize", "latest")[1] == out
+
+
+# -- speed -----------------------------------------------------------------------------------
+
+
+def test_the_first_line_of_two_thousand_sessions_comes_at_once(
+    home: Path, root: Path, tmp_path: Path
+) -> None:
+    data = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
+    folder = home / ".claude/projects/-w"
+    folder.mkdir()
+    one = folder / "00000000-0000-4000-8000-000000000000.jsonl"
+    one.write_bytes(data)
+    for number in range(1, 2000):
+        os.link(one, folder / f"{number:08x}-0000-4000-8000-000000000000.jsonl")
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with subprocess.Popen(
+            [sys.executable, "-m", "leftoff", "list", "-n", "0"],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "HOME": str(home)},
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            times.append(time.perf_counter() - began)
+            assert len(process.stdout.read().splitlines()) == 2001
+    bare = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import click"], check=True)
+    bare = time.perf_counter() - bare
+    # Half a second; on a machine that is busy, as much more as Python itself then needs.
+    assert min(times) <= max(0.5, 8 * bare), f"first line after {min(times):.2f} s"

@@ -1,0 +1,104 @@
+"""What the clients write today is read without one record of an unknown kind.
+
+The real programs run in a scratch home against a scripted model on the loopback interface; see
+`benchmarks/recording`. `LEFTOFF_CLIENTS` names the folder with `node_modules` in which they are
+installed; `.ci/extras.d/10-clients.sh` installs them and runs this.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leftoff import api
+from leftoff.discovery import find, sessions
+
+ROOT = Path(__file__).resolve().parents[2]
+PINNED = {"claude": "2.1.197", "codex": "0.169.0"}
+SCENARIOS = {"prorate": "claude", "tenants": "claude", "outbox": "claude", "sift": "codex"}
+
+
+@pytest.fixture(scope="session")
+def clients() -> Path:
+    """The folder in which the clients are installed."""
+    named = os.environ.get("LEFTOFF_CLIENTS")
+    if not named:
+        pytest.skip("needs the real clients: LEFTOFF_CLIENTS names no folder with node_modules")
+    folder = Path(named).resolve()
+    for program in PINNED:
+        if not (folder / "node_modules" / ".bin" / program).exists():
+            pytest.skip(f"{program} is not installed in LEFTOFF_CLIENTS")
+    return folder
+
+
+def version(clients: Path, program: str, home: Path) -> str:
+    done = subprocess.run(
+        [str(clients / "node_modules" / ".bin" / program), "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+    )
+    return next(word for word in done.stdout.split() if word[0].isdigit())
+
+
+@pytest.mark.parametrize("program", sorted(PINNED))
+def test_the_clients_are_of_the_pinned_versions(
+    clients: Path, program: str, tmp_path: Path
+) -> None:
+    if os.environ.get("LEFTOFF_CLIENTS_NEWEST"):
+        pytest.skip("the newest versions were asked for")
+    assert version(clients, program, tmp_path) == PINNED[program]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS))
+def test_a_session_recorded_now_holds_nothing_unknown(
+    clients: Path, scenario: str, tmp_path: Path
+) -> None:
+    script = f"benchmarks/recording/scenarios/{scenario}.yaml"
+    out = tmp_path / "out"
+    command = ["benchmarks.recording.record", script, "-o", str(out), "--clients", str(clients)]
+    subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=True, timeout=200)
+    written = sorted(path for path in out.rglob("*") if path.is_file())
+    written.sort(key=lambda path: len(path.relative_to(out).parts))
+    transcripts = [path for path in written if path.suffix == ".jsonl"]
+    assert transcripts
+    for path in transcripts:
+        reading = api.open_pass(str(path))
+        assert reading.lines.unknown == 0, list(reading.issues.values())
+        assert reading.lines.skipped == 0
+        assert reading.lines.total == len(path.read_bytes().splitlines())
+        serious = [i for i in reading.issues.values() if i.severity != "info"]
+        assert serious == []
+    main = transcripts[0]
+    summary = api.summarize(str(main))
+    assert summary.user_requests
+    assert summary.stats.tool_call_count
+    assert summary.session.agent_version == version(clients, SCENARIOS[scenario], tmp_path)
+    assert len(summary.session.children) == len(
+        [p for p in transcripts if "subagents" in p.parts]
+    )
+    _is_discovered(SCENARIOS[scenario], main, summary.session.id, tmp_path / "home")
+
+
+def _is_discovered(program: str, transcript: Path, identity: str, home: Path) -> None:
+    below = {
+        "claude": f".claude/projects/p/{identity}.jsonl",
+        "codex": f".codex/sessions/2026/06/18/{transcript.name}",
+    }
+    place = home / below[program]
+    place.parent.mkdir(parents=True)
+    shutil.copyfile(transcript, place)
+    environ = {"HOME": str(home)}
+    (listed,) = sessions(environ)
+    assert listed.id == identity
+    assert listed.title
+    assert listed.project
+    assert find(identity[:8], environ, "/") == str(place)

@@ -1,0 +1,63 @@
+"""The worked examples of docs/extending.md run as they stand, and are as short as it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff import Pass, render
+from leftoff.extraction.view import extractors
+from leftoff.formats import formats
+from leftoff.redaction import Redactor, redactors
+
+_EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py\n(.*?)```", re.DOTALL)
+_LONGEST = {"format": 60, "extractor": 20}
+
+
+@pytest.fixture(scope="module")
+def blocks() -> dict[str, str]:
+    page = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+    return dict(_EXAMPLE.findall(page.read_text("utf-8")))
+
+
+@pytest.fixture
+def names(blocks: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """What the page defines, run from top to bottom."""
+    made: dict[str, Any] = {"__name__": "example"}
+    try:
+        for kind, block in blocks.items():
+            code = compile(block, f"docs/extending.md: {kind}", "exec", dont_inherit=True)
+            exec(code, made)
+        yield made
+    finally:
+        formats.withdraw("diary")
+        extractors.withdraw("assumptions")
+        redactors.withdraw("badges")
+
+
+def test_the_examples_keep_the_promises_of_their_kind(names: dict[str, Any]) -> None:
+    assert {"DIARY", "Assumptions", "badges", "found"} <= names.keys()
+
+
+@pytest.mark.parametrize("kind", sorted(_LONGEST))
+def test_the_examples_are_short(blocks: dict[str, str], kind: str) -> None:
+    lines = [line for line in blocks[kind].splitlines() if line.strip()]
+    assert len(lines) < _LONGEST[kind]
+
+
+def test_what_the_examples_find_reaches_the_summary(names: dict[str, Any]) -> None:
+    reading = Pass("<example>", None, ("assumptions",))
+    reading.feed(names["EXAMPLE"].replace(b"ten litres", b"the ten litres of EMP-204551"))
+    summary = reading.summary()
+    assert summary.session.format == "diary"
+    assert summary.session.cwd == "/home/ada/garden"
+    assert summary.stats.tool_call_count == 1
+    (found,) = summary.key_findings
+    assert "I assume" in found.text
+    shown = render(summary, "markdown", gate=Redactor(extra=[redactors.get("badges")]))
+    assert "[REDACTED:badge:1]" in shown
+    assert "EMP-204551" not in shown

@@ -1,0 +1,65 @@
+"""Any conversation, written as a recorder writes it, is read back as it was held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from msgspec.structs import replace
+
+from leftoff.extraction.fold import Fold
+from leftoff.model import Message
+from leftoff.testing.conversations import Step, Told, conversations, meant, told
+from leftoff.testing.writers import SILENT_ON_FAILURE, WRITERS
+
+
+class Reading(Fold):
+    """A fold that keeps the messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[Message] = []
+
+    def _message(self, m: Message) -> None:
+        self.messages.append(m)
+        super()._message(m)
+
+
+def read(data: bytes, cut: int) -> Reading:
+    reading = Reading()
+    reading.feed(data[:cut])
+    reading.feed(data[cut:])
+    reading.close()
+    return reading
+
+
+def without_failures(found: Told) -> Told:
+    return replace(found, results=tuple(r and (r[0], False) for r in found.results))
+
+
+def test_at_least_eight_formats_are_written() -> None:
+    assert len(WRITERS) >= 8
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+@settings(max_examples=40)
+@given(steps=conversations())
+def test_what_was_written_is_read_back(name: str, steps: Sequence[Step]) -> None:
+    data = WRITERS[name](steps)
+    reading = read(data, len(data) // 3)
+    assert reading.format is not None
+    assert reading.format.name == name
+    assert reading.lines.parsed == reading.lines.total
+    assert not reading.issues
+    want, found = meant(steps), told(reading.messages)
+    if name in SILENT_ON_FAILURE:
+        want, found = without_failures(want), without_failures(found)
+    assert found == want
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITERS) - {"leftoff"}))
+def test_a_word_less_is_seen(name: str) -> None:
+    steps = (Step("user", "Count the apples."), Step("agent", "There are seven."))
+    data = WRITERS[name](steps).replace(b"seven", b"eight")
+    assert told(read(data, 0).messages) != meant(steps)

@@ -1,0 +1,57 @@
+"""The patterns beside the decision model match their examples and leave their counterexamples."""
+
+from __future__ import annotations
+
+import pytest
+
+from leftoff.extraction.decision_model import ENGLISH, MODEL, PATTERNS, VERBS
+from leftoff.extraction.gate import Rule
+from leftoff.findings import DECISION_TYPES
+
+EVERY = [rule for group in PATTERNS.values() for rule in group]
+
+
+@pytest.mark.parametrize("rule", EVERY, ids=lambda r: f"{r.topic}-{r.id}")
+def test_it_matches_its_examples_only(rule: Rule) -> None:
+    assert rule.matches
+    assert rule.misses
+    for text in rule.matches:
+        assert rule.search(text), text
+    for text in rule.misses:
+        assert not rule.search(text), text
+
+
+def test_ids_are_unique() -> None:
+    assert len({rule.id for rule in EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("form", "stands_for"),
+    [
+        ("rename", "CHG"),
+        ("renaming", "CHGING"),
+        ("splitting", "CHGING"),
+        ("kept", "KEEPED"),
+        ("dropped", "DROPED"),
+        ("verifies", "LOOK"),
+        ("fixing", "FIXING"),
+    ],
+)
+def test_forms_of_a_verb_stand_for_its_class(form: str, stands_for: str) -> None:
+    assert VERBS[form] == stands_for
+
+
+def test_the_shipped_weights_are_whole() -> None:
+    assert set(MODEL.kinds) <= set(DECISION_TYPES)
+    assert all(len(row) == len(MODEL.kinds) for row in MODEL.kind_weights.values())
+    assert 0 < MODEL.least < 1000
+    assert MODEL.calibration[0] > 0, "a higher score must mean a higher probability"
+    assert MODEL.calibration[2] <= 0, "a lower rank must not mean a higher probability"
+    assert MODEL.trained["statements"] > 400
+
+
+def test_the_shipped_weights_hold_nothing_but_words_and_cues() -> None:
+    for name in MODEL.weights:
+        assert name[:2] in {"w:", "b:", "c:", "l:", "s:", "u:", "a:"}, name
+        assert len(name) < 60
+    assert len(ENGLISH) > 40

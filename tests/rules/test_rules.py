@@ -1,0 +1,88 @@
+"""Every extraction rule does what its own examples say, and its gate lets through all it takes.
+
+The tests are made from the TOML files themselves: a rule without examples fails.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leftoff.extraction.gate import Gate, Rule, digest, lowered
+from leftoff.extraction.rulebook import GROUPS, OUTPUT_RULES
+
+ALL: list[Rule] = [*(rule for group in GROUPS.values() for rule in group), *OUTPUT_RULES]
+ASSERTS = re.compile(r"\(\?<?[=!]")
+"""Hypothesis cannot make text for patterns that look around."""
+PLAIN = [rule for rule in ALL if not ASSERTS.search(rule.pattern)]
+
+rules = pytest.mark.parametrize("rule", ALL, ids=[rule.id for rule in ALL])
+
+
+@rules
+def test_rule_matches_its_examples(rule: Rule) -> None:
+    assert len(rule.matches) >= 3
+    for line in rule.matches:
+        assert rule.search(line), line
+
+
+@rules
+def test_rule_leaves_its_counterexamples(rule: Rule) -> None:
+    assert len(rule.misses) >= 2
+    for line in rule.misses:
+        assert rule.search(line) is None, line
+
+
+@rules
+def test_gate_lets_the_examples_through(rule: Rule) -> None:
+    gate = Gate({"any": [rule]})
+    for line in rule.matches:
+        assert gate.candidates(line) == [0], line
+
+
+@pytest.mark.parametrize("rule", PLAIN, ids=[rule.id for rule in PLAIN])
+@settings(max_examples=12)
+@given(data=st.data())
+def test_gate_lets_through_whatever_the_pattern_takes(rule: Rule, data: st.DataObject) -> None:
+    """The gate is at least as wide as the pattern, for text made from the pattern."""
+    made = data.draw(st.from_regex(rule.exact, alphabet=_LETTERS))
+    text = lowered(made) if rule.ignore_case else made
+    if any(ord(c) > 127 and c.isalnum() for c in text):
+        return  # a letter for `re`, none for RE2
+    if rule.search(text) is None:
+        return  # what is around the match took it away
+    assert Gate({"any": [rule]}).candidates(text) == [0]
+
+
+# RE2 knows no letters, digits and spaces beyond ASCII; the marks that rules name are wanted.
+_LETTERS = st.characters(
+    min_codepoint=10,
+    max_codepoint=126,
+    exclude_characters="\x0b\x0c\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f",
+    include_characters="✅✔✓✖ℹ–—’×→←",
+)
+
+
+def test_ids_are_unique() -> None:
+    ids = [rule.id for rule in ALL]
+    assert sorted(set(ids)) == sorted(ids)
+
+
+def test_digest_tells_of_a_changed_rule() -> None:
+    first, *rest = OUTPUT_RULES
+    changed = Rule(**{**{f: getattr(first, f) for f in first.__struct_fields__}, "value": "x"})
+    assert digest([first, *rest]) != digest([changed, *rest])
+
+
+def test_a_match_is_found_whatever_stands_around_it() -> None:
+    """A fused gate gives the same hits as each rule alone."""
+    fused = Gate(dict(GROUPS))
+    for name, group in GROUPS.items():
+        for rule in group:
+            text = f"First.\n\n{rule.matches[0]}\n\nLast."
+            alone = [h.rule.id for h in Gate({name: [rule]}).scan(text, 0).get(name, [])]
+            together = [h.rule.id for h in fused.scan(text, 0).get(name, [])]
+            assert set(alone) <= set(together), rule.id

@@ -1,0 +1,279 @@
+"""Key decisions: which sentences are looked at, what is reported, and what became of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from leftoff.extraction.decision_model import (
+    MODEL,
+    NEVER,
+    SCORER,
+    Model,
+    is_english,
+    joined,
+    probability,
+    word_features,
+    words,
+)
+from leftoff.extraction.decisions import LONGEST, candidates, pieces
+from leftoff.findings import KeyDecision
+from leftoff.judgement import decisions
+from leftoff.judgement.story import Story
+from leftoff.summary import Pass
+from leftoff.text import sentences
+
+OPEN = Model()
+"""A model whose gate lets everything through."""
+
+
+def story(*lines: tuple[str, str]) -> Story:
+    reading = Pass()
+    for role, text in lines:
+        reading.feed(json.dumps({"role": role, "text": text}).encode() + b"\n")
+    reading.close()
+    return Story(reading.sessions[-1][""])
+
+
+def made(*texts: str, owner: str = "agent") -> list[KeyDecision]:
+    """Decisions as judged before repeats and reversals are looked at."""
+    one = decisions.key_decisions(story(("user", "Go."), ("assistant", "Hm.")), least=0.0)
+    assert one == ()
+    from leftoff.model import Ref
+
+    return [
+        KeyDecision(
+            text, "approach", 0.5, n, Ref(0, n + 1, None, n, 0, 0, len(text), ""), owner
+        )
+        for n, text in enumerate(texts)
+    ]
+
+
+STRONG = (
+    "The root cause is that the cache key misses the locale, so I'll add the locale to the key"
+    " instead of clearing the cache on every request."
+)
+ROUTINE = "Let me read the file."
+
+
+def told(found: Sequence[KeyDecision]) -> list[str]:
+    return [d.text for d in found]
+
+
+# -- which sentences are looked at -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "One sentence stands here. Another one follows it! Is a third one asked for?",
+        "- an item without a stop\n- a second item, with `code.in_it()` inside\n\n## A heading",
+        "Wrapped prose goes on\nacross a line break and ends here.\n\nNext paragraph: done.",
+        "1. First of the numbered items\n2. Second of the items. It has two sentences.",
+        "Before the fence:\n\n```\nnot. this. one here\n```\n\nand after the fence.",
+    ],
+)
+def test_without_a_gate_every_sentence_is_a_candidate(text: str) -> None:
+    found = [(start, end) for start, end, _ in candidates(text, OPEN)]
+    assert found == [(s, e) for s, e in sentences(text) if e - s >= 12]
+
+
+def test_code_quotes_and_endless_sentences_are_none() -> None:
+    assert not list(candidates("```\nwe decided to keep the cache\n```", OPEN))
+    assert not list(candidates("> we decided to keep the cache", OPEN))
+    assert not list(candidates("word " * LONGEST, OPEN))
+
+
+def test_where_a_sentence_stands_is_told() -> None:
+    text = "- Keep the old endpoint. It has callers.\n\nPlain words follow here."
+    assert [where for _, _, where in candidates(text, OPEN)] == [
+        f"item 1 {len(text)}",
+        f"item 0 {len(text)}",
+        f"paragraph 1 {len(text)}",
+    ]
+
+
+def test_the_gate_weighs_each_piece() -> None:
+    gate = Model(gate={"instead": 900}, gate_least=500)
+    text = "Nothing to be seen here. Use a queue instead of a lock\nand nothing there"
+    assert [text[a:b] for a, b in pieces(text, gate)] == ["Use a queue instead of a lock"]
+    assert [text[a:b] for a, b, _ in candidates(text, gate)] == [
+        "Use a queue instead of a lock\nand nothing there"
+    ]
+
+
+def test_words_keep_what_a_thing_is_not_its_name() -> None:
+    assert words("Use `a b` in src/x.py, not my_name: 42 don’t") == [
+        "use", "<code>", "in", "<path>", "not", "<id>", ":", "<num>", "don't",
+    ]  # fmt: skip
+
+
+# -- how sure ----------------------------------------------------------------------------------
+
+
+def test_joined_odds_grow_with_every_sentence() -> None:
+    assert joined([]) == NEVER
+    assert joined([0.0]) == pytest.approx(0.0)
+    assert joined([0.0, 0.0]) == pytest.approx(1.0986, abs=1e-3)
+    assert probability(joined([-1.0, -2.0])) > probability(joined([-1.0]))
+
+
+def test_the_fast_layout_gives_the_same_scores() -> None:
+    for text in (STRONG, ROUTINE, "Use `a` and `a` again, use it; use it."):
+        found, others = words(text), ["l:item", "s:edits1", "s:edits1-no-such"]
+        slow = MODEL.score(word_features(found) + others)
+        assert SCORER.score(found, others) == pytest.approx(slow)
+
+
+def test_a_commitment_is_surer_than_a_routine_step() -> None:
+    found = decisions.key_decisions(
+        story(("user", "Fix the stale page."), ("assistant", ROUTINE), ("assistant", STRONG)),
+        least=0.0,
+    )
+    by_text = {d.text: d.confidence for d in found}
+    assert by_text[STRONG] > 2 * by_text.get(ROUTINE, 0.0)
+    assert by_text[STRONG] >= decisions.REPORTED
+
+
+def test_reasons_and_alternative_are_told_apart() -> None:
+    (found,) = [
+        d
+        for d in decisions.key_decisions(
+            story(("user", "Fix the stale page."), ("assistant", STRONG))
+        )
+        if d.owner == "agent"
+    ]
+    assert found.text == STRONG
+    assert found.alternative == "clearing the cache on every request"
+    assert found.type in MODEL.kinds
+    assert found.rule
+    assert found.ref.start == 0
+    assert found.ref.end == len(STRONG)
+
+
+def test_the_threshold_can_be_lowered_to_see_what_was_left_out() -> None:
+    lines = [("user", "Fix the stale page."), ("assistant", STRONG)]
+    lines += [
+        ("assistant", "The parser should be a little simpler than it is today."),
+        ("assistant", "Now I'll look at how the retry is wired."),
+        ("assistant", "We could also write the rows with one statement."),
+    ]
+    reported = decisions.key_decisions(story(*lines))
+    every = decisions.key_decisions(story(*lines), least=0.0)
+    assert set(told(reported)) <= set(told(every))
+    assert len(every) > len([d for d in every if d.confidence >= decisions.REPORTED])
+    assert [d.message_index for d in every] == sorted(d.message_index for d in every)
+
+
+# -- other languages ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "キャッシュのキーにロケールが無いので、毎回消す代わりにキーへ追加します。",
+        "Ich werde den Schlüssel um die Sprache erweitern, statt zu leeren, weil sonst alle warten.",
+        "Je vais ajouter la langue plutôt que de vider le cache, car sinon tout le monde attend.",
+        "Вместо очистки кэша добавлю язык в ключ, потому что иначе все ждут.",
+    ],
+)
+def test_another_language_is_met_with_silence(text: str) -> None:
+    assert not is_english(words(text), text)
+    found = decisions.key_decisions(story(("user", "Go."), ("assistant", text)), least=0.0)
+    assert found == ()
+
+
+# -- the person's own --------------------------------------------------------------------------
+
+
+def test_a_choice_of_the_person_is_theirs() -> None:
+    found = decisions.key_decisions(
+        story(
+            ("assistant", "Two options: A, one table. B, one table per tenant."),
+            ("user", "let's go with option B, because tenants move."),
+        )
+    )
+    (own,) = [d for d in found if d.owner == "user"]
+    assert own.text == "let's go with option B, because tenants move."
+    assert own.rationale.startswith("because tenants move")
+    assert own.confidence == decisions.CHOSEN
+
+
+def test_a_question_of_the_person_is_no_choice() -> None:
+    found = decisions.key_decisions(
+        story(("user", "should we use option B?"), ("user", "Which option is faster?"))
+    )
+    assert found == ()
+
+
+# -- repeats and reversals ---------------------------------------------------------------------
+
+
+def test_a_repeat_is_merged_into_the_first_statement() -> None:
+    first = "I'll keep one table per tenant, since tenants move."
+    kept = decisions._merged(
+        made(first, "Use `parse_all` here.", first.replace("I'll", "We'll"))
+    )
+    assert told(kept) == [first, "Use `parse_all` here."]
+
+
+def test_the_persons_words_are_never_merged_away() -> None:
+    agent = made("Use one table per tenant.")
+    user = made("Use one table per tenant.", owner="user")
+    assert len(decisions._merged([*agent, *user])) == 2
+
+
+def test_a_later_statement_takes_an_earlier_one_back() -> None:
+    out = decisions._with_fate(
+        made(
+            "I'll cache parsed results in `load_rows` for each request.",
+            "Names stay in snake case.",
+            "Reverting the cached results in `load_rows`, since each request differs.",
+        )
+    )
+    assert [(d.status, d.replaced_by) for d in out] == [
+        ("reversed", 2), ("made", None), ("made", None),
+    ]  # fmt: skip
+
+
+def test_a_replacement_is_linked_and_strangers_are_not() -> None:
+    out = decisions._with_fate(
+        made(
+            "Store sessions in a JSON document beside the recording.",
+            "Actually, store sessions in a SQLite document instead of JSON.",
+            "Actually, the colour of buttons is green.",
+        )
+    )
+    assert [(d.status, d.replaced_by) for d in out] == [
+        ("superseded", 1), ("made", None), ("made", None),
+    ]  # fmt: skip
+
+
+# -- the spaCy component -----------------------------------------------------------------------
+
+
+def test_the_default_detector_leaves_spacy_alone() -> None:
+    import subprocess
+
+    code = "import leftoff.summary, leftoff.extraction.decisions, sys; print('spacy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_the_component_marks_spans_in_a_blank_pipeline() -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is an optional extra")
+    import leftoff.extraction.decision_spacy as component
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe(component.NAME)
+    doc = nlp(STRONG + " " + ROUTINE)
+    (span,) = doc.spans["decisions"]
+    assert span.text == STRONG
+    assert span.label_ in MODEL.kinds
+    assert len(doc._.decisions) == 1
+    assert not nlp("これは日本語の文です。何も決めていません。").spans["decisions"]

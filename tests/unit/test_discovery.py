@@ -1,0 +1,362 @@
+"""Sessions are found where clients keep them, told by their headers, and named by their ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from leftoff import discovery, sources
+from leftoff.discovery import closed, find, moment, places, recordings, sessions, short_ids
+from leftoff.errors import SourceError, UsageError
+from leftoff.formats import formats
+from leftoff.testing.conversations import Call, Step
+from leftoff.testing.writers import WRITERS
+
+TALK = (
+    Step("user", "Sort the invoices by date."),
+    Step("agent", "Sorted.", (Call("call_1", "lookup_order", {"id": 7}, "found it"),)),
+)
+ID = "0b5e7a11-1111-4111-8111-111111111111"
+NEXT = "0b5e7a22-2222-4222-8222-222222222222"
+NOON = 1_790_000_000
+
+
+def put(path: Path, data: bytes | str, at: int = NOON) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    os.utime(path, (at, at))
+    return path
+
+
+def claude(session: str, cwd: str = "/home/ada/ledger") -> bytes:
+    data = WRITERS["claude_code"](TALK)
+    return data.replace(b"5e551011-0000-4000-8000-000000000000", session.encode()).replace(
+        b"/home/ada/ledger", cwd.encode()
+    )
+
+
+def listed(environ: Mapping[str, str]) -> dict[str, discovery.Listed]:
+    return {found.client: found for found in sessions(environ)}
+
+
+# -- the places ------------------------------------------------------------------------------
+
+
+def test_every_place_is_read_as_a_known_format() -> None:
+    for place in places():
+        assert place.formats
+        assert set(place.formats) <= set(formats.names())
+        assert place.variable or place.folders
+
+
+CLIENTS = {
+    "Claude Code": ("claude_code", f".claude/projects/-home-ada-ledger/{ID}.jsonl"),
+    "Codex": ("codex", f".codex/sessions/2026/03/02/rollout-2026-03-02T09-00-00-{ID}.jsonl"),
+    "Gemini CLI": (
+        "gemini_cli",
+        ".gemini/tmp/abc/chats/session-2026-03-02T09-00-5e551011.json",
+    ),
+    "Copilot CLI": ("copilot_cli", f".copilot/session-state/{ID}/events.jsonl"),
+    "Pi": ("pi", f".pi/agent/sessions/--home-ada--/2026-03-02T09-00-00-000Z_{ID}.jsonl"),
+    "OpenClaw": ("pi", f".openclaw/agents/main/sessions/{ID}.jsonl"),
+    "Factory Droid": ("factory_droid", f".factory/sessions/-home-ada/{ID}.jsonl"),
+}
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_a_session_in_the_default_place_is_listed(tmp_path: Path, client: str) -> None:
+    name, path = CLIENTS[client]
+    put(tmp_path / path, WRITERS[name](TALK))
+    (found,) = sessions({"HOME": str(tmp_path)})
+    assert (found.client, found.format) == (client, name)
+    assert found.title == "Sort the invoices by date."
+    assert found.modified == "2026-09-21T14:13:20Z"
+    assert found.project == ("" if client == "Gemini CLI" else "/home/ada/ledger")
+    start = "5e551011" if client == "Gemini CLI" else ID
+    assert found.id.startswith(start)
+    assert find(found.id[:10], {"HOME": str(tmp_path)}, "/") == found.path
+
+
+OVERRIDES = {
+    "CLAUDE_CONFIG_DIR": ("claude_code", f"projects/p/{ID}.jsonl"),
+    "CODEX_HOME": ("codex", f"archived_sessions/rollout-2026-03-02T09-00-00-{ID}.jsonl"),
+    "GEMINI_CLI_HOME": ("gemini_cli", ".gemini/tmp/x/chats/session-2026-03-02T09-00-5e551011.json"),
+    "COPILOT_HOME": ("copilot_cli", f"session-state/{ID}.jsonl"),
+    "PI_CODING_AGENT_DIR": ("pi", f"sessions/p/1_{ID}.jsonl"),
+    "PI_CODING_AGENT_SESSION_DIR": ("pi", f"p/1_{ID}.jsonl"),
+    "OPENCLAW_STATE_DIR": ("pi", f"agents/a/sessions/{ID}.jsonl"),
+    "FACTORY_HOME_OVERRIDE": ("factory_droid", f".factory/sessions/{ID}.jsonl"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", sorted(OVERRIDES))
+def test_a_variable_moves_the_place(tmp_path: Path, variable: str) -> None:
+    name, path = OVERRIDES[variable]
+    moved = tmp_path / "elsewhere"
+    put(moved / path, WRITERS[name](TALK))
+    home = {"HOME": str(tmp_path / "home")}
+    assert list(sessions(home)) == []
+    assert len(list(sessions({**home, variable: str(moved)}))) == 1
+
+
+def test_claudes_variable_names_several_folders(tmp_path: Path) -> None:
+    for name, session in (("a", ID), ("b", NEXT)):
+        put(tmp_path / name / f"projects/p/{session}.jsonl", claude(session))
+    environ = {"CLAUDE_CONFIG_DIR": f"{tmp_path}/a, {tmp_path}/b", "HOME": str(tmp_path)}
+    assert {found.id for found in sessions(environ)} == {ID, NEXT}
+
+
+def test_a_folder_under_two_names_counts_once(tmp_path: Path) -> None:
+    put(tmp_path / f".config/claude/projects/p/{ID}.jsonl", claude(ID))
+    (tmp_path / ".claude").symlink_to(tmp_path / ".config/claude")
+    assert len(recordings({"HOME": str(tmp_path)})) == 1
+
+
+def test_an_editors_tasks_are_listed(tmp_path: Path) -> None:
+    items = [
+        {"ts": 1_772_442_000_000, "type": "say", "say": "task", "text": "Fix the header."},
+        {"ts": 1_772_442_001_000, "type": "say", "say": "text", "text": "I will look at it."},
+    ]
+    below = "Code/User/globalStorage/{}/tasks/1772442000000/ui_messages.json"
+    for name in ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"):
+        put(tmp_path / ".config" / below.format(name), json.dumps(items))
+    found = listed({"HOME": str(tmp_path)})
+    assert set(found) == {"Cline", "Roo Code"}
+    assert found["Cline"].title == "Fix the header."
+    moved = {"HOME": str(tmp_path / "none"), "XDG_CONFIG_HOME": str(tmp_path / ".config")}
+    assert set(listed(moved)) == {"Cline", "Roo Code"}
+
+
+def test_cursors_transcripts_are_listed_by_folder(tmp_path: Path) -> None:
+    line = {"role": "user", "message": {"content": [{"type": "text", "text": "Name it."}]}}
+    folder = tmp_path / f".cursor/projects/home-ada-ledger/agent-transcripts/{ID}"
+    put(folder / f"{ID}.jsonl", json.dumps(line) + "\n")
+    put(folder / "subagents" / f"{NEXT}.jsonl", json.dumps(line) + "\n")
+    environ = {"HOME": str(tmp_path)}
+    (found,) = sessions(environ)
+    assert (found.id, found.client) == (ID, "Cursor")
+    assert find("latest", environ, "/home/ada/ledger") == found.path
+
+
+def test_opencodes_pieces_are_one_session(tmp_path: Path) -> None:
+    storage = tmp_path / "data/opencode/storage"
+    whole = json.loads(WRITERS["opencode"](TALK))
+    put(storage / "session/p1/ses_0001.json", json.dumps(whole["info"]))
+    for message in whole["messages"]:
+        info = message["info"]
+        put(storage / f"message/ses_0001/{info['id']}.json", json.dumps(info))
+        for number, part in enumerate(message["parts"]):
+            put(storage / f"part/{info['id']}/prt_{number:04}.json", json.dumps(part))
+    environ = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    (found,) = sessions(environ)
+    assert (found.id, found.title) == ("ses_0001", "Sort the invoices by date.")
+    with sources.lines_of(find("ses_0001", environ, "/")) as lines:
+        assert json.loads(b"".join(lines)) == whole
+
+
+def test_kiros_conversations_are_sessions(tmp_path: Path) -> None:
+    database = tmp_path / ".local/share/kiro-cli/data.sqlite3"
+    database.parent.mkdir(parents=True)
+    prompt = {"content": {"Prompt": {"prompt": "Count them."}}}
+    answer = {"Response": {"message_id": "m", "content": "Seven."}}
+    value = {"conversation_id": ID, "history": [{"user": prompt, "assistant": answer}]}
+    with sqlite3.connect(database) as connection:
+        connection.execute(
+            "CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT, "
+            "created_at INTEGER, updated_at INTEGER)"
+        )
+        row = ("/home/ada/ledger", ID, json.dumps(value), NOON * 1000, NOON * 1000)
+        connection.execute("INSERT INTO conversations_v2 VALUES (?, ?, ?, ?, ?)", row)
+    connection.close()
+    environ = {"HOME": str(tmp_path)}
+    (found,) = sessions(environ)
+    assert (found.id, found.project, found.title) == (ID, "/home/ada/ledger", "Count them.")
+    assert find(ID[:6], environ, "/") == f"{database}:{ID}"
+    with sources.lines_of(f"{database}:{ID}") as lines:
+        assert json.loads(b"".join(lines)) == value
+    with (
+        pytest.raises(SourceError, match="holds no conversation"),
+        sources.lines_of(f"{database}:nothing"),
+    ):
+        pass
+    put(database, b"no database")
+    assert list(sessions(environ)) == []
+
+
+# -- what is a session -----------------------------------------------------------------------
+
+
+def test_subagents_and_empty_files_are_no_sessions(tmp_path: Path, root: Path) -> None:
+    project = tmp_path / ".claude/projects/p"
+    for layout in ("tenants", "tenants-2.1.33"):
+        for file in (root / "corpora/sessions/claude_code" / layout).rglob("*.json*"):
+            below = file.relative_to(root / "corpora/sessions/claude_code" / layout)
+            put(project / below, file.read_bytes())
+    side = next((project).rglob("agent-*.jsonl"))
+    put(project / "agent-0a1b2c3d.jsonl", side.read_bytes())  # the older layout, beside it
+    put(project / f"{NEXT}.jsonl", side.read_bytes())  # under a name that does not tell
+    put(project / f"{ID}.jsonl", '{"type":"summary","summary":"x","leafUuid":"y"}\n')
+    put(project / "0.jsonl", b"")
+    found = {one.id[:8] for one in sessions({"HOME": str(tmp_path)})}
+    assert found == {"3a911e2b", "e16a61df"}
+
+
+def test_a_session_that_another_one_started_is_listed_on_request(tmp_path: Path) -> None:
+    start = {"type": "session_start", "id": ID, "cwd": "/w", "callingSessionId": NEXT}
+    said = {"type": "message", "id": "1", "message": {"role": "user", "content": "Look."}}
+    lines = json.dumps(start) + "\n" + json.dumps(said) + "\n"
+    put(tmp_path / f".factory/sessions/p/{ID}.jsonl", lines)
+    environ = {"HOME": str(tmp_path)}
+    assert list(sessions(environ)) == []
+    (found,) = sessions(environ, subagents=True)
+    assert found.parent_id == NEXT
+
+
+def test_one_session_in_two_files_is_listed_once(tmp_path: Path) -> None:
+    old = put(tmp_path / f".claude/projects/p/{ID}.jsonl", claude(ID), NOON)
+    new = put(tmp_path / f".claude/projects/q/{ID}.jsonl", claude(ID), NOON + 60)
+    (found,) = sessions({"HOME": str(tmp_path)})
+    assert found.files == (str(new), str(old))
+    assert found.path == str(new)
+
+
+def test_no_more_than_the_head_of_a_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = claude(ID) + b'{"type":"attachment","attachment":{"x":"' + b"x" * 300_000 + b'"}}\n'
+    put(tmp_path / f".claude/projects/p/{ID}.jsonl", data)
+    asked: list[int] = []
+    real = sources.head_of
+
+    def head_of(path: str, size: int) -> bytes:
+        asked.append(size)
+        got = real(path, size)
+        assert len(got) <= size
+        return got
+
+    monkeypatch.setattr(discovery, "head_of", head_of)
+    assert len(list(sessions({"HOME": str(tmp_path)}))) == 1
+    assert asked == [discovery.HEAD]
+
+
+def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
+    talk = (*TALK, *(Step("agent", "Again. " * 500) for _ in range(60)))
+    data = WRITERS["gemini_cli"](talk)
+    assert len(data) > 2 * discovery.HEAD
+    path = tmp_path / ".gemini/tmp/abc/chats/session-2026-03-02T09-00-5e551011.json"
+    put(path, data)
+    put(path.parent.parent / ".project_root", "/home/ada/ledger\n")
+    (found,) = sessions({"HOME": str(tmp_path)})
+    assert found.title == "Sort the invoices by date."
+    assert found.id == "5e551011-0000-4000-8000-000000000000"
+    assert found.project == "/home/ada/ledger"
+
+
+@pytest.mark.parametrize("cut", range(1, 75, 7))
+def test_a_cut_document_is_closed(cut: int) -> None:
+    whole = b'{"a": [1, {"b": "x]}\\"", "c": null}, [2]], "d": {"e": [true, "f,g"]}}'
+    json.loads(closed(whole[:cut]))
+    assert json.loads(closed(whole)) == json.loads(whole)
+
+
+def test_compressed_sessions_are_listed(tmp_path: Path) -> None:
+    import gzip
+
+    zstandard = pytest.importorskip("zstandard", reason="needs the extra zst")
+    put(tmp_path / f".claude/projects/p/{ID}.jsonl.gz", gzip.compress(claude(ID)))
+    packed = zstandard.ZstdCompressor().compress(claude(NEXT))
+    put(tmp_path / f".claude/projects/p/{NEXT}.jsonl.zst", packed)
+    found = {one.id: one.title for one in sessions({"HOME": str(tmp_path)})}
+    assert found == dict.fromkeys((ID, NEXT), "Sort the invoices by date.")
+
+
+# -- filters ---------------------------------------------------------------------------------
+
+
+def test_filters_by_project_time_and_format(tmp_path: Path) -> None:
+    base = tmp_path / ".claude/projects"
+    put(base / f"-w-a/{ID}.jsonl", claude(ID, "/w/a"), NOON)
+    put(base / f"-w-a-b/{NEXT}.jsonl", claude(NEXT, "/w/a/b"), NOON + 100)
+    put(tmp_path / CLIENTS["Codex"][1], WRITERS["codex"](TALK), NOON + 200)
+    environ = {"HOME": str(tmp_path)}
+    assert next(one.client for one in sessions(environ)) == "Codex"
+    assert [one.id for one in sessions(environ, project="/w/a")] == [NEXT, ID]
+    assert [one.id for one in sessions(environ, project="/w/a/b")] == [NEXT]
+    assert list(sessions(environ, project="/w/a/bc")) == []
+    assert [one.format for one in sessions(environ, format="codex")] == ["codex"]
+    assert len(list(sessions(environ, since=NOON + 50))) == 2
+    assert [one.id for one in sessions(environ, until=NOON + 50)] == [ID]
+
+
+def test_moments_are_spans_or_dates() -> None:
+    assert moment("2d", NOON) == NOON - 2 * 86_400
+    assert moment("12h", NOON) == NOON - 12 * 3600
+    assert moment("3w", NOON) == NOON - 21 * 86_400
+    assert moment("2026-11-01", NOON) == 1_793_491_200
+    assert moment("2026-11-01T01:00:00+01:00", NOON) == 1_793_491_200
+    for odd in ("yesterday", "2x", "", "2026-13-01"):
+        with pytest.raises(UsageError, match="is no time"):
+            moment(odd, NOON)
+
+
+# -- naming ----------------------------------------------------------------------------------
+
+
+def test_a_path_names_itself(tmp_path: Path) -> None:
+    file = put(tmp_path / "latest.jsonl", b"")
+    environ = {"HOME": str(tmp_path)}
+    assert find("-", environ, "/") == "-"
+    assert find(str(file), environ, "/") == str(file)
+    assert find("no/such/file", environ, "/") == "no/such/file"
+
+
+def test_an_ambiguous_beginning_lists_the_candidates(tmp_path: Path) -> None:
+    for session in (ID, NEXT):
+        put(tmp_path / f".claude/projects/p/{session}.jsonl", claude(session))
+    environ = {"HOME": str(tmp_path)}
+    with pytest.raises(UsageError) as refused:
+        find("0b5e7a", environ, "/")
+    assert ID in str(refused.value)
+    assert NEXT in str(refused.value)
+    assert find("0b5e7a1", environ, "/").endswith(f"{ID}.jsonl")
+    with pytest.raises(SourceError, match="`leftoff list`"):
+        find("0b5e7a3", environ, "/")
+
+
+def test_the_latest_is_of_this_directory_or_the_nearest(tmp_path: Path) -> None:
+    base = tmp_path / ".claude/projects/p"
+    put(base / f"{ID}.jsonl", claude(ID, "/w/a"), NOON)
+    put(base / f"{NEXT}.jsonl", claude(NEXT, "/w"), NOON + 100)
+    environ = {"HOME": str(tmp_path)}
+    assert ID in find("latest", environ, "/w/a")
+    assert ID in find("latest", environ, "/w/a/deeper")
+    assert NEXT in find("latest", environ, "/w")
+    assert NEXT in find("latest", environ, "/w/c")
+    with pytest.raises(SourceError, match=f"no session worked in /x; the newest .*{NEXT}.*/w"):
+        find("latest", environ, "/x")
+    with pytest.raises(SourceError, match="none on this machine"):
+        find("latest", {"HOME": str(tmp_path / "none")}, "/x")
+
+
+def test_a_directory_is_known_by_its_digest(tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"/home/ada/ledger").hexdigest()
+    name = f".gemini/tmp/{digest}/chats/session-2026-03-02T09-00-5e551011.json"
+    path = put(tmp_path / name, WRITERS["gemini_cli"](TALK))
+    assert find("latest", {"HOME": str(tmp_path)}, "/home/ada/ledger") == str(path)
+
+
+def test_short_ids_are_unambiguous() -> None:
+    known = ["0b5e7a11-1", "0b5e7a11-2", "ffff", "a" * 20]
+    short = short_ids(known)
+    assert short == {
+        "0b5e7a11-1": "0b5e7a11-1",
+        "0b5e7a11-2": "0b5e7a11-2",
+        "ffff": "ffff",
+        "a" * 20: "a" * 8,
+    }

@@ -1,0 +1,171 @@
+"""Errors and what fixed them, findings, to-do lists and what is left to do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from leftoff.extraction.fold import Fold
+from leftoff.judgement.insights import errors, key_findings, left_open, next_steps, to_dos
+from leftoff.judgement.story import Story
+
+
+def story(*lines: tuple[str, Any]) -> Story:
+    """A session of ("user" | "agent", content) lines."""
+    written = [
+        {
+            "type": "user" if who == "user" else "assistant",
+            "uuid": f"u{number}",
+            "sessionId": "s",
+            "message": {
+                "id": f"r{number}",
+                "role": "user" if who == "user" else "assistant",
+                "content": [{"type": "text", "text": content}]
+                if who == "agent" and isinstance(content, str)
+                else content,
+            },
+        }
+        for number, (who, content) in enumerate(lines)
+    ]
+    fold = Fold("test", "claude_code")
+    fold.feed(b"".join(json.dumps(line).encode() + b"\n" for line in written))
+    fold.close()
+    return Story(fold.sessions[-1][""])
+
+
+def call(identity: str, name: str, **given: Any) -> tuple[str, Any]:
+    return "agent", [{"type": "tool_use", "id": identity, "name": name, "input": given}]
+
+
+def back(identity: str, words: str, *, failed: bool = False) -> tuple[str, Any]:
+    part = {
+        "type": "tool_result",
+        "tool_use_id": identity,
+        "content": words,
+        "is_error": failed,
+    }
+    return "user", [part]
+
+
+def test_an_error_names_the_line_that_tells_and_whether_it_worked_later() -> None:
+    found = errors(
+        story(
+            ("user", "Build it."),
+            call("1", "Bash", command="make"),
+            back("1", "cc cart.c\ncart.c:3: error: no such type\nmake: stopped", failed=True),
+            call("2", "Bash", command="make"),
+            back("2", "ok"),
+            call("3", "Bash", command="make install"),
+            back("3", "install: cannot write", failed=True),
+        )
+    )
+    assert [(e.text, e.tool, e.fixed) for e in found] == [
+        ("cart.c:3: error: no such type", "Bash", True),
+        ("install: cannot write", "Bash", False),
+    ]
+
+
+def test_the_same_error_is_counted_once() -> None:
+    again = [
+        step
+        for n in ("1", "2")
+        for step in (call(n, "Bash", command="make"), back(n, "fatal: no rule", failed=True))
+    ]
+    (only,) = errors(story(("user", "Build it."), *again))
+    assert only.count == 2
+
+
+def test_findings_are_kept_once_and_questions_are_none() -> None:
+    found = key_findings(
+        story(
+            ("user", "Look into it."),
+            ("agent", "Turns out the flag is read twice. Turns out the flag is read twice."),
+            ("agent", "Is the root cause a stale lock file, perhaps?"),
+        )
+    )
+    assert [f.text for f in found] == ["Turns out the flag is read twice."]
+
+
+def todo(*items: tuple[str, str]) -> dict[str, Any]:
+    return {"todos": [{"content": words, "status": status} for words, status in items]}
+
+
+def test_the_last_list_stands_and_what_is_going_on_comes_first() -> None:
+    told = story(
+        ("user", "Do it."),
+        call("1", "TodoWrite", **todo(("Read", "in_progress"), ("Write", "pending"))),
+        back("1", "ok"),
+        call(
+            "2",
+            "TodoWrite",
+            **todo(("Read", "completed"), ("Test", "pending"), ("Write", "in_progress")),
+        ),
+        back("2", "ok"),
+        ("agent", "Working on it."),
+    )
+    assert [(words, status) for words, status, _ in to_dos(told)] == [
+        ("Read", "completed"),
+        ("Test", "pending"),
+        ("Write", "in_progress"),
+    ]
+    assert [step.text for step in next_steps(told)] == ["Write", "Test"]
+    assert left_open(told)
+
+
+def test_numbered_items_are_followed_by_their_number() -> None:
+    told = story(
+        ("user", "Do it."),
+        call("1", "TaskCreate", subject="Wire the till"),
+        back("1", "Task #7 created"),
+        call("2", "TaskUpdate", taskId="7", status="completed"),
+        back("2", "ok"),
+        ("agent", "Good."),
+    )
+    assert [(words, status) for words, status, _ in to_dos(told)] == [
+        ("Wire the till", "completed")
+    ]
+    assert not left_open(told)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Still to do: the Windows path.", "Next: wire the exporter.", "Not pushed yet."],
+)
+def test_what_the_last_words_leave_open(words: str) -> None:
+    found = next_steps(story(("user", "Do it."), ("agent", f"Good. {words}")))
+    assert [(step.text, step.status) for step in found] == [(words, "said")]
+
+
+def test_what_was_left_open_long_ago_is_old_news() -> None:
+    lines = [("user", "Do it."), ("agent", "Still to do: the Windows path.")]
+    later = [
+        ("user", "And the rest."),
+        ("agent", "Good."),
+        ("user", "Thanks, now the docs."),
+        ("agent", "Good."),
+    ]
+    assert next_steps(story(*lines, *later)) == ()
+
+
+def test_what_was_put_off_stays() -> None:
+    lines = [("user", "Do it."), ("agent", "The Windows path is deferred to the next change.")]
+    later = [
+        ("user", "And the rest."),
+        ("agent", "Good."),
+        ("user", "Thanks, now the docs."),
+        ("agent", "Good."),
+    ]
+    assert [s.status for s in next_steps(story(*lines, *later))] == ["said"]
+
+
+def test_a_push_settles_what_was_not_pushed() -> None:
+    told = story(
+        ("user", "Do it."),
+        ("agent", "Not pushed yet."),
+        call("1", "Bash", command="git push"),
+        back("1", "   1a2b3c4..5d6e7f8  main -> main"),
+        ("agent", "There."),
+    )
+    assert next_steps(told) == ()

@@ -1,0 +1,648 @@
+"""The live session: tokens, thresholds, tasks, resume logs, restarts; and what responses tell."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from leftoff.budgets import ContextMetrics, TaskTokenBudget
+from leftoff.errors import StateError, UnknownName, UsageError
+from leftoff.live.responses import ResponseTracker, read
+from leftoff.live.session import SessionManager, get_session_manager
+from leftoff.live.telemetry import FIELDS, Event
+from leftoff.model import Usage
+from leftoff.settings import load
+
+
+class Clock:
+    """A clock that goes on by a second whenever it is read."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
+
+
+class Logs:
+    """A generator that remembers what it was asked for."""
+
+    enabled = True
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+        self.states: list[dict[str, Any]] = []
+
+    def generate_from_session_state(
+        self, session_id: str, session_state: dict[str, Any], stop_reason: str = "end_turn"
+    ) -> Any:
+        if self.fails:
+            raise OSError("disk full, token ghp_0123456789abcdefghijklmnopqrstuvwxyzAB")
+        self.states.append(session_state)
+        return (session_id, stop_reason)
+
+    def save_resume_log(self, resume_log: Any) -> Path:
+        return Path(f"session-{resume_log[0]}.md")
+
+    def get_latest_resume_log(self) -> Any:
+        return "the log" if self.states else None
+
+
+# -- the design's own snippets ---------------------------------------------------------------
+
+
+def test_context_metrics_creation() -> None:
+    """Test ContextMetrics instantiation."""
+    metrics = ContextMetrics(
+        total_budget=200000,
+        used_tokens=170000,
+        percentage_used=85.0,
+        remaining_tokens=30000,
+        stop_reason="end_turn",
+    )
+
+    assert metrics.total_budget == 200000
+    assert metrics.used_tokens == 170000
+    assert metrics.percentage_used == 85.0
+
+
+def test_context_metrics_serialization() -> None:
+    """Test ContextMetrics to_dict/from_dict."""
+    original = ContextMetrics(200000, 170000, 85.0, 30000, "end_turn")
+    data = original.to_dict()
+    restored = ContextMetrics.from_dict(data)
+
+    assert original == restored
+
+
+def test_session_manager_token_tracking() -> None:
+    """Test SessionManager token usage tracking."""
+    session_mgr = SessionManager()
+
+    # Simulate API responses
+    session_mgr.update_token_usage(
+        input_tokens=50000, output_tokens=20000, stop_reason="end_turn"
+    )
+
+    metrics = session_mgr.get_context_metrics()
+    assert metrics["used_tokens"] == 70000
+    assert metrics["percentage_used"] == 35.0
+
+    # Add more tokens
+    session_mgr.update_token_usage(
+        input_tokens=80000, output_tokens=20000, stop_reason="end_turn"
+    )
+
+    metrics = session_mgr.get_context_metrics()
+    assert metrics["used_tokens"] == 170000
+    assert metrics["percentage_used"] == 85.0
+
+    # Should trigger warning
+    assert session_mgr.should_warn_context_limit(threshold=0.85)
+
+
+# -- tokens ----------------------------------------------------------------------------------
+
+
+def test_cache_counts_or_an_id_make_each_call_the_occupancy() -> None:
+    manager = SessionManager()
+    manager.update_token_usage(10, 500, cache_read_tokens=90_000)
+    manager.update_token_usage(10, 700, cache_read_tokens=91_000, cache_creation_tokens=290)
+    metrics = manager.get_context_metrics()
+    assert (metrics["used_tokens"], metrics["basis"]) == (92_000, "occupancy")
+    assert manager.spent.total == 182_510
+    manager.update_token_usage(95_000, 0)  # the first call has decided
+    assert manager.get_context_metrics()["used_tokens"] == 95_000
+
+
+def test_three_arguments_add_up_and_say_so() -> None:
+    manager = SessionManager()
+    manager.update_token_usage(10, 500)
+    manager.update_token_usage(10, 700, message_id="m")
+    metrics = manager.get_context_metrics()
+    assert (metrics["used_tokens"], metrics["basis"]) == (1_220, "sum")
+
+
+@pytest.mark.parametrize("first", [{}, {"message_id": "a"}])
+def test_a_repeated_response_counts_once_with_its_largest_usage(first: dict[str, Any]) -> None:
+    manager = SessionManager()
+    manager.update_token_usage(100, 1, **first)
+    manager.update_token_usage(1_000, 5, message_id="b")
+    manager.update_token_usage(1_000, 80, message_id="b")
+    manager.update_token_usage(1_000, 40, message_id="b")
+    assert manager.spent == Usage(1_100, 81)
+    used = manager.get_context_metrics()["used_tokens"]
+    assert used == (1_080 if first else 1_181)
+
+
+@pytest.mark.parametrize("bad", [None, -3, float("nan"), float("inf"), "many", True])
+def test_counts_that_are_none_count_as_nothing(bad: Any) -> None:
+    manager = SessionManager()
+    manager.update_token_usage(1_000, 0, message_id="a")
+    manager.update_token_usage(bad, bad, message_id="b")
+    assert manager.get_context_metrics()["used_tokens"] == 1_000
+
+
+def test_before_the_first_call_nothing_is_used() -> None:
+    metrics = SessionManager(clock=Clock()).get_context_metrics()
+    assert (metrics["used_tokens"], metrics["remaining_tokens"]) == (0, 200_000)
+    assert metrics["timestamp"].startswith("2026-01-02T03:04")
+    assert not SessionManager().should_warn_context_limit()
+
+
+def test_the_three_thresholds_log_once_and_the_last_writes_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logs = Logs()
+    manager = SessionManager(generator=logs, session_id="s1")
+    with caplog.at_level(logging.WARNING, "leftoff.live"):
+        for tokens in (140_000, 145_000, 171_000, 191_000, 195_000):
+            manager.update_token_usage(tokens, 0, message_id=str(tokens))
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("WARNING", "Context usage at 70% - consider wrapping up"),
+        ("WARNING", "Context usage at 85% - complete current task"),
+        ("CRITICAL", "Context usage at 95% - generating resume log"),
+    ]
+    assert len(logs.states) == 1
+    assert logs.states[0]["context_metrics"]["used_tokens"] == 191_000
+
+
+def test_a_compaction_arms_again() -> None:
+    manager = SessionManager(generator=Logs())
+    assert len(manager.update_token_usage(196_000, 0, message_id="a")) == 3
+    manager.note_compaction()
+    assert manager.get_context_metrics()["used_tokens"] == 0
+    assert len(manager.update_token_usage(196_000, 0, message_id="b")) == 3
+    assert len(manager.generator.states) == 2  # type: ignore[union-attr]
+
+
+def test_a_stop_at_the_limit_writes_the_log_once() -> None:
+    logs = Logs()
+    manager = SessionManager(generator=logs)
+    for name in "abc":
+        manager.update_token_usage(5_000, 0, "model_context_window_exceeded", message_id=name)
+    assert len(logs.states) == 1
+
+
+def test_the_session_is_forecast() -> None:
+    manager = SessionManager()
+    for n in range(30):
+        manager.update_token_usage(20_000 + 800 * n, 0, message_id=str(n))
+    said = manager.forecast()
+    assert said is not None
+    assert said.growth == 800
+    assert said.calls_left == round((200_000 - 43_200) / 800)
+
+
+# -- resume logs -----------------------------------------------------------------------------
+
+
+def test_without_a_generator_it_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    manager = SessionManager()
+    with pytest.raises(UsageError, match="without a generator"):
+        manager.generate_resume_log()
+    with caplog.at_level(logging.WARNING, "leftoff.live"):
+        assert manager.pause_session() is None
+    assert "without a generator" in caplog.text
+
+
+def test_pausing_writes_always_and_ending_when_needed() -> None:
+    manager = SessionManager(generator=Logs(), session_id="s1")
+    assert manager.end_session() is None
+    assert manager.pause_session() == Path("session-s1.md")
+    assert manager.resume_session() == "the log"
+    manager.update_token_usage(150_000, 0, message_id="a")
+    assert manager.end_session({"mission_summary": "x"}) == Path("session-s1.md")
+    assert manager.end_session() is None
+    assert manager.start_session("s2") == "the log"
+    assert (manager.session_id, manager.get_context_metrics()["used_tokens"]) == ("s2", 0)
+
+
+def test_a_log_that_fails_ends_nothing_and_tells_no_secret(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    manager = SessionManager(generator=Logs(fails=True))
+    with caplog.at_level(logging.WARNING, "leftoff.live"):
+        manager.update_token_usage(199_000, 0, message_id="a")
+    assert "disk full" in caplog.text
+    assert "ghp_0123" not in caplog.text
+
+
+def test_switched_off_it_writes_nothing() -> None:
+    off = load(flags={"context_management.resume_logs.enabled": False}).settings
+    manager = SessionManager(generator=Logs(), settings=off)
+    manager.update_token_usage(199_000, 0, message_id="a")
+    assert manager.generate_resume_log() is None
+    assert manager.generator.states == []  # type: ignore[union-attr]
+
+
+def test_a_conversation_is_summarized() -> None:
+    found = SessionManager().summarize_context(
+        [
+            {"role": "user", "content": "Add retries to the uploader."},
+            {"role": "assistant", "content": "I'll use exponential backoff instead of a loop."},
+        ]
+    )
+    assert found.conversation_length == 2
+    assert "Messages: 2" in found.current_context
+    assert found.progress_summary.endswith("%")
+    assert SessionManager().summarize_context([]).conversation_length == 0
+
+
+# -- tasks -----------------------------------------------------------------------------------
+
+
+def test_a_task_has_a_budget_with_each_provider() -> None:
+    manager = SessionManager()
+    budget = manager.set_task_budget("t1", "claude-3.5-sonnet")
+    assert budget.total_allocated == 180_000
+    manager.update_token_usage(0, 90_000, message_id="a", task_id="t1")
+    manager.update_token_usage(0, 12_000, message_id="b", task_id="t1", provider="gpt-4-turbo")
+    task = manager.task("t1")
+    assert task.token_budget is not None
+    assert task.token_budget.provider == "gpt-4-turbo"
+    assert task.token_budget.percent_used == 10.0
+    assert manager.remaining("t1") == {"claude-3.5-sonnet": 90_000, "gpt-4-turbo": 108_000}
+    assert TaskTokenBudget.from_dict(task.token_budget.to_dict()) == task.token_budget
+    with pytest.raises(UsageError, match="no limit is known"):
+        manager.set_task_budget("t1", "house-model")
+    with pytest.raises(UnknownName, match="did you mean 't1'"):
+        manager.task("t2")
+
+
+def test_a_budget_has_the_fields_of_the_design() -> None:
+    budget = TaskTokenBudget.start("t", "p", created_at="now", total_allocated=10)
+    assert set(budget.to_dict()) == {
+        "task_id", "provider", "created_at", "total_allocated", "tokens_consumed",
+        "tokens_remaining", "percent_used", "warning_threshold", "checkpoint_90_threshold",
+        "checkpoint_95_threshold", "checkpoint_98_threshold", "checkpoints", "decisions",
+    }  # fmt: skip
+
+
+def test_everything_of_a_task_is_told_with_the_fields_of_the_design(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    events: list[Event] = []
+    manager = SessionManager(clock=Clock())
+    manager.subscribe(events.append)
+    manager.set_task_budget("t1", "p", 100_000)
+    with caplog.at_level(logging.INFO, "leftoff"):
+        manager.update_token_usage(50_000, 0, message_id="a", task_id="t1")
+        manager.update_token_usage(99_000, 0, message_id="b", task_id="t1")
+        manager.record_checkpoint("t1", "cp-1", "98")
+        manager.request_dump("t1", ["project.md"])
+        assert manager.record_handoff("t1", "q", "98 % reached", "cp-1") == 1
+    assert [e.name for e in events] == [
+        "TOKEN_BUDGET", "TOKEN_BUDGET", "TOKEN_BUDGET", "TOKEN_BUDGET", "TOKEN_BUDGET",
+        "CHECKPOINT_CREATED", "CONTEXT_DUMP_REQUESTED", "HANDOFF_DECISION",
+    ]  # fmt: skip
+    assert [e.fields["threshold"] for e in events[:5]] == [None, 0.8, 0.9, 0.95, 0.98]
+    assert all(tuple(e.fields) == FIELDS[e.name] for e in events)
+    records = [r for r in caplog.records if r.name == "leftoff.telemetry"]
+    assert [r.event for r in records] == [e.name for e in events[1:]]  # type: ignore[attr-defined]
+    assert records[-1].to_provider == "q"  # type: ignore[attr-defined]
+    assert "[EMERGENCY] Task t1 at 98% capacity. Remaining: 1K tokens. FORCE HANDOFF." in [
+        r.getMessage() for r in caplog.records
+    ]
+    task = manager.task("t1")
+    assert task.token_budget is not None
+    assert task.token_budget.checkpoints.checkpoint_98 is not None
+    assert task.token_budget.checkpoints.checkpoint_98.reason == "window_emergency"
+    assert task.token_budget.decisions.force_handoff_at is not None
+    assert task.token_budget.decisions.fallback_provider == "q"
+    assert task.checkpoints == ("cp-1",)
+    assert task.last_handoff is not None
+    assert task.last_handoff.reason == "98 % reached"
+
+
+def test_every_update_is_logged_when_verbose(caplog: pytest.LogCaptureFixture) -> None:
+    loud = load(flags={"token_budget.logging.verbose": True}).settings
+    manager = SessionManager(settings=loud)
+    with caplog.at_level(logging.INFO, "leftoff.telemetry"):
+        manager.update_token_usage(10, 0, message_id="a", task_id="t", provider="copilot")
+    assert "TOKEN_BUDGET task_id=t provider=copilot consumed=10" in caplog.text
+
+
+def test_a_task_that_is_handed_around_is_stuck_until_it_gets_on() -> None:
+    manager = SessionManager()
+    manager.set_task_budget("t", "copilot")
+    for n in range(3):
+        assert not manager.stuck("t")
+        assert manager.record_handoff("t", "q", "full") == n + 1
+    assert manager.stuck("t")
+    manager.record_progress("t")
+    assert not manager.stuck("t")
+
+
+# -- restarts, threads, coroutines -----------------------------------------------------------
+
+
+def test_a_session_survives_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "state.json"
+    manager = SessionManager(path, session_id="s9")
+    manager.set_task_budget("t", "copilot")
+    manager.update_token_usage(150_000, 1, message_id="msg_01AbCdEfGh", task_id="t")
+    again = SessionManager(path)
+    assert again.session_id == "s9"
+    assert again.get_context_metrics() == manager.get_context_metrics()
+    assert again.task("t") == manager.task("t")
+    assert again.update_token_usage(150_000, 1, message_id="msg_01AbCdEfGh") == ()
+    assert again.spent == manager.spent
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["state.json"]
+    assert SessionManager(path, session_id="other").get_context_metrics()["used_tokens"] == 0
+
+
+def test_without_a_path_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    manager = SessionManager()
+    manager.update_token_usage(199_000, 0, message_id="a")
+    manager.pause_session()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"[1, 2", b'{"used": "x"}', b'{"session_id": 5}'])
+def test_a_damaged_state_is_refused_and_kept(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(content)
+    with pytest.raises(StateError, match="remove the file"):
+        SessionManager(path)
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_is_said_and_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = SessionManager(tmp_path / "state.json")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("leftoff.live.state._write", full)
+    with caplog.at_level(logging.ERROR, "leftoff.live"):
+        manager.update_token_usage(10, 0, message_id="a")
+    assert "No space left" in caplog.text
+    assert manager.get_context_metrics()["used_tokens"] == 10
+
+
+def test_threads_lose_no_call_and_fire_each_threshold_once() -> None:
+    events: list[Event] = []
+    manager = SessionManager()
+    manager.subscribe(events.append)
+    manager.subscribe(lambda _: manager.get_context_metrics())  # takes the lock again
+    threads = [
+        threading.Thread(
+            target=lambda: [manager.update_token_usage(90, 10) for _ in range(250)]
+        )
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert manager.get_context_metrics()["used_tokens"] == 200_000
+    assert [e.fields["threshold"] for e in events] == [0.7, 0.85, 0.95]
+
+
+def test_coroutines_may_use_it() -> None:
+    manager = SessionManager()
+
+    async def work(number: int) -> None:
+        await asyncio.sleep(0)
+        manager.update_token_usage(number, 0)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(work(1_000) for _ in range(50)))
+
+    asyncio.run(all_of_them())
+    assert manager.get_context_metrics()["used_tokens"] == 50_000
+
+
+def test_a_subscriber_that_fails_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Event] = []
+    manager = SessionManager()
+
+    def fail(event: Event) -> None:
+        raise RuntimeError("no")
+
+    manager.subscribe(fail)
+    leave = manager.subscribe(events.append)
+    manager.update_token_usage(150_000, 0)
+    leave()
+    manager.update_token_usage(30_000, 0)
+    assert len(events) == 1
+    assert "a subscriber failed" in caplog.text
+
+
+def test_there_is_one_manager_for_each_process() -> None:
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(get_session_manager())) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(m) for m in found}) == 1
+
+
+# -- responses -------------------------------------------------------------------------------
+
+ANTHROPIC = {
+    "id": "msg_1",
+    "type": "message",
+    "model": "claude-x",
+    "stop_reason": "tool_use",
+    "usage": {
+        "input_tokens": 5,
+        "output_tokens": 20,
+        "cache_read_input_tokens": 1_000,
+        "cache_creation_input_tokens": 100,
+    },
+}
+CHAT = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "gpt-x",
+    "choices": [{"finish_reason": "length", "message": {}}],
+    "usage": {
+        "prompt_tokens": 1_000,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 400},
+        "completion_tokens_details": {"reasoning_tokens": 7},
+    },
+}
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "model": "gpt-x",
+    "status": "incomplete",
+    "incomplete_details": {"reason": "max_output_tokens"},
+    "output": [],
+    "usage": {
+        "input_tokens": 1_000,
+        "output_tokens": 30,
+        "input_tokens_details": {"cached_tokens": 400},
+        "output_tokens_details": {"reasoning_tokens": 7},
+    },
+}
+GEMINI = {
+    "responseId": "g1",
+    "modelVersion": "gemini-x",
+    "candidates": [{"finishReason": "MAX_TOKENS"}],
+    "usageMetadata": {
+        "promptTokenCount": 900,
+        "toolUsePromptTokenCount": 100,
+        "candidatesTokenCount": 23,
+        "thoughtsTokenCount": 7,
+        "cachedContentTokenCount": 400,
+    },
+}
+
+
+def thing(value: Any) -> Any:
+    """A dict as the objects of a vendor's library are: fields as attributes."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{k: thing(v) for k, v in value.items()})
+    return [thing(v) for v in value] if isinstance(value, list) else value
+
+
+def snake(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            "".join("_" + c.lower() if c.isupper() else c for c in k): snake(v)
+            for k, v in value.items()
+        }
+    return [snake(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("shape", [lambda v: v, thing, lambda v: thing(snake(v))])
+@pytest.mark.parametrize(
+    "response,name,reason,usage",
+    [
+        (ANTHROPIC, "msg_1", "tool_use", Usage(5, 20, 1_000, 100)),
+        (CHAT, "chatcmpl-1", "length", Usage(600, 30, 400, 0, 7)),
+        (RESPONSE, "resp_1", "max_output_tokens", Usage(600, 30, 400, 0, 7)),
+        (GEMINI, "g1", "MAX_TOKENS", Usage(600, 30, 400, 0, 7)),
+    ],
+)
+def test_responses_are_read_as_dicts_and_as_objects(
+    shape: Any, response: Any, name: str, reason: str, usage: Usage
+) -> None:
+    told = read(shape(response))
+    assert (told.id, told.stop_reason, told.usage, told.final) == (name, reason, usage, True)
+
+
+@pytest.mark.parametrize("response", [CHAT, RESPONSE, GEMINI])
+def test_the_vendors_words_for_the_limit_are_one(response: Any) -> None:
+    manager = SessionManager()
+    ResponseTracker(manager).track(response)
+    metrics = manager.get_context_metrics()
+    assert (metrics["stop_reason"], metrics["used_tokens"]) == ("max_tokens", 1_030)
+    assert metrics["basis"] == "occupancy"
+
+
+def test_streams_are_joined_even_when_they_interleave() -> None:
+    manager = SessionManager()
+    tracker = ResponseTracker(manager)
+    start = {
+        "type": "message_start",
+        "message": {
+            "id": "msg_7",
+            "model": "claude-x",
+            "usage": {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 900},
+        },
+    }
+    chunk = {"id": "c1", "object": "chat.completion.chunk", "model": "gpt-x"}
+    ended = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    for event in (
+        start,
+        {**chunk, "choices": [{"finish_reason": None, "delta": {}}]},
+        {"type": "content_block_delta", "delta": {"text": "x"}},
+        {**chunk, "choices": [{"finish_reason": "stop", "delta": {}}]},
+        {**ended, "usage": {"output_tokens": 60}},
+        {"type": "message_stop"},
+        {**chunk, "choices": [], "usage": {"prompt_tokens": 50, "completion_tokens": 9}},
+        {"type": "response.output_text.delta", "delta": "x"},
+        {"type": "response.completed", "response": {**RESPONSE, "status": "completed"}},
+    ):
+        tracker.track(event)
+    assert manager.spent == Usage(5 + 50 + 600, 60 + 9 + 30, 900 + 400)
+    assert manager.get_context_metrics()["used_tokens"] == 1_030
+
+
+def test_a_stop_event_fills_the_metadata_and_tells_the_manager() -> None:
+    manager = SessionManager()
+    metadata: dict[str, Any] = {}
+    event = {"stop_reason": "end_turn", "usage": {"input_tokens": 7, "output_tokens": 3}}
+    ResponseTracker(manager).track_stop_response(event, "s", metadata, [])
+    assert metadata == {
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 7, "output_tokens": 3},
+    }
+    assert manager.get_context_metrics()["used_tokens"] == 10
+    ResponseTracker(manager).track_stop_response({"stop_reason": "tool_use"}, "s", metadata, [])
+    assert metadata["stop_reason"] == "tool_use"
+    assert metadata["usage"]["input_tokens"] == 7
+
+
+def test_a_task_can_be_told_with_the_response() -> None:
+    manager = SessionManager()
+    ResponseTracker(manager).track(ANTHROPIC, task_id="t", provider="copilot")
+    assert manager.remaining("t") == {"copilot": 4_096 - 1_125}
+
+
+class Nasty:
+    """Raises whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        None,
+        5,
+        "text",
+        [],
+        {},
+        {"usage": 5},
+        {"usage": {"input_tokens": "x", "output_tokens": -4}},
+        {"type": "message_start"},
+        {"type": 7, "choices": 3},
+        {"choices": [None], "usage": []},
+        {"usageMetadata": {"promptTokenCount": float("nan")}},
+        pytest.param(Nasty, id="nasty"),
+    ],
+)
+def test_nothing_makes_the_tracker_raise(event: Any) -> None:
+    manager = SessionManager()
+    tracker = ResponseTracker(manager)
+    event = event() if event is Nasty else event
+    tracker.track(event)
+    tracker.track_stop_response(event, "s", {}, [])
+    assert manager.get_context_metrics()["used_tokens"] == 0
+
+
+def test_a_manager_that_fails_does_not_reach_the_caller(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = SessionManager()
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(manager, "update_token_usage", fail)
+    ResponseTracker(manager).track(ANTHROPIC)
+    assert "could not be tracked" in caplog.text
