@@ -33,10 +33,10 @@ HISTORY = [
     line("user", "u2", "a2", [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]),
 ]  # fmt: skip
 MORE = [
-    line("user", "u3", "u2", "Now the docs."),
+    line("user", "u3", "u2", "Please write the docs now."),
     line("assistant", "a3", "u3", "Done."),
 ]
-OTHER = [line("user", "u4", "u2", "Now the tests."), line("assistant", "a4", "u4", "Done.")]
+OTHER = [line("user", "u4", "u2", "Please add the tests now."), line("assistant", "a4", "u4", "Done.")]
 
 
 def write(path: Path, session: str, lines: list[dict[str, Any]]) -> Path:
@@ -52,7 +52,7 @@ def test_a_fork_counts_its_copied_history_once(tmp_path: Path) -> None:
     assert whole.stats.tool_call_count == 1
     assert whole.context.spend.output == 5 * 4
     assert [f.touch_count for f in whole.file_modifications] == [1]
-    assert [(r.text, r.ref.source) for r in whole.user_requests][-1] == ("Now the tests.", 1)
+    assert [(r.text, r.ref.source) for r in whole.user_requests][-1] == ("Please add the tests now.", 1)
     texts = [decision.text for decision in whole.key_decisions]
     assert len(texts) == len(set(texts))
     assert api.verify(whole) == []
@@ -62,7 +62,7 @@ def test_siblings_of_two_files_are_a_rewind(tmp_path: Path) -> None:
     first = write(tmp_path / "one.jsonl", "s-1", HISTORY + MORE)
     fork = write(tmp_path / "two.jsonl", "s-2", HISTORY + OTHER)
     whole = api.summarize([first, fork])
-    assert "Now the docs." not in [r.text for r in whole.user_requests]
+    assert "Please write the docs now." not in [r.text for r in whole.user_requests]
 
 
 def test_the_same_file_twice_is_one_session(tmp_path: Path) -> None:
