@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leftoff.extraction.decision_model import (
     MODEL,
@@ -109,6 +111,21 @@ def test_words_keep_what_a_thing_is_not_its_name() -> None:
     assert words("Use `a b` in src/x.py, not my_name: 42 don’t") == [
         "use", "<code>", "in", "<path>", "not", "<id>", ":", "<num>", "don't",
     ]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.text(
+        st.one_of(
+            st.sampled_from(" .!?\n\n-*`>#1)(:…。|é字"), st.characters(max_codepoint=0x2FFF)
+        ),
+        max_size=120,
+    )
+)
+def test_no_text_breaks_the_division(text: str) -> None:
+    found = [(start, end) for start, end, _ in candidates(text, OPEN)]
+    assert found == sorted(set(found))
+    assert all(0 <= start < end <= len(text) for start, end in found)
 
 
 # -- how sure ----------------------------------------------------------------------------------

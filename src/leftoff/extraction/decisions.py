@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from msgspec import Struct
@@ -21,7 +23,7 @@ from leftoff.layout import (
     Span,
     block_before,
     blocks_of,
-    sentence_at,
+    sentences_of_block,
 )
 from leftoff.model import Text
 
@@ -61,8 +63,9 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
     The gate looks at rough pieces, since dividing a text into sentences with care costs more
     than weighing its words; only what passes is divided with care.
     """
-    done = -1
+    done = divided = -1
     blocks: tuple[Block, ...] = ()
+    spans: Sequence[Span] = ()
     for begin, stop in pieces(text, model):
         blocks = blocks or blocks_of(text)[0]
         at = max(begin, done)
@@ -75,10 +78,16 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
                 at = blocks[number][0]
                 continue
             first, last, kind = blocks[number]
-            start, end = _whole_block(text, first, last) or sentence_at(text, at)
-            if start == end:  # white space between two sentences
-                at += 1
+            if number != divided:
+                spans, divided = _divided(text, first, last), number
+            # A position between two sentences belongs to the one after it.
+            which = bisect_right(spans, at, key=itemgetter(1))
+            if which == len(spans):
+                at = last
                 continue
+            start, end = spans[which]
+            if start >= stop:
+                break
             if start >= done and SHORTEST <= end - start <= LONGEST:
                 where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
                 yield start, end, where
@@ -88,9 +97,11 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
 _STOPS = re.compile(r"[.!?…؟۔।॥](?=\W|\Z)|[。！？｡．\n]")
 
 
-def _whole_block(text: str, first: int, last: int) -> Span | None:
-    """The block as one sentence, where nothing in it could end one; dividing costs more."""
-    return None if _STOPS.search(text, first, last - 1) else (first, last)
+def _divided(text: str, first: int, last: int) -> Sequence[Span]:
+    """The sentences of a block; where nothing in it could end one, it is not divided."""
+    if _STOPS.search(text, first, last - 1) is None:
+        return ((first, last),)
+    return sentences_of_block(text, first, last)
 
 
 def pieces(text: str, model: Model) -> Iterator[tuple[int, int]]:
