@@ -49,7 +49,7 @@ def summarize(
     *,
     format: str | None = None,
     extractors: Sequence[str] = (),
-    session: int = -1,
+    session: int | str = -1,
     agent: str = "",
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
@@ -60,14 +60,15 @@ def summarize(
             which each record counts once.
         format: name of the format; recognised by content if None.
         extractors: plug-in extractors to run beside the built-in ones.
-        session: which one, where a file holds several; the last by default.
+        session: which one, where a file holds several: its place from 0, or its id; the last
+            by default.
         agent: the summary of this subagent instead.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
         UsageError: several files that have nothing to do with each other.
-        UnknownName: no such subagent.
+        UnknownName: no such subagent or session.
 
     >>> summary = summarize("corpora/sessions/claude_code/prorate.jsonl")
     >>> summary.session.format
@@ -92,14 +93,18 @@ class _Gathered:
         self.issues: list[Issue] = []
 
     def add(
-        self, path: str, format: str | None, extractors: Sequence[str], session: int
+        self, path: str, format: str | None, extractors: Sequence[str], session: int | str
     ) -> None:
         """Reads a file or directory and the side files of its subagents."""
         main, subagents = parts_of(path)
         reading = open_pass(main, format=format, extractors=extractors)
         self._account(reading, main)
         here = len(self.sources) - 1
-        for name, recording in reading.sessions[session].items():
+        if len(reading.sessions) > 1:
+            what = f"sessions in {main}; one of them is told"
+            count = len(reading.sessions)
+            self.issues.append(Issue("several_sessions", "info", what, count))
+        for name, recording in _chosen(reading, session).items():
             if name == "":
                 self.mains.append((recording, here))
             elif len(recording.thread):
@@ -158,6 +163,19 @@ class _Gathered:
             issues=self.issues,
             child_sources=places,
         )
+
+
+def _chosen(reading: Pass, session: int | str) -> dict[str, Recording]:
+    """One of the sessions of a recording, by its place or its id."""
+    by_id = {found[""].header.id: found for found in reading.sessions}
+    if isinstance(session, str):
+        if session not in by_id:
+            raise UnknownName("session", session, [name for name in by_id if name][:50])
+        return by_id[session]
+    if not -len(reading.sessions) <= session < len(reading.sessions):
+        last = len(reading.sessions) - 1
+        raise UsageError(f"{reading.where}: has sessions 0 to {last}, not {session}")
+    return reading.sessions[session]
 
 
 class Collector(Pass):

@@ -201,7 +201,9 @@ class Loaded(Struct, frozen=True):
             for name in path.split("."):
                 value = getattr(value, name)
             plain = msgspec.to_builtins(value)
-            found[path] = self.settings.place(plain) if isinstance(plain, str) else plain
+            if isinstance(plain, str):
+                plain = self.settings.place(plain)
+            found[path] = list(plain) if isinstance(plain, tuple) else plain
         return found
 
 
@@ -302,12 +304,19 @@ def _default(path: str) -> Any:
 def no_such(path: str, origin: str) -> UsageError:
     """The error for a setting that does not exist; names the nearest one."""
     known = [p for p, _ in leaves()]
-    sections = {p.rpartition(".")[0] for p in known} - {""}
-    near = nearest(path, [*known, *sorted(sections)])
-    if near is None:  # the right name in the wrong section
-        near = nearest(path.rpartition(".")[2], [p.rpartition(".")[2] for p in known])
+    known += sorted({p[:i] for p in known for i, c in enumerate(p) if c == "."})
+    section, _, name = path.rpartition(".")
+    # A name that nobody gave a section may be nearly right in any.
+    beside = [p for p in known if not section or p.rpartition(".")[0] == section]
+    near = _named_like(name, beside) or nearest(path, known)
     hint = f"; the nearest valid one is {near!r}" if near else ""
     return UsageError(f"{origin}: there is no setting {path!r}{hint}")
+
+
+def _named_like(name: str, paths: Sequence[str]) -> str | None:
+    by_name = {squashed(p.rpartition(".")[2]): p for p in reversed(paths)}
+    found = nearest(squashed(name), by_name)
+    return None if found is None else by_name[found]
 
 
 def nearest_valid(type_: Any, value: Any, default: Any) -> str:

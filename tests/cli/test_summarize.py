@@ -145,3 +145,32 @@ def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
         assert done.returncode == 0
     assert b"[REDACTED:" in run("summarize", str(copy), "--json").stdout
     assert secret.encode() not in run("show", str(copy)).stdout
+
+
+def test_a_file_of_several_sessions(run: Run, tmp_path: Path) -> None:
+    rows = [
+        {"task_id": n, "reward": 1.0, "info": {}, "traj": [
+            {"role": "user", "content": f"Please change booking number {n}."},
+            {"role": "assistant", "content": "Done."}]}
+        for n in range(3)
+    ]  # fmt: skip
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(rows))
+    last = run("summarize", str(path))
+    assert b"booking number 2" in last.stdout
+    assert b"3 sessions in" in last.stderr
+    first = run("summarize", str(path), "--session", "1")
+    assert b"booking number 0" in first.stdout
+    assert first.stderr == b""
+    assert run("summarize", str(path), "--session", "9").returncode == 2
+    assert run("summarize", str(path), "--session", "nobody").returncode == 2
+
+
+def test_one_subagent_alone(run: Run, root: Path) -> None:
+    folder = root / "corpora" / "sessions" / "claude_code" / "tenants"
+    whole = json.loads(run("summarize", str(folder), "--json").stdout)
+    child = whole["session"]["children"][0]
+    alone = json.loads(run("summarize", str(folder), "--agent", child["id"], "--json").stdout)
+    assert alone["session"]["id"] == child["id"]
+    assert alone["stats"]["message_count"] == child["message_count"]
+    assert run("summarize", str(folder), "--agent", "nobody").returncode == 2

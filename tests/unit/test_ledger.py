@@ -18,7 +18,9 @@ from leftoff.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, window_o
 OPUS = "claude-opus-4-6"
 
 
-def call(name: str, tokens: int, *, model: str = OPUS, version: str = "2.1.39") -> dict[str, Any]:
+def call(
+    name: str, tokens: int, *, model: str = OPUS, version: str = "2.1.39"
+) -> dict[str, Any]:
     """An API response that read `tokens` minus 10 from the cache and wrote 10."""
     return {
         "type": "assistant",

@@ -236,7 +236,10 @@ def test_settings_above_a_repository_are_another_projects(tmp_path: Path) -> Non
         ('[token_budget.provider_limits]\nhouse = "x"\n', "nearest valid value"),
         ("context_management = 5\n", "must be a table"),
         ("[[windows]]\nmach = 'x'\nwindow = 5\n", "unknown field `mach`"),
-        ("[[thresholds]]\nname = 'a'\nat = 0.5\n[[thresholds]]\nname = 'a'\nat = 0.6\n", "same"),
+        (
+            "[[thresholds]]\nname = 'a'\nat = 0.5\n[[thresholds]]\nname = 'a'\nat = 0.6\n",
+            "same",
+        ),
         ("a = \n", "no TOML"),
     ],
 )
@@ -253,7 +256,9 @@ def test_a_mistake_names_the_file_and_the_nearest_valid_one(
 def test_mistakes_elsewhere_are_found_too(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nearest valid one is LEFTOFF_TOKEN_BUDGET_HANDOFF"):
         load(environ={"LEFTOFF_TOKEN_BUDGET_HANDOF_TIMEOUT_MS": "5"})
-    with pytest.raises(UsageError, match="environment LEFTOFF_ENABLE_RESUME.*valid value is True"):
+    with pytest.raises(
+        UsageError, match="environment LEFTOFF_ENABLE_RESUME.*valid value is True"
+    ):
         load(environ={"LEFTOFF_ENABLE_RESUME": "perhaps"})
     with pytest.raises(UsageError, match="option --pre-set"):
         load(flags={"pre.pre_set": 5})

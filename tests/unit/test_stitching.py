@@ -36,7 +36,10 @@ MORE = [
     line("user", "u3", "u2", "Please write the docs now."),
     line("assistant", "a3", "u3", "Done."),
 ]
-OTHER = [line("user", "u4", "u2", "Please add the tests now."), line("assistant", "a4", "u4", "Done.")]
+OTHER = [
+    line("user", "u4", "u2", "Please add the tests now."),
+    line("assistant", "a4", "u4", "Done."),
+]
 
 
 def write(path: Path, session: str, lines: list[dict[str, Any]]) -> Path:
@@ -52,7 +55,10 @@ def test_a_fork_counts_its_copied_history_once(tmp_path: Path) -> None:
     assert whole.stats.tool_call_count == 1
     assert whole.context.spend.output == 5 * 4
     assert [f.touch_count for f in whole.file_modifications] == [1]
-    assert [(r.text, r.ref.source) for r in whole.user_requests][-1] == ("Please add the tests now.", 1)
+    assert [(r.text, r.ref.source) for r in whole.user_requests][-1] == (
+        "Please add the tests now.",
+        1,
+    )
     texts = [decision.text for decision in whole.key_decisions]
     assert len(texts) == len(set(texts))
     assert api.verify(whole) == []

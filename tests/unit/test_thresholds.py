@@ -43,7 +43,9 @@ def test_a_threshold_fires_at_its_share_and_not_a_token_earlier(name: str, total
     for threshold in preset(name).thresholds:
         exact = -(-round(threshold.at * total * 1_000) // 1_000)  # the ceiling
         assert threshold.name in names(crossings(preset(name), Armed(), exact, total)[0])
-        assert threshold.name not in names(crossings(preset(name), Armed(), exact - 1, total)[0])
+        assert threshold.name not in names(
+            crossings(preset(name), Armed(), exact - 1, total)[0]
+        )
 
 
 def test_one_step_fires_all_that_it_jumps_over_in_order() -> None:
@@ -153,7 +155,9 @@ def test_names_are_filled_in_and_unknown_ones_stand() -> None:
 
 def test_a_preset_without_words_has_instructions_too() -> None:
     own = Preset("own", (Threshold("half", 0.5, says="Half is gone: {remaining:,} left."),))
-    assert instructions(own, 1_000) == "**50% (500 of 1,000 tokens):**\nHalf is gone: 500 left.\n"
+    assert (
+        instructions(own, 1_000) == "**50% (500 of 1,000 tokens):**\nHalf is gone: 500 left.\n"
+    )
 
 
 def test_thousands_are_short() -> None:

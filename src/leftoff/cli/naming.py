@@ -32,6 +32,14 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return found or [CompletionItem(incomplete, type="file")]
 
 
-def session_argument(name: str = "session", metavar: str = "SESSION") -> Callable[..., Any]:
-    """The argument that names a session, with completion."""
-    return click.argument(name, metavar=metavar, shell_complete=complete)
+def session_argument(
+    name: str = "session", metavar: str = "SESSION", *, several: bool = False
+) -> Callable[..., Any]:
+    """The argument that names a session, or several, with completion."""
+    return click.argument(
+        name,
+        metavar=f"{metavar}..." if several else metavar,
+        nargs=-1 if several else 1,
+        required=True,
+        shell_complete=complete,
+    )

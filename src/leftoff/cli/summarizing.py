@@ -10,7 +10,7 @@ FORMS = ("text", "markdown", "json", "prompt")
 
 
 @click.command()
-@session_argument()
+@session_argument("sessions", several=True)
 @click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
 @click.option(
@@ -19,6 +19,13 @@ FORMS = ("text", "markdown", "json", "prompt")
     default="leftoff",
     help="Shape of the JSON; seed001 prints the object of the original design.",
 )
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
+@click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
 @click.option(
     "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
@@ -31,9 +38,11 @@ FORMS = ("text", "markdown", "json", "prompt")
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
-    session: str,
+    sessions: tuple[str, ...],
     form: str,
     *,
+    which: str | None,
+    agent: str,
     as_json: bool,
     shape: str,
     recorder: str | None,
@@ -45,7 +54,7 @@ def summarize(
     output: str | None,
 ) -> int:
     """What happened in SESSION: a file, a session's directory, - for standard input, an id or
-    its beginning, or `latest`.
+    its beginning, or `latest`. Several files of one line of work are told as one session.
 
     Exit 2 with --strict: issues of severity error, as when a recorder has changed its format.
     """
@@ -61,7 +70,16 @@ def summarize(
     gate = Redactor(extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
-    summary = api.summarize(path_of(session), format=recorder, extractors=extra)
+    chosen: int | str = -1
+    if which is not None:
+        chosen = int(which) - 1 if which.isdecimal() and int(which) else which
+    paths = [path_of(session) for session in sessions]
+    summary = api.summarize(
+        paths, format=recorder, extractors=extra, session=chosen, agent=agent
+    )
+    for issue in summary.issues:
+        if issue.code == "several_sessions" and which is None:
+            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
     if since is not None:
         summary = news.since(summary, line=line, message=message)
     if shape == "seed001":
@@ -79,7 +97,7 @@ def summarize(
     deliver(text, output)
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []
     for issue in faults:
-        complain(f"{session}: {issue.what} ({issue.count})")
+        complain(f"{paths[0]}: {issue.what} ({issue.count})")
     return 2 if faults else 0
 
 

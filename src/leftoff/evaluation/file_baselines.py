@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Iterable, Iterator
 
-from leftoff.extraction.evidence import Applied, Ran, Touched
-from leftoff.judgement.story import Story
+from leftoff.model import Message, ToolCall
 
 _REMOVES = re.compile(r"\brm\s+")
 _WORD = re.compile(r"[^\s\"'`<>|;&(){}=,]+")
 _PATH = re.compile(r"[./]")
+_PLACES = ("file_path", "path", "filePath", "filename", "notebook_path")
+_COMMANDS = ("command", "cmd", "code", "input")
+_SHELLS = frozenset({"shell", "python", "powershell", "script"})
+_CHANGES = frozenset({"edit", "patch", "notebook", "delete", "move"})
 
 
-def seed001_files(story: Story) -> dict[str, str]:
+def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
     """Last action by path. A shell command that holds ``rm`` deletes, any other modifies.
 
     The seed names no path for a shell command; it is given every word of the command that
@@ -20,35 +25,59 @@ def seed001_files(story: Story) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     seen: set[str] = set()
-    acts: list[Touched | Ran | Applied] = [
-        *story.all(Touched),
-        *story.all(Ran),
-        *story.all(Applied),
-    ]
-    acts.sort(key=lambda act: (act.ref.message, getattr(act, "part", 0)))
-    for act in acts:
-        if isinstance(act, Ran):
-            action = "deleted" if _REMOVES.search(act.command) else "modified"
-            for word in _WORD.findall(act.command):
+    for message, call in _calls(messages):
+        if call.kind in _SHELLS:
+            command = _text(call, _COMMANDS)
+            action = "deleted" if _REMOVES.search(command) else "modified"
+            for word in _WORD.findall(command):
                 if not word.startswith("-") and _PATH.search(word):
-                    name = word.removeprefix("./")
-                    base = act.cwd.rstrip("/")
-                    found[name if name[0] in "/~" or not base else f"{base}/{name}"] = action
-        elif isinstance(act, Touched):
-            if act.verb == "read":
-                seen.add(act.path)
-                found.setdefault(act.path, "read")
-            elif act.verb in {"write", "create"}:
-                found[act.path] = "modified" if act.path in seen else "created"
-            else:
-                found[act.path] = "modified"
-        elif act.succeeded:
-            for path, _, _ in act.files:
-                found[path] = "modified"
+                    found[joined(word, message.cwd)] = action
+            continue
+        path = _text(call, _PLACES)
+        if not path:
+            continue
+        path = joined(path, message.cwd)
+        writes = call.kind == "create" or (
+            isinstance(call.input, dict) and call.input.get("command") == "create"
+        )
+        if call.kind == "read":
+            seen.add(path)
+            found.setdefault(path, "read")
+        elif writes:
+            found[path] = "modified" if path in seen else "created"
+        elif call.kind in _CHANGES:
+            found[path] = "modified"
     return found
 
 
-def commands_by_seed001(story: Story) -> tuple[int, int]:
+def commands_by_seed001(messages: Iterable[Message]) -> tuple[int, int]:
     """(shell commands that the seed calls modified, all shell commands)."""
-    ran = [act for act in story.all(Ran) if (act.ref.message, act.part) in story.calls]
-    return sum(_REMOVES.search(act.command) is None for act in ran), len(ran)
+    commands = [_text(c, _COMMANDS) for _, c in _calls(messages) if c.kind == "shell"]
+    return sum(_REMOVES.search(command) is None for command in commands), len(commands)
+
+
+def joined(path: str, directory: str) -> str:
+    """A path from the root, where the directory it counts from is known."""
+    if directory and path[:1] not in {"/", "~"} and path[1:2] != ":":
+        path = f"{directory}/{path}"
+    return posixpath.normpath(path) if path else ""
+
+
+def _calls(messages: Iterable[Message]) -> Iterator[tuple[Message, ToolCall]]:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                yield message, part
+
+
+def _text(call: ToolCall, names: tuple[str, ...]) -> str:
+    given = call.input
+    if isinstance(given, str):
+        return given
+    for name in names if isinstance(given, dict) else ():
+        value = given.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return " ".join(str(word) for word in value)
+    return ""
