@@ -12,6 +12,7 @@ from leftoff.errors import FormatError, SourceError
 from leftoff.extraction.recording import Recording
 from leftoff.judgement.story import Story
 from leftoff.ledger import Account, account
+from leftoff.pieces import in_pieces
 from leftoff.sources import STDIN, parts_of
 from leftoff.summary import Pass
 from leftoff.thresholds import Preset
@@ -102,7 +103,7 @@ class Following:
     """The account of a file that grows: what is new is read, the rest is remembered.
 
     A file that became shorter was written anew and is read again from its beginning; so is
-    a recording that is one document whenever it changes, and a compressed one.
+    a recording that is one document whenever it changes, one in pieces, and a compressed one.
 
     Args:
         path: a file or a session's directory.
@@ -126,6 +127,7 @@ class Following:
         self._reading: Pass | None = None
         self._offset = 0
         self._seen: tuple[int, int] | None = None
+        self._latest: Accounted | None = None
 
     def changed(self) -> Accounted | None:
         """The account now, or None if nothing was written since the last call.
@@ -134,6 +136,12 @@ class Following:
             SourceError: the file cannot be read.
             FormatError: it is surely no recording in a known format.
         """
+        if in_pieces(self._path):
+            latest = account_of(self._path, self._preset, windows=self._windows)
+            if latest == self._latest:
+                return None
+            self._latest = latest
+            return latest
         main, beside = parts_of(self._path)
         try:
             state = Path(main).stat()

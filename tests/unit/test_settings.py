@@ -72,7 +72,7 @@ WORKFLOW = {
     "Resume.EnableBackup": True,
 }
 REVIEW = {"enableResume": True}
-ALL = {**RESUME_LOG, **CHECKPOINT, **WORKFLOW, **REVIEW}
+ALL: dict[str, Any] = {**RESUME_LOG, **CHECKPOINT, **WORKFLOW, **REVIEW}
 
 # Where leftoff keeps things by default is its own decision.
 PLACES = {
@@ -257,7 +257,7 @@ def test_mistakes_elsewhere_are_found_too(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nearest valid one is LEFTOFF_TOKEN_BUDGET_HANDOFF"):
         load(environ={"LEFTOFF_TOKEN_BUDGET_HANDOF_TIMEOUT_MS": "5"})
     with pytest.raises(
-        UsageError, match="environment LEFTOFF_ENABLE_RESUME.*valid value is True"
+        UsageError, match=r"environment LEFTOFF_ENABLE_RESUME.*valid value is True"
     ):
         load(environ={"LEFTOFF_ENABLE_RESUME": "perhaps"})
     with pytest.raises(UsageError, match="option --pre-set"):

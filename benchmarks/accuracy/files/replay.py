@@ -98,7 +98,10 @@ def play(sandbox: Sandbox, rng: random.Random, steps: int, *, listed: bool) -> S
             stratum = rng.choice([name for name in sorted(STRATA) if name not in _LEFT_OUT])
             if stratum == "git" and not session.tree.git:
                 continue
-            command = rng.choice(STRATA[stratum])(session.tree, rng)
+            try:
+                command = rng.choice(STRATA[stratum])(session.tree, rng)
+            except IndexError:  # the tree has nothing left that the template asks for
+                continue
             _command(sandbox, session, command, rng)
     return session
 

@@ -11,7 +11,6 @@ import click
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text.")
 @click.option("-o", "--output", metavar="FILE", help="Write the run here too.")
-@click.option("--no-cost", is_flag=True, help="Do not measure the time for each command.")
 @click.option(
     "--resamples",
     type=click.IntRange(min=2),
@@ -26,7 +25,6 @@ def files_command(
     *,
     as_json: bool,
     output: str | None,
-    no_cost: bool,
     resamples: int,
     date: str,
     machine: str,
@@ -44,7 +42,6 @@ def files_command(
     report = evaluate_files(
         paths,
         progress=(lambda name: print(f"  {name}", file=sys.stderr)) if shows else None,
-        measure_cost=not no_cost,
     )
     run = file_reports.to_run(report, resamples=resamples, date=date, machine=machine).decode()
     deliver(run if as_json else file_reports.table(report, resamples=resamples), None)

@@ -4,6 +4,7 @@ compactions that recorders wrote down."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from leftoff.extraction.evidence import Compacted
 from leftoff.forecast import FEWEST, forecast
 from leftoff.judgement.story import Story
 from leftoff.ledger import Filling, context, curve, spend, total
-from leftoff.sources import parts_of
+from leftoff.sources import STDIN, lines_of, parts_of
 
 SCHEMA = "leftoff.eval.budget/1"
 
@@ -47,12 +48,14 @@ class Measured(Struct, frozen=True):
     """What was found out about one recording.
 
     Attributes:
+        digest: 16 hex digits of its bytes, unpacked.
         spent: tokens over distinct API calls; `naive` adds every record's usage.
         occupancy: errors of our figure against the recorder's own, as shares.
     """
 
     name: str
     format: str
+    digest: str
     spent: int
     naive: int
     occupancy: tuple[float, ...]
@@ -112,6 +115,7 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> Measured:
     return Measured(
         name=Path(path).name,
         format=name,
+        digest=_digest(main),
         spent=total(
             usage
             for session in reading.sessions
@@ -125,6 +129,15 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> Measured:
         ),
         forecasts=tuple(forecasts),
     )
+
+
+def _digest(path: str) -> str:
+    state = blake2b(digest_size=8)
+    if path != STDIN:
+        with lines_of(path) as lines:
+            for line in lines:
+                state.update(line)
+    return state.hexdigest()
 
 
 def _naive(path: str) -> int:
@@ -212,6 +225,7 @@ def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, 
         "schema": SCHEMA,
         "leftoff": __version__,
         "recordings": len(measured),
+        "corpus": _corpus(measured),
         "spend": {
             "recordings": len(spending),
             "distinct": sum(m.spent for m in spending),
@@ -237,6 +251,12 @@ def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, 
             {"name": m.name, "distinct": m.spent, "naive": m.naive} for m in spending
         ],
     }
+
+
+def _corpus(measured: Sequence[Measured]) -> str:
+    """16 hex digits of all recordings together."""
+    lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
+    return blake2b("".join(lines).encode(), digest_size=8).hexdigest()
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:

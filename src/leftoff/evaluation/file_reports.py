@@ -47,7 +47,6 @@ def figures(report: FileReport, *, resamples: int = RESAMPLES) -> dict[str, Any]
         found["commands that seed 001 calls modified"] = round(
             report.seed001_modified / commands, 4
         )
-    found["microseconds for each command"] = round(report.cost.microseconds, 1)
     return found
 
 
@@ -101,7 +100,7 @@ def _interval(found: Any) -> list[float] | None:
 
 def table(report: FileReport, *, resamples: int = RESAMPLES) -> str:
     """The figures for people."""
-    lines = [f"{report.recordings} recorded threads, leftoff {report.leftoff}"]
+    lines = [f"{report.recordings} recordings, leftoff {report.leftoff}"]
     for name, row in figures(report, resamples=resamples).items():
         if not isinstance(row, dict):
             lines.append(f"{name}: {row}")

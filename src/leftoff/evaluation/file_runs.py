@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -13,7 +12,7 @@ from msgspec import Struct
 from leftoff import api
 from leftoff._version import __version__
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.file_baselines import commands_by_seed001, seed001_files
+from leftoff.evaluation.file_baselines import commands_by_seed001, joined, seed001_files
 from leftoff.evaluation.file_scores import Counts, below, compare, root_of
 from leftoff.evaluation.file_truth import (
     SIDECAR,
@@ -24,21 +23,13 @@ from leftoff.evaluation.file_truth import (
     seconds,
     sidecar_of,
 )
-from leftoff.extraction.evidence import Ran
-from leftoff.extraction.paths import absolute
-from leftoff.extraction.rulebook import rules_digest
-from leftoff.findings import FileModification
-from leftoff.judgement.files import Tracker, file_events, file_modifications
-from leftoff.judgement.story import Story
+from leftoff.findings import ContextSummary, FileModification
+from leftoff.model import Message
 from leftoff.sources import lines_of
 from leftoff.summary import Pass
 
 _MADE = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
 """What ``git commit`` prints: branch and abbreviated name of the new commit."""
-
-
-ROUNDS = 5
-"""How often each command is followed to see what it costs."""
 
 
 class Committed(Struct, frozen=True):
@@ -67,16 +58,6 @@ class Committed(Struct, frozen=True):
     uncommitted_shown: int
 
 
-class Cost(Struct, frozen=True):
-    """What following commands costs: mean microseconds for each recorded command, with
-    repeated texts parsed once."""
-
-    commands: int = 0
-    distinct: int = 0
-    microseconds: float = 0.0
-    parsing: float = 0.0
-
-
 class FileReport(Struct, frozen=True):
     """Every figure of one measurement. No text of a recording, only names and counts."""
 
@@ -87,7 +68,6 @@ class FileReport(Struct, frozen=True):
     committed: tuple[Committed, ...]
     seed001_modified: int
     seed001_commands: int
-    cost: Cost
     recordings: int
     left_out: tuple[str, ...] = ()
 
@@ -107,11 +87,7 @@ def half_of(name: str) -> str:
 
 
 def evaluate_files(
-    paths: Iterable[str],
-    *,
-    progress: Callable[[str], None] | None = None,
-    measure_cost: bool = True,
-    clock: Callable[[], float] = time.perf_counter,
+    paths: Iterable[str], *, progress: Callable[[str], None] | None = None
 ) -> FileReport:
     """File tracking measured against final patches and against commits.
 
@@ -125,41 +101,59 @@ def evaluate_files(
     patches: list[Counts] = []
     baseline: list[Counts] = []
     committed: list[Committed] = []
-    stories: list[Story] = []
     left_out: list[str] = []
+    rules = ""
+    modified = commands = recordings = 0
     for path in sorted(_recordings(paths)):
         name = Path(path).name
         if progress is not None:
             progress(name)
         try:
             reading = api.open_pass(path)
+            sessions = _sessions(path)
         except InputError as error:
             left_out.append(f"{name}: {str(error).split(';')[0]}")
             continue
-        for session in reading.sessions:
-            stories += [Story(one) for one in session.values() if len(one.thread)]
-        ours, seeds = _against_patches(path, name, reading)
+        recordings += 1
+        for messages in sessions:
+            some, every = commands_by_seed001(messages)
+            modified, commands = modified + some, commands + every
+        ours, seeds = _against_patches(path, name, reading, sessions)
         patches += ours
         baseline += seeds
         sidecar = sidecar_of(path)
         if sidecar is not None and len(reading.sessions) == 1:
-            found = _against_commits(path, name, reading, commits(sidecar))
+            summary = reading.conclude()
+            rules = summary.rules
+            found = _against_commits(path, name, summary, commits(sidecar))
             committed += [found] if found is not None else []
-    if not stories:
+    if not recordings:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
-    told = [commands_by_seed001(story) for story in stories]
     return FileReport(
         leftoff=__version__,
-        rules=rules_digest(),
+        rules=rules,
         patches=tuple(patches),
         patches_seed001=tuple(baseline),
         committed=tuple(committed),
-        seed001_modified=sum(one for one, _ in told),
-        seed001_commands=sum(both for _, both in told),
-        cost=cost(stories, clock) if measure_cost else Cost(),
-        recordings=len({id(story.recording) for story in stories}),
+        seed001_modified=modified,
+        seed001_commands=commands,
+        recordings=recordings,
         left_out=tuple(left_out),
     )
+
+
+def _sessions(path: str) -> list[list[Message]]:
+    """The messages of a recording's main threads, session by session."""
+    found: list[list[Message]] = []
+    last = -1
+    for message in api.read(path):
+        if message.agent:
+            continue
+        if message.index <= last or not found:
+            found.append([])
+        last = message.index
+        found[-1].append(message)
+    return found
 
 
 def _recordings(paths: Iterable[str]) -> set[str]:
@@ -178,19 +172,10 @@ def _recordings(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _changes(story: Story, root: str) -> dict[str, str]:
-    """Net action by absolute path; what only may have happened is left out."""
-    found: dict[str, str] = {}
-    for one in file_modifications(file_events(story)):
-        if one.certainty != "unknown":
-            found[absolute(one.path, root)] = one.action
-    return found
-
-
-def _against_patches(path: str, name: str, reading: Pass) -> tuple[list[Counts], list[Counts]]:
-    if reading.format is None or reading.format.shape == "text":
-        return [], []
-    if not any(word in reading.format.name for word in _WITH_PATCHES):
+def _against_patches(
+    path: str, name: str, reading: Pass, sessions: Sequence[Sequence[Message]]
+) -> tuple[list[Counts], list[Counts]]:
+    if reading.format is None or not any(w in reading.format.name for w in _WITH_PATCHES):
         return [], []
     patches = final_patches(path)
     if len(patches) != len(reading.sessions):
@@ -201,15 +186,21 @@ def _against_patches(path: str, name: str, reading: Pass) -> tuple[list[Counts],
         if not patch:
             continue
         true, left_out = patch_files(patch, name)
-        story = Story(reading.sessions[number][""])
-        cwd = absolute(story.recording.header.cwd, "")
-        for rows, said in ((ours, _changes(story, cwd)), (seeds, _seeds(story, cwd))):
-            root = root_of(said, true, cwd)
+        summary = reading.conclude((), number)
+        cwd = summary.session.cwd
+        said = {
+            joined(f.path, cwd): f.action
+            for f in summary.file_modifications
+            if f.certainty != "unknown" and not f.path.endswith("/")
+        }
+        seed = seed001_files(sessions[number]) if number < len(sessions) else {}
+        seed = {joined(file, cwd): action for file, action in seed.items()}
+        for rows, named in ((ours, said), (seeds, seed)):
             rows.append(
                 compare(
                     name,
                     number,
-                    below(said, root, name),
+                    below(named, root_of(named, true, cwd), name),
                     true,
                     half=half_of(name),
                     left_out=left_out,
@@ -222,14 +213,9 @@ _WITH_PATCHES = ("swe_agent", "openhands", "openai_rows", "chat")
 """Formats whose recordings may hold the final patch."""
 
 
-def _seeds(story: Story, cwd: str) -> dict[str, str]:
-    return {absolute(path, cwd): action for path, action in seed001_files(story).items()}
-
-
 def _against_commits(
-    path: str, name: str, reading: Pass, listed: Sequence[Change]
+    path: str, name: str, summary: ContextSummary, listed: Sequence[Change]
 ) -> Committed | None:
-    summary = reading.conclude()
     try:
         first = seconds(summary.session.started)
         last = seconds(summary.session.ended)
@@ -269,44 +255,3 @@ def _made(path: str) -> set[str]:
             if b"] " in line:
                 found.update(_MADE.findall(line.decode("utf-8", "replace")))
     return found
-
-
-def cost(stories: Sequence[Story], clock: Callable[[], float] = time.perf_counter) -> Cost:
-    """Mean cost of following a recorded command, what it parses included.
-
-    A command counts with the quickest of five rounds, since other work on the machine only
-    ever adds; a text that was parsed before in the round is not parsed again.
-    """
-    from leftoff.extraction import shell
-
-    ran = [(story, [a for a in story.all(Ran) if a.language == "bash"]) for story in stories]
-    total = sum(len(acts) for _, acts in ran)
-    if not total:
-        return Cost()
-    followed = [float("inf")] * total
-    parsed = [float("inf")] * total
-    for _ in range(ROUNDS):
-        shell.forget()
-        number = 0
-        for story, acts in ran:
-            tracker, outcomes = Tracker(story), story.outcomes
-            for act in acts:
-                outcome = outcomes.get((act.ref.message, act.part))
-                start = clock()
-                tracker.ran(act, outcome, ())
-                followed[number] = min(followed[number], clock() - start)
-                number += 1
-        shell.forget()
-        number = 0
-        for _story, acts in ran:
-            for act in acts:
-                start = clock()
-                shell.analyze(act.command, cwd=act.cwd or None)
-                parsed[number] = min(parsed[number], clock() - start)
-                number += 1
-    return Cost(
-        total,
-        len({act.command for _, acts in ran for act in acts}),
-        1e6 * sum(followed) / total,
-        1e6 * sum(parsed) / total,
-    )

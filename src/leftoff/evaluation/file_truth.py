@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError
-from leftoff.extraction.embedded.patch_text import diff_steps
 from leftoff.sources import lines_of
 
 SIDECAR = ".groundtruth.json"
@@ -28,10 +28,8 @@ _SET_UP: dict[str, tuple[str, ...]] = {"sphinx": ("setup.py", "tox.ini")}
 """Files in a final diff that the task's environment changed before the agent began, by a word
 in the recording's name: known of these data sets, told by nothing in the recording."""
 
-_BINARY = re.compile(
-    r"^diff --git a/(.+?) b/\S+\n(?:(?!diff --git).*\n)*?GIT binary", re.MULTILINE
-)
-_ACTIONS = {"add": "created", "modify": "modified", "delete": "deleted"}
+_PART = re.compile(r"^diff --git ", re.MULTILINE)
+_IS_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
 _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
 
@@ -64,25 +62,35 @@ def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
     Binary files, generated files and the set-up of a data set's tasks are not; a renamed file
     counts as deleted under the old name and created under the new one.
     """
-    binary = set(
-        re.findall(r"^Binary files (?:a/)?(.+) and (?:b/)?(.+) differ$", patch, re.MULTILINE)
-    )
-    skipped = {part for pair in binary for part in pair}
-    blocks = _BINARY.findall(patch)
-    skipped |= set(blocks)
     files: dict[str, str] = {}
     left_out = 0
-    for verb, path, target in diff_steps(patch):
-        for one, action in (
-            ((path, "deleted"), (target, "created"))
-            if verb == "move"
-            else ((path, _ACTIONS[verb]),)
-        ):
-            if one in skipped or is_left_out(one, name):
+    for part in _PART.split(patch.replace("\r\n", "\n"))[1:]:
+        head = part.partition("\n@@ ")[0]
+        for one, action in _said_by(head):
+            if _IS_BINARY.search(part) is not None or is_left_out(one, name):
                 left_out += 1
             else:
                 files.setdefault(one, action)
     return files, left_out
+
+
+def _said_by(head: str) -> list[tuple[str, str]]:
+    """(path, action) that the head of one file's part of a git diff tells.
+
+    This is read apart from how patches are read elsewhere: it is the truth to compare with.
+    """
+    renamed = re.search(r"^rename from (.+)\nrename to (.+)$", head, re.MULTILINE)
+    if renamed is not None:
+        return [(renamed[1], "deleted"), (renamed[2], "created")]
+    first = head.partition("\n")[0]
+    path = first[len(first) // 2 + 3 :]
+    if first != f"a/{path} b/{path}":
+        return []
+    if "\nnew file mode" in head:
+        return [(path, "created")]
+    if "\ndeleted file mode" in head:
+        return [(path, "deleted")]
+    return [(path, "modified")] if "\nindex " in head else []
 
 
 def final_patches(path: str) -> list[str]:
@@ -94,12 +102,12 @@ def final_patches(path: str) -> list[str]:
 
 def _rows(data: bytes) -> Iterator[Any]:
     try:
-        document = codec.parse(data)
+        document = msgspec.json.decode(data)
     except ValueError:
         for line in data.splitlines():
             if line.strip():
                 try:
-                    yield codec.parse(line)
+                    yield msgspec.json.decode(line)
                 except ValueError:
                     continue
         return

@@ -91,9 +91,9 @@ class Model(Struct, frozen=True):
 
     def reasons(self, features: Iterable[str], most: int = 4) -> list[str]:
         """The features that spoke loudest for it, loudest first."""
-        found = {name: self.weights.get(name, 0) for name in features}
-        ranked = sorted(found, key=lambda name: (-found[name], name))
-        return [name for name in ranked[:most] if found[name] > 0]
+        weight = self.weights.get
+        spoke = sorted({(-w, name) for name in features if (w := weight(name, 0)) > 0})
+        return [name for _, name in spoke[:most]]
 
 
 class Scorer:

@@ -91,9 +91,9 @@ def rules(name: str) -> tuple[Rule, ...]:
     return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))
 
 
-def digest(*groups: Sequence[Rule]) -> str:
-    """16 hex digits that change whenever a rule changes."""
-    state = blake2b(digest_size=8)
+def digest(*groups: Sequence[Rule], salt: str = "") -> str:
+    """16 hex digits that change whenever a rule changes, or the salt."""
+    state = blake2b(salt.encode(), digest_size=8)
     for group in groups:
         for rule in group:
             state.update(f"{rule.id}\0{rule.pattern}\0{rule.value}\0{rule.weight}\n".encode())

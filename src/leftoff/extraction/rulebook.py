@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from leftoff.extraction import decision_model
 from leftoff.extraction.gate import Gate, Rule, digest, rules
 
 GROUPS: dict[str, tuple[Rule, ...]] = {
-    name: rules(name) for name in ("decisions", "progress", "insights")
+    name: rules(name) for name in ("progress", "insights")
 }
 """Rules on the agent's visible words, by the extractor that reads them."""
 
@@ -24,5 +25,5 @@ def gate_for(extractors: tuple[str, ...]) -> Gate:
 
 @lru_cache(maxsize=1)
 def rules_digest() -> str:
-    """16 hex digits that change whenever a built-in rule changes."""
-    return digest(*GROUPS.values(), OUTPUT_RULES)
+    """16 hex digits that change whenever a built-in rule or a trained weight changes."""
+    return digest(*GROUPS.values(), OUTPUT_RULES, salt=decision_model.DIGEST)

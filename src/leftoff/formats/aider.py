@@ -237,7 +237,9 @@ class AiderReader(Struct):
             cache = {kind: _number(n) for n, kind in _CACHE.findall(found["more"])}
             hit, written = cache.get(" hit", cache.get("d", 0)), cache.get(" write", 0)
             sent, received = _number(found["sent"]), _number(found["received"])
-            last = Usage(max(0, sent - hit - written), received, hit, written)
+            # "194 sent, 9,474 cached" of early versions counts the two apart.
+            fresh = sent if "d" in cache else max(0, sent - hit - written)
+            last = Usage(fresh, received, hit, written)
             self.sent += last.input
             self.received += received
             self.hit += hit

@@ -282,7 +282,8 @@ class Tracker:
         if effects:
             named = {self.place(path) for one in told_of for path, _, _ in one.files}
             call = self.call(act.ref, act.tool, cwd)
-            for effect in effects:
+            # What became of a directory as a whole came before what was put into it anew.
+            for effect in sorted(effects, key=lambda e: not (e.path or "").endswith("/")):
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.effect(call, effect, named)
         if "commit" in command and told.succeeded() is not False and not told.denied:

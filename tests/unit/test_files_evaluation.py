@@ -1,0 +1,185 @@
+"""Measuring file tracking against final patches and commits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from leftoff.cli.evaluating_files import files_command
+from leftoff.errors import UsageError
+from leftoff.evaluation import file_reports
+from leftoff.evaluation.file_baselines import seed001_files
+from leftoff.evaluation.file_runs import evaluate_files
+from leftoff.evaluation.file_scores import below, compare, f1, root_of
+from leftoff.evaluation.file_truth import commits, final_patches, patch_files
+from leftoff.model import Message, ToolCall
+
+PATCH = """\
+diff --git a/src/a.py b/src/a.py
+index 1..2 100644
+--- a/src/a.py
++++ b/src/a.py
+@@ -1 +1 @@
+-x
++y
+diff --git a/new.py b/new.py
+new file mode 100644
+index 0..3
+--- /dev/null
++++ b/new.py
+@@ -0,0 +1 @@
++x
+diff --git a/logo.png b/logo.png
+index 4..5 100644
+Binary files a/logo.png and b/logo.png differ
+diff --git a/build/out.txt b/build/out.txt
+new file mode 100644
+index 0..6
+--- /dev/null
++++ b/build/out.txt
+@@ -0,0 +1 @@
++x
+diff --git a/p.py b/q.py
+similarity index 100%
+rename from p.py
+rename to q.py
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+"""
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_a_final_patch_tells_what_became_of_each_file() -> None:
+    expected = {
+        "src/a.py": "modified",
+        "new.py": "created",
+        "p.py": "deleted",
+        "q.py": "created",
+    }
+    assert patch_files(PATCH) == (expected, 2)
+    assert patch_files(PATCH.replace("\n", "\r\n")) == (expected, 2)
+
+
+def test_the_set_up_of_a_data_sets_tasks_is_left_out() -> None:
+    patch = "diff --git a/tox.ini b/tox.ini\nindex 1..2\n--- a/tox.ini\n+++ b/tox.ini\n"
+    assert patch_files(patch, "o__r__sphinx-1.traj") == ({}, 1)
+    assert patch_files(patch, "o__r__flask-1.traj") == ({"tox.ini": "modified"}, 0)
+
+
+def test_the_reference_solution_is_not_taken_for_the_agents(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    gold = {"instance": {"patch": PATCH}, "history": [], "test_result": {"git_patch": ""}}
+    ours = {"history": [], "test_result": {"git_patch": PATCH}}
+    path.write_text("\n".join(json.dumps(row) for row in (gold, ours)))
+    assert final_patches(str(path)) == ["", PATCH]
+
+
+def test_the_root_is_where_most_true_paths_are_found() -> None:
+    said = ["/repo/src/a.py", "/repo/b.py", "/tmp/src/a.py", "c.py"]
+    assert root_of(said, ["src/a.py", "b.py"], "/elsewhere") == "/repo"
+    assert root_of(said, ["z.py"], "/elsewhere") == "/elsewhere"
+
+
+def test_only_changed_files_below_the_root_are_compared() -> None:
+    said = {
+        "/repo/a.py": "modified",
+        "/repo/b.py": "read",
+        "/repo/out/": "deleted",
+        "/repo/dist/c.js": "created",
+        "/tmp/d.py": "created",
+        "/repo/.git/config": "modified",
+    }
+    assert below(said, "/repo") == {"a.py": "modified"}
+
+
+def test_a_wrong_action_is_wrong_and_missed() -> None:
+    one = compare("s", 0, {"a": "created", "b": "deleted"}, {"a": "modified", "b": "deleted"})
+    assert (one.right, one.wrong, one.missed, one.paths) == (1, 1, 1, 2)
+    assert f1([one]) == 0.5
+    assert f1([compare("s", 0, {}, {})]) is None
+
+
+def test_the_seeds_rule_is_as_written() -> None:
+    def call(name: str, kind: str, **given: str) -> Message:
+        return Message(0, "assistant", (ToolCall("c", name, kind, given),), cwd="/w")
+
+    assert seed001_files(
+        [
+            call("Read", "read", file_path="a.py"),
+            call("Write", "create", file_path="a.py"),
+            call("Write", "create", file_path="b.py"),
+            call("Bash", "shell", command="npm test ./c.py"),
+            call("Bash", "shell", command="rm d.py"),
+        ]
+    ) == {
+        "/w/a.py": "modified",
+        "/w/b.py": "created",
+        "/w/c.py": "modified",
+        "/w/d.py": "deleted",
+    }
+
+
+def _recording(folder: Path) -> Path:
+    path = folder / "owner__repo__one.jsonl"
+    common = {"sessionId": "s-1", "cwd": "/w", "version": "2.1.0", "isSidechain": False}
+    calls = [("Edit", {"file_path": "/w/a.py", "old_string": "x", "new_string": "y"}, "ok")]
+    calls.append(("Bash", {"command": "touch b.py"}, ""))
+    made = f"[main {SHA[:7]}] first\n 1 file changed\n"
+    calls.append(("Bash", {"command": "git commit -am first"}, made))
+    lines = []
+    for number, (name, given, output) in enumerate(calls):
+        block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
+        came = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
+        for role, part in (("assistant", block), ("user", came)):
+            key = f"k{len(lines)}"
+            time = f"2026-01-01T00:00:{len(lines):02}.000Z"
+            message = {"id": f"m{number}", "role": role, "content": [part]}
+            parent = f"k{len(lines) - 1}" if lines else None
+            record = {"type": role, "uuid": key, "parentUuid": parent, "timestamp": time}
+            record |= {"userType": "external", "message": message}
+            lines.append(json.dumps({**common, **record}))
+    path.write_text("\n".join(lines) + "\n")
+    files = [{"status": "M", "path": "a.py"}, {"status": "M", "path": "by-hand.py"}]
+    other = {"sha": "f" * 40, "date": "2026-01-01T00:00:03Z", "n_checkpoint_trailers": 1}
+    own = {"sha": SHA, "date": "2026-01-01T00:00:04Z", "n_checkpoint_trailers": 1}
+    truth = {
+        "checkpoints": [
+            {"commits": [{**own, "files": files[:1]}, {**other, "files": files[1:]}]}
+        ]
+    }
+    (folder / (path.name + ".groundtruth.json")).write_text(json.dumps(truth))
+    return path
+
+
+def test_committed_files_are_looked_for_in_the_sessions_own_commits(tmp_path: Path) -> None:
+    path = _recording(tmp_path)
+    assert [c.sha for c in commits(str(path) + ".groundtruth.json")] == ["f" * 40, SHA]
+    report = evaluate_files([str(tmp_path)])
+    (found,) = report.committed
+    assert (found.own, found.own_found, found.commits) == (1, 1, 1)
+    assert (found.span, found.span_found) == (2, 1)
+    assert (found.changed, found.changed_uncommitted, found.uncommitted_shown) == (2, 1, 0)
+    assert (report.seed001_modified, report.seed001_commands) == (2, 2)
+    figures = file_reports.figures(report, resamples=10)
+    assert figures["committed files"]["found"] == 1.0
+    assert "committed files: " not in file_reports.table(report, resamples=10)
+
+
+def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
+    path = _recording(tmp_path)
+    done = CliRunner().invoke(
+        files_command, [str(path), "--json", "--resamples", "10"], standalone_mode=False
+    )
+    run = json.loads(done.output)
+    assert run["schema"] == file_reports.SCHEMA
+    for word in ("touch", "by-hand.py", "a.py", SHA[:7], "first"):
+        assert word not in done.output
+
+
+def test_nothing_to_read_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        evaluate_files([str(tmp_path)])
