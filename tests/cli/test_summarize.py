@@ -174,3 +174,26 @@ def test_one_subagent_alone(run: Run, root: Path) -> None:
     assert alone["session"]["id"] == child["id"]
     assert alone["stats"]["message_count"] == child["message_count"]
     assert run("summarize", str(folder), "--agent", "nobody").returncode == 2
+
+
+def test_since_last_tells_what_is_new(run: Run, session: Path, tmp_path: Path) -> None:
+    lines = session.read_bytes().splitlines(keepends=True)
+    growing = tmp_path / "growing.jsonl"
+    growing.write_bytes(b"".join(lines[: len(lines) // 2]))
+    ask = ("summarize", str(growing), "--json", "--since", "last")
+    home = str(tmp_path / "home")
+    first = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
+    assert first["user_requests"]
+    again = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
+    assert again["user_requests"] == []
+    growing.write_bytes(b"".join(lines))
+    new = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
+    whole = json.loads(run("summarize", str(growing), "--json").stdout)
+    half = len(lines) // 2
+    assert [r["text"] for r in new["user_requests"]] == [
+        r["text"] for r in whole["user_requests"] if r["ref"]["line"] > half
+    ]
+    kept = tmp_path / "home" / "state" / "asked.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.write_text("{damaged")
+    assert run(*ask, LEFTOFF_HOME=home).returncode == 2

@@ -21,7 +21,8 @@ from leftoff.extraction.decision_model import (
     word_features,
     words,
 )
-from leftoff.extraction.decisions import LONGEST, candidates, pieces
+from leftoff.extraction.decisions import candidates, pieces
+from leftoff.extraction.sentences import LONGEST
 from leftoff.findings import KeyDecision
 from leftoff.judgement import decisions
 from leftoff.judgement.story import Story

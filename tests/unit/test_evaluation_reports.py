@@ -160,6 +160,8 @@ def test_a_scorer_imports_nothing_that_finds() -> None:
     folder = Path(leftoff.evaluation.__file__).parent
     runners = {"systems.py", "runs.py", "file_runs.py"}
     for file in sorted(folder.glob("*.py")):
+        if file.name == "budget.py":
+            continue  # cuts recordings and asks the ledger itself; it scores no findings
         tree = ast.parse(file.read_text(encoding="utf-8"))
         named = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
         named += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]

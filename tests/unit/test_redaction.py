@@ -124,7 +124,7 @@ def test_a_value_is_rebuilt_and_never_changed() -> None:
         left: str
         right: int
 
-    value: dict[str, Any] = {
+    value: dict[Any, Any] = {
         "a": [GITHUB, 1, None, True, 2.5],
         "b": {"c": (AWS, "x")},
         GITHUB: Pair(AWS, 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leftoff.formats.thread import BATCH, Thread, key64, keys64
-from leftoff.model import Message
+from leftoff.model import Message, Role
 
 UUID = "0d7c2a52-9f5e-4f0a-8a0f-{:012x}"
 
@@ -16,7 +16,7 @@ def message(
     parent: str = "",
     response: str = "",
 ) -> Message:
-    role = "user" if origin == "prompt" else "assistant" if origin == "agent" else "tool"
+    role: Role = "user" if origin == "prompt" else "assistant" if origin == "agent" else "tool"
     return Message(index, role, (), origin=origin, key=key, parent=parent, response=response)
 
 

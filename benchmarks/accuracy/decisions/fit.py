@@ -31,11 +31,13 @@ class Table:
 
     def times(self, weights: Vector) -> Vector:
         """Sum of weights for each row."""
-        return np.bincount(self.owners, weights[self.columns], self.rows)
+        sums: Vector = np.bincount(self.owners, weights[self.columns], self.rows)  # type: ignore[assignment]
+        return sums
 
     def back(self, values: Vector) -> Vector:
         """Sum of row values for each column."""
-        return np.bincount(self.columns, values[self.owners], self.width)
+        sums: Vector = np.bincount(self.columns, values[self.owners], self.width)  # type: ignore[assignment]
+        return sums
 
 
 def minimise(

@@ -82,7 +82,7 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
         if m.agent or m.origin != "agent":
             continue
         for number, part in enumerate(m.parts):
-            if type(part) is Text and part.text.strip():
+            if isinstance(part, Text) and part.text.strip():
                 texts[m.index, number] = part.text
                 if not agent or agent[-1] != m.index:
                     agent.append(m.index)
@@ -93,11 +93,11 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
     places: list[int] = []
     spans: list[tuple[int, int, int, int]] = []
     for label in decisions:
-        for (message, part), text in texts.items():
+        for (message, part_number), text in texts.items():
             start = text.find(label["quote"]) if message in at.get(label["line"], ()) else -1
             if start >= 0:
                 places.append(message)
-                spans.append((message, part, start, start + len(label["quote"])))
+                spans.append((message, part_number, start, start + len(label["quote"])))
                 break
         else:
             places.append(-1)

@@ -1,7 +1,7 @@
 """Planted secrets found, benign lines spoiled, and speed: the three figures of the gate.
 
-    python benchmarks/accuracy/redaction                     recall, per kind and carrier
-    python benchmarks/accuracy/redaction --benign DIR        false redactions, speed
+    python -m benchmarks.accuracy.redaction                     recall, per kind and carrier
+    python -m benchmarks.accuracy.redaction --benign DIR        false redactions, speed
 
 Prints one JSON object: numbers, names and positions only.
 """
@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import orjson
-
-sys.path.insert(0, str(Path(__file__).parent))
-from planted import Planted, plants
+from benchmarks.accuracy.redaction.planted import Planted, plants
 
 from leftoff.redaction import Redactor, rules_digest
 
@@ -55,10 +52,10 @@ def recall(count: int, seed: int) -> dict[str, Any]:
     by_carrier: dict[str, dict[str, float]] = {}
     for sort in ("structured", "generic"):
         sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for cell in cells:
-            if cell["sort"] == sort:
-                sums[cell["carrier"]][0] += cell["found"]
-                sums[cell["carrier"]][1] += cell["planted"]
+        for entry in cells:
+            if entry["sort"] == sort:
+                sums[entry["carrier"]][0] += entry["found"]
+                sums[entry["carrier"]][1] += entry["planted"]
         by_carrier[sort] = {c: round(hit / n, 5) for c, (hit, n) in sorted(sums.items())}
     return {
         "planted": count,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from leftoff.cli.naming import path_of, session_argument
+
+if TYPE_CHECKING:
+    from leftoff.findings import ContextSummary
 
 FORMS = ("text", "markdown", "json", "prompt")
 
@@ -33,7 +39,9 @@ FORMS = ("text", "markdown", "json", "prompt")
 @click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
 @click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt.")
 @click.option(
-    "--since", metavar="N", help="Only what is new since line N, or since message '#N'."
+    "--since",
+    metavar="N|last",
+    help="Only what is new since line N, since message '#N', or since you last asked.",
 )
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
@@ -66,7 +74,7 @@ def summarize(
     from leftoff.rendering import news, render
     from leftoff.summary import seed_shape
 
-    line, message = _place(since)
+    line, message = (None, None) if since == "last" else _place(since)
     gate = Redactor(extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
@@ -80,7 +88,9 @@ def summarize(
     for issue in summary.issues:
         if issue.code == "several_sessions" and which is None:
             complain(f"{issue.count} {issue.what}: the last (choose with --session)")
-    if since is not None:
+    if since == "last":
+        summary = _since_last(summary)
+    elif since is not None:
         summary = news.since(summary, line=line, message=message)
     if shape == "seed001":
         text = codec.dumps(seed_shape(summary, gate), indent=2).decode()
@@ -99,6 +109,23 @@ def summarize(
     for issue in faults:
         complain(f"{paths[0]}: {issue.what} ({issue.count})")
     return 2 if faults else 0
+
+
+def _since_last(summary: ContextSummary) -> ContextSummary:
+    """What is new since this was last asked for here; everything the first time."""
+    from leftoff.live.asked import LastAsked
+    from leftoff.rendering import news
+    from leftoff.settings import load_here
+
+    memory = LastAsked(Path(load_here().settings.home) / "state" / "asked.json")
+    before = memory.of(summary)
+    memory.remember(summary)
+    if before is None:
+        return summary
+    by_line = any(request.ref.line is not None for request in summary.user_requests)
+    if by_line:
+        return news.since(summary, line=before.line)
+    return news.since(summary, message=before.messages)
 
 
 def _place(since: str | None) -> tuple[int | None, int | None]:

@@ -112,7 +112,7 @@ def evaluate_files(
             reading = api.open_pass(path)
             sessions = _sessions(path)
         except InputError as error:
-            left_out.append(f"{name}: {str(error).split(';')[0]}")
+            left_out.append(str(error).split(";")[0].replace(path, name))
             continue
         recordings += 1
         for messages in sessions:

@@ -84,10 +84,15 @@ def save(path: Path, state: SessionState) -> None:
     Raises:
         OSError: it cannot be written; what was there stays.
     """
-    _write(path, codec.dumps(Redactor().value(codec.plain(state))))
+    write_whole(path, codec.dumps(Redactor().value(codec.plain(state))))
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all, readable by its owner only.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
