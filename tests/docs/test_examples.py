@@ -19,7 +19,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 UPDATE = bool(os.environ.get("LEFTOFF_UPDATE_DOCS"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"(?P<mark><!-- [^\n]* -->\n)?```(?P<kind>console|python)\n(?P<body>.*?)```", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?P<mark><!-- [^\n]* -->\n)?```(?P<kind>console|python)\n(?P<body>.*?)```", re.DOTALL
+)
 
 
 def console(body: str) -> str:

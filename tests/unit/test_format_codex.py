@@ -248,7 +248,11 @@ def test_reasoning_without_words_is_no_message() -> None:
 
 
 def test_newer_versions_tell_results_as_completed_items() -> None:
-    change = {"type": "FileChange", "id": "c2", "changes": {"/home/dev/app/n.py": {"type": "add"}}}
+    change = {
+        "type": "FileChange",
+        "id": "c2",
+        "changes": {"/home/dev/app/n.py": {"type": "add"}},
+    }
     run = {"type": "CommandExecution", "id": "c1", "exit_code": 7}
     reading = fed(
         META,

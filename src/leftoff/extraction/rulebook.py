@@ -7,9 +7,7 @@ from functools import lru_cache
 from leftoff.extraction import decision_model
 from leftoff.extraction.gate import Gate, Rule, digest, rules
 
-GROUPS: dict[str, tuple[Rule, ...]] = {
-    name: rules(name) for name in ("progress", "insights")
-}
+GROUPS: dict[str, tuple[Rule, ...]] = {name: rules(name) for name in ("progress", "insights")}
 """Rules on the agent's visible words, by the extractor that reads them."""
 
 OUTPUT_RULES: tuple[Rule, ...] = rules("outputs")
