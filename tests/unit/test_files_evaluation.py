@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -125,12 +126,17 @@ def test_the_seeds_rule_is_as_written() -> None:
 
 def _recording(folder: Path) -> Path:
     path = folder / "owner__repo__one.jsonl"
-    common = {"sessionId": "s-1", "cwd": "/w", "version": "2.1.0", "isSidechain": False}
+    common: dict[str, Any] = {
+        "sessionId": "s-1",
+        "cwd": "/w",
+        "version": "2.1.0",
+        "isSidechain": False,
+    }
     calls = [("Edit", {"file_path": "/w/a.py", "old_string": "x", "new_string": "y"}, "ok")]
     calls.append(("Bash", {"command": "touch b.py"}, ""))
     made = f"[main {SHA[:7]}] first\n 1 file changed\n"
     calls.append(("Bash", {"command": "git commit -am first"}, made))
-    lines = []
+    lines: list[str] = []
     for number, (name, given, output) in enumerate(calls):
         block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
         came = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
@@ -139,7 +145,12 @@ def _recording(folder: Path) -> Path:
             time = f"2026-01-01T00:00:{len(lines):02}.000Z"
             message = {"id": f"m{number}", "role": role, "content": [part]}
             parent = f"k{len(lines) - 1}" if lines else None
-            record = {"type": role, "uuid": key, "parentUuid": parent, "timestamp": time}
+            record: dict[str, Any] = {
+                "type": role,
+                "uuid": key,
+                "parentUuid": parent,
+                "timestamp": time,
+            }
             record |= {"userType": "external", "message": message}
             lines.append(json.dumps({**common, **record}))
     path.write_text("\n".join(lines) + "\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from sys import intern
 from typing import Any, Self
 
 from msgspec import Struct
@@ -189,9 +190,10 @@ class Fold(Intake):
         """Records a call; returns what the message has because of it."""
         kind = call.kind
         text = text_argument(call, _ABOUT.get(kind, "path"))[:300]
-        recording.evidence.append(Called(m.index, number, call.name, kind, text))
+        name = intern(call.name)  # few names, many calls
+        recording.evidence.append(Called(m.index, number, name, kind, text))
         if call.id:
-            recording.pending[call.id] = Pending(m.index, number, call.name, kind, text)
+            recording.pending[call.id] = Pending(m.index, number, name, kind, text)
         return CALL | _FLAGS.get(kind, 0)
 
     def _returned(
@@ -226,7 +228,7 @@ class Fold(Intake):
         known = bool(m.response) and m.response == tail.response
         if (known and usage == tail.last) or not usage.total:
             return  # the usage of a response is repeated on each of its lines
-        recording.evidence.append(Spent(m.index, m.response, m.model, usage))
+        recording.evidence.append(Spent(m.index, m.response, intern(m.model), usage))
         if not known or tail.last is None:
             recording.tail = Tail(last=usage, response=m.response)
         elif usage.total > tail.last.total:

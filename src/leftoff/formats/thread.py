@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -53,6 +55,20 @@ def keys64(identities: list[str]) -> array[int]:
             halves.byteswap()
             return halves[1::2]
     return array("Q", map(key64, identities))
+
+
+class _Under:
+    """Which rows name a key as their parent; sorted, since a list for each key takes too much
+    memory in a long session."""
+
+    def __init__(self, parents: array[int]) -> None:
+        self._order = array("I", sorted(range(len(parents)), key=parents.__getitem__))
+        self._parents = array("Q", (parents[row] for row in self._order))
+
+    def of(self, key: int) -> array[int]:
+        """The rows under a key, in file order."""
+        first = bisect_left(self._parents, key)
+        return self._order[first : bisect_right(self._parents, key)]
 
 
 class Packed(Struct, frozen=True):
@@ -196,14 +212,17 @@ class Thread:
     def copies(self) -> set[int]:
         """Messages whose key stood earlier in the same thread: copied history."""
         keys = self.keys
-        if len(set(keys)) + keys.count(0) - (0 in keys) == len(keys):
+        ordered = pairwise(sorted(keys))
+        again = {key for key, following in ordered if key == following and key}
+        if not again:
             return set()
         seen: set[int] = set()
         twice: set[int] = set()
         for index, key in enumerate(keys):
-            if key and key in seen:
-                twice.add(index)
-            seen.add(key)
+            if key in again:
+                if key in seen:
+                    twice.add(index)
+                seen.add(key)
         return twice
 
     def abandoned(self) -> set[int]:
@@ -221,7 +240,8 @@ class Thread:
         forks = {parent: group for parent, group in prompts.items() if len(group) > 1}
         if not forks:
             return set()
-        known = {*self.keys, *self.link_keys}
+        known = set(forks).intersection(self.keys)
+        known |= set(forks).intersection(self.link_keys)
         copies = self.copies()
         roots: set[int] = set()
         for parent, siblings in forks.items():
@@ -233,14 +253,7 @@ class Thread:
 
     def _below(self, roots: set[int]) -> set[int]:
         """The messages at and under `roots`, by the parent chain. Cycles are harmless."""
-        children: dict[int, list[int]] = {}
-        for index, parent in enumerate(self.parents):
-            if parent:
-                children.setdefault(parent, []).append(index)
-        links: dict[int, list[int]] = {}
-        for number, parent in enumerate(self.link_parents):
-            if parent:
-                links.setdefault(parent, []).append(number)
+        children, links = _Under(self.parents), _Under(self.link_parents)
         found = set(roots)
         keys, link_keys = self.keys, self.link_keys
         queue = [keys[i] for i in sorted(roots)]
@@ -250,11 +263,11 @@ class Thread:
             if key in passed or not key:
                 continue
             passed.add(key)
-            for index in children.get(key, ()):
+            for index in children.of(key):
                 if index not in found:
                     found.add(index)
                     queue.append(keys[index])
-            queue += [link_keys[number] for number in links.get(key, ())]
+            queue += [link_keys[number] for number in links.of(key)]
         return found
 
     def holds(self, identity: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import overload
 
 import msgspec
 from msgspec import Struct
@@ -81,7 +82,7 @@ def key_decisions(story: Story, least: float | None = None) -> tuple[KeyDecision
 
 
 def _agents(story: Story, model: Model, least: float | None) -> list[KeyDecision]:
-    found = weighed(by_message(candidates(story)), model, least)
+    found = weighed(Groups(story, story.said("decision")), model, least)
     return [
         _decision(story, model, candidate, confidence, message)
         for group, chosen in found
@@ -103,13 +104,16 @@ def weighed(
     further = model.least_alone / 1000 if least is None else least
     scorer = SCORER if model is MODEL else Scorer(model)
     scores = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
-    odds = [joined(logits) for logits in scores]
-    falling = sorted(odds, reverse=True)
+    odds = {place: joined(logits) for place, logits in enumerate(scores) if logits}
+    rank: dict[float, int] = {}
+    for number, together in enumerate(sorted(odds.values(), reverse=True)):
+        rank.setdefault(together, number)
     kept: list[tuple[list[Candidate], list[tuple[Candidate, float]]]] = []
-    for group, logits, together in zip(groups, scores, odds, strict=True):
-        whole = model.whole(together, falling.index(together))
+    for place, together in odds.items():
+        whole = model.whole(together, rank[together])
         if whole < first:
             continue
+        group, logits = groups[place], scores[place]
         top = max(range(len(group)), key=lambda k: (logits[k], -k))
         chosen: list[tuple[Candidate, float]] = []
         for number, candidate in enumerate(group):
@@ -171,36 +175,60 @@ def candidates(story: Story, topic: str = "decision") -> list[Candidate]:
     Args:
         topic: the topic under which they were recorded.
     """
-    return described(story, list(story.said(topic)))
+    return described(story, story.said(topic))
 
 
 def described(story: Story, said: Sequence[Said]) -> list[Candidate]:
     """Sentences with their features, each in the light of the session around it; none of a
     message in another language than English."""
-    around = _Around(story, sorted({s.ref.message for s in said}))
-    spoken_in: dict[int, list[int]] = {}
-    for number, one in enumerate(said):
-        spoken_in.setdefault(one.ref.message, []).append(number)
-    plain = [words(one.text) for one in said]
-    foreign = {
-        message
-        for message, numbers in spoken_in.items()
-        if not is_english(
-            [w for n in numbers for w in plain[n]], " ".join(said[n].text for n in numbers)
-        )
-    }
-    found: list[Candidate] = []
-    for one, of_it in zip(said, plain, strict=True):
-        if one.ref.message in foreign:
-            continue
-        block, first, size = one.value.split(" ")
-        others = place_features(
-            one.text, one.text.count("`") // 2, block, first == "1", one.ref.start or 0,
-            int(size),
-        )  # fmt: skip
-        others += around.features(one.ref.message)
-        found.append(Candidate(one, of_it, others))
-    return found
+    return [candidate for group in Groups(story, said) for candidate in group]
+
+
+class Groups(Sequence[list[Candidate]]):
+    """The candidates of each message, in order; empty for one that is not in English.
+
+    Features are worked out each time a group is asked for: of a long session's thousands of
+    groups few are needed twice, and together they would fill the memory.
+    """
+
+    def __init__(self, story: Story, said: Sequence[Said]) -> None:
+        by_message: dict[int, list[Said]] = {}
+        for one in said:
+            by_message.setdefault(one.ref.message, []).append(one)
+        self._said = [by_message[message] for message in sorted(by_message)]
+        self._around = _Around(story, sorted(by_message))
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    @overload
+    def __getitem__(self, place: int) -> list[Candidate]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[list[Candidate]]: ...
+    def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
+        if isinstance(place, slice):
+            return [self._described(group) for group in self._said[place]]
+        return self._described(self._said[place])
+
+    def _described(self, group: list[Said]) -> list[Candidate]:
+        plain = [words(one.text) for one in group]
+        together = [word for found in plain for word in found]
+        if not is_english(together, " ".join(one.text for one in group)):
+            return []
+        around = self._around.features(group[0].ref.message)
+        found: list[Candidate] = []
+        for one, of_it in zip(group, plain, strict=True):
+            block, first, size = one.value.split(" ")
+            place = place_features(
+                one.text,
+                one.text.count("`") // 2,
+                block,
+                first == "1",
+                one.ref.start or 0,
+                int(size),
+            )
+            found.append(Candidate(one, of_it, place + around))
+        return found
 
 
 def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
@@ -227,13 +255,13 @@ class _Around:
         called = sorted((c.message, c.part, c.kind) for c in story.told(Called))
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
-        self._known: dict[int, list[str]] = {}
+        self._latest: tuple[int, list[str]] = (-1, [])
 
     def features(self, message: int) -> list[str]:
         """Features of a message's surroundings, the same for all of its sentences."""
-        if message not in self._known:
-            self._known[message] = self._features(message)
-        return self._known[message]
+        if self._latest[0] != message:
+            self._latest = (message, self._features(message))
+        return self._latest[1]
 
     def _features(self, message: int) -> list[str]:
         far = 1 << 60
