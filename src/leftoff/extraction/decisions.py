@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
+from sys import intern
 from typing import ClassVar
 
 from msgspec import Struct
@@ -51,7 +52,7 @@ class Decisions(Struct):
         for number, part in enumerate(view.message.parts):
             if type(part) is Text:
                 for start, end, where in candidates(part.text, self.model):
-                    ref = view.text_ref(number, start, end)
+                    ref = view.text_place(number, start, end)
                     text = part.text[start:end]
                     found.append(Said(self.topic, "sentence", ref, text, where))
         return found
@@ -89,7 +90,10 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             if start >= stop:
                 break
             if start >= done and SHORTEST <= end - start <= LONGEST:
-                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+                # Few values for many sentences of a text: one copy of each.
+                where = intern(
+                    f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+                )
                 yield start, end, where
             at = done = end
 

@@ -12,7 +12,7 @@ _HOME = re.compile(r"(/(?:Users|home)/[^/]+|/root|[A-Z]:/Users/[^/]+)(?=/|$)")
 _PRIVATE = re.compile(r"/private(?=/(?:tmp|var|etc)(?:/|$))")
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def absolute(path: str, cwd: str) -> str:
     """`path` with forward slashes, without `.` and `..`, from the root where `cwd` is known.
 

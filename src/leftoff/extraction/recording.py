@@ -79,7 +79,7 @@ class Tail(Struct):
     earlier: int = 0
     texts: list[str] = field(default_factory=list)
 
-    HELD: ClassVar[int] = 256
+    HELD: ClassVar[int] = 64
 
     def settle(self) -> int:
         """Turns held texts into their estimate; returns the estimate for all that followed

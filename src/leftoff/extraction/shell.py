@@ -95,7 +95,7 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     return Script(body, cwd, home, broken, quiet)
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def _parsed(command: str, home: str | None) -> tuple[Statement, bool, bool]:
     script = _read(command, home)
     return script.body, script.broken, not script.broken and is_quiet(script.body)
@@ -270,7 +270,7 @@ def command_facts(script: Script) -> list[tuple[str, str]]:
     return list(_facts(script))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _facts(script: Script) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for _, command in programs(script.body):

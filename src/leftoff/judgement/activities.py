@@ -137,7 +137,7 @@ def of_edit(path: str) -> str:
     return "edit_test" if is_test(path) else "edit"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
     """The activities of a command line, sorted; ("look",) where nothing more is known."""
     found: set[str] = set()

@@ -149,7 +149,7 @@ def _decision(
         type=model.kind(kind_features(candidate, message)),
         confidence=round(confidence, 3),
         message_index=said.ref.message,
-        ref=story.ref(said.ref),
+        ref=story.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
         rationale=_captured("rationale", said.text),
         alternative=_captured("alternative", said.text),
         rule=" ".join(model.reasons(candidate.features)),
