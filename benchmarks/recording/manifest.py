@@ -41,7 +41,7 @@ _FORBIDDEN = {
         r"/(?:tmp|root|work|Users|private|mnt|opt)/|/home/(?!dev\b)|[A-Z]:\\\\"
     ),
     "a host or an address": (
-        r"\b(?:\d{1,3}\.){3}\d{1,3}\b|localhost|registry\.[a-z]+\.|pypi\.org"
+        r"\b(?:\d{1,3}\.){3}\d{1,3}\b|localhost|registry\.[a-z]+\.|[a-z]+pi\.org"
     ),
     "an e-mail address": (
         r"(?<![\\\w])[\w.+-]+@(?!git\.example\.com|example\.com)[\w-]+\.[a-z]{2,}\b"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import msgspec
+import orjson
 from msgspec import Struct
 
 T = TypeVar("T", bound=Struct)
@@ -216,7 +217,7 @@ def parse(data: bytes | str) -> Any:
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
-        return msgspec.json.decode(raw)
+        return orjson.loads(raw)
     except (ValueError, RecursionError):
         values, codes = mend(raw)
         if not values:
@@ -225,11 +226,19 @@ def parse(data: bytes | str) -> Any:
 
 
 def dumps(value: Any, *, indent: int = 0) -> bytes:
-    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline."""
-    encoded = msgspec.json.encode(value)
-    if indent:
-        encoded = msgspec.json.format(encoded, indent=indent)
-    return encoded + b"\n"
+    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline.
+
+    Args:
+        indent: 0 for one line, 2 for people.
+    """
+    options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
+    try:
+        return orjson.dumps(value, default=plain, option=options)
+    except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
+        encoded = msgspec.json.encode(value)
+        if indent:
+            encoded = msgspec.json.format(encoded, indent=2)
+        return encoded + b"\n"
 
 
 def plain(value: Any) -> Any:

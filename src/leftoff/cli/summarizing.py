@@ -118,8 +118,7 @@ def _since_last(summary: ContextSummary) -> ContextSummary:
     from leftoff.settings import load_here
 
     memory = LastAsked(Path(load_here().settings.home) / "state" / "asked.json")
-    before = memory.of(summary)
-    memory.remember(summary)
+    before = memory.exchange(summary)
     if before is None:
         return summary
     by_line = any(request.ref.line is not None for request in summary.user_requests)

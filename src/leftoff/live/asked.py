@@ -16,6 +16,10 @@ SESSIONS = 1000
 """Sessions that are remembered; the ones asked for longest ago are forgotten."""
 
 
+PATIENCE = 5.0
+"""Seconds to wait for another process that is writing."""
+
+
 class Asked(Struct, frozen=True):
     """How far a session had come: its last line, and its number of messages."""
 
@@ -28,46 +32,49 @@ class LastAsked:
 
     Args:
         path: the file that keeps it; absent until the first session is remembered.
-
-    Raises:
-        StateError: the file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._known: dict[str, Asked] = {}
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror}") from error
-        try:
-            self._known = msgspec.json.decode(data, type=dict[str, Asked])
-        except ValueError as error:
-            raise StateError(f"{path}: damaged ({error}); remove it to begin anew") from error
 
-    def of(self, summary: ContextSummary) -> Asked | None:
-        """How far the session had come when it was last asked for; None if it never was."""
-        return self._known.get(_name(summary))
-
-    def remember(self, summary: ContextSummary) -> None:
-        """Keeps how far the session has come now.
+    def exchange(self, summary: ContextSummary) -> Asked | None:
+        """Remembers how far the session has come; tells how far it had come the last time,
+        None if it was never asked for. Two processes that ask at once do not lose each other.
 
         Raises:
-            SourceError: the file cannot be written.
+            StateError: the file is damaged.
+            SourceError: it cannot be read or written, or somebody else holds it.
         """
-        name = _name(summary)
-        self._known.pop(name, None)
-        stats = summary.stats
-        self._known[name] = Asked(stats.lines.total, stats.message_count)
-        while len(self._known) > SESSIONS:
-            del self._known[next(iter(self._known))]
+        from filelock import FileLock, Timeout
+
         try:
-            write_whole(self.path, codec.dumps(self._known))
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{self.path}.lock", timeout=PATIENCE, mode=0o600):
+                return self._exchange(summary)
+        except Timeout as error:
+            raise SourceError(f"{self.path}: held by another process; try again") from error
         except OSError as error:
-            raise SourceError(f"{self.path}: cannot be written ({error.strerror})") from error
+            raise SourceError(f"{self.path}: {error.strerror}") from error
 
+    def _exchange(self, summary: ContextSummary) -> Asked | None:
+        known = self._read()
+        name = summary.session.id or summary.session.path
+        before = known.pop(name, None)
+        stats = summary.stats
+        known[name] = Asked(stats.lines.total, stats.message_count)
+        while len(known) > SESSIONS:
+            del known[next(iter(known))]
+        write_whole(self.path, codec.dumps(known))
+        return before
 
-def _name(summary: ContextSummary) -> str:
-    return summary.session.id or summary.session.path
+    def _read(self) -> dict[str, Asked]:
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        try:
+            return msgspec.json.decode(data, type=dict[str, Asked])
+        except ValueError as error:
+            raise StateError(
+                f"{self.path}: damaged ({error}); remove it to begin anew"
+            ) from error

@@ -1,0 +1,58 @@
+"""What `summarize --since last` remembers."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from leftoff import ContextSummary, Pass, SourceError, StateError
+from leftoff.live import asked
+from leftoff.live.asked import Asked, LastAsked
+
+
+def summary(identity: str, messages: int = 1) -> ContextSummary:
+    reading = Pass(format="leftoff")
+    reading.feed(b'{"leftoff":"session/1","id":"%s"}\n' % identity.encode())
+    reading.feed(b'{"role":"user","text":"Rename the flag."}\n' * messages)
+    return reading.summary()
+
+
+def test_the_first_time_there_is_nothing_before(tmp_path: Path) -> None:
+    memory = LastAsked(tmp_path / "state" / "asked.json")
+    assert memory.exchange(summary("a")) is None
+    assert memory.exchange(summary("b")) is None
+    assert memory.exchange(summary("a", 3)) == Asked(2, 1)
+    assert memory.exchange(summary("a", 3)) == Asked(4, 3)
+
+
+def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "SESSIONS", 2)
+    memory = LastAsked(tmp_path / "asked.json")
+    for name in "abca":
+        memory.exchange(summary(name))
+    assert memory.exchange(summary("c")) is not None
+    assert memory.exchange(summary("b")) is None
+
+
+def test_two_that_ask_at_once_do_not_lose_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "asked.json"
+    names = [f"s{number}" for number in range(24)]
+    made = [summary(name) for name in names]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda one: LastAsked(path).exchange(one), made))
+    assert all(LastAsked(path).exchange(one) is not None for one in made)
+
+
+def test_a_damaged_memory_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "asked.json"
+    path.write_text("{")
+    with pytest.raises(StateError, match="damaged"):
+        LastAsked(path).exchange(summary("a"))
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SourceError, match="file"):
+        LastAsked(tmp_path / "file" / "asked.json").exchange(summary("a"))
