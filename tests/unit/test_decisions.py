@@ -56,8 +56,8 @@ def made(*texts: str, owner: str = "agent") -> list[KeyDecision]:
 
 
 STRONG = (
-    "The root cause is that the cache key misses the locale, so I'll add the locale to the key"
-    " instead of clearing the cache on every request."
+    "The root cause is that two workers write one temporary file, so I'll give each its own name"
+    " instead of taking a lock around every upload."
 )
 ROUTINE = "Let me read the file."
 
@@ -148,7 +148,7 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
 
 def test_a_commitment_is_surer_than_a_routine_step() -> None:
     found = decisions.key_decisions(
-        story(("user", "Fix the stale page."), ("assistant", ROUTINE), ("assistant", STRONG)),
+        story(("user", "Uploads sometimes break."), ("assistant", ROUTINE), ("assistant", STRONG)),
         least=0.0,
     )
     by_text = {d.text: d.confidence for d in found}
@@ -160,12 +160,12 @@ def test_reasons_and_alternative_are_told_apart() -> None:
     (found,) = [
         d
         for d in decisions.key_decisions(
-            story(("user", "Fix the stale page."), ("assistant", STRONG))
+            story(("user", "Uploads sometimes break."), ("assistant", STRONG))
         )
         if d.owner == "agent"
     ]
     assert found.text == STRONG
-    assert found.alternative == "clearing the cache on every request"
+    assert found.alternative == "taking a lock around every upload"
     assert found.type in MODEL.kinds
     assert found.rule
     assert found.ref.start == 0
@@ -173,7 +173,7 @@ def test_reasons_and_alternative_are_told_apart() -> None:
 
 
 def test_the_threshold_can_be_lowered_to_see_what_was_left_out() -> None:
-    lines = [("user", "Fix the stale page."), ("assistant", STRONG)]
+    lines = [("user", "Uploads sometimes break."), ("assistant", STRONG)]
     lines += [
         ("assistant", "The parser should be a little simpler than it is today."),
         ("assistant", "Now I'll look at how the retry is wired."),

@@ -10,14 +10,30 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+SHARED = 3
+"""Source repositories that must hold a word before it may become a feature."""
+
 
 class Table:
     """Rows of feature names as sparse columns; names seen in fewer rows than `rare` are left
-    out."""
+    out.
 
-    def __init__(self, rows: Sequence[Iterable[str]], rare: int) -> None:
+    `homes` says where each row comes from. Names seen in fewer than `SHARED` homes are left out
+    too: they belong to one project, tell nothing about another, and are not ours to ship.
+    """
+
+    def __init__(
+        self, rows: Sequence[Iterable[str]], rare: int, homes: Sequence[str] | None = None
+    ) -> None:
         counts = Counter(name for row in rows for name in row)
         self.names = sorted(name for name, count in counts.items() if count >= rare)
+        if homes is not None:
+            where: dict[str, set[str]] = {name: set() for name in self.names}
+            for row, home in zip(rows, homes, strict=True):
+                for name in row:
+                    if name in where:
+                        where[name].add(home)
+            self.names = [name for name in self.names if len(where[name]) >= SHARED]
         index = {name: k for k, name in enumerate(self.names)}
         columns: list[int] = []
         owners: list[int] = []

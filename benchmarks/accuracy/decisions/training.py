@@ -70,7 +70,11 @@ def _usable(s: Session) -> list[int]:
 def fit_gate(sessions: Sequence[Session]) -> dict[str, int]:
     """What each word says for a look at its sentence."""
     chosen = [(s, k) for s in sessions for k in _usable(s)]
-    table = Table([sorted(set(gate_words(s.said[k].text))) for s, k in chosen], 3)
+    table = Table(
+        [sorted(set(gate_words(s.said[k].text))) for s, k in chosen],
+        3,
+        [s.repository for s, _ in chosen],
+    )
     truth = np.array([float(s.labels[k] >= 0) for s, k in chosen])
     weights, _ = logistic(table, truth, GATE_PENALTY)
     stored = np.rint(weights * SCALE).astype(int)
@@ -124,12 +128,14 @@ def fit_sentences(sessions: Sequence[Session], rows: Rows) -> tuple[dict[str, in
     """Weights and bias of the sentence model, in thousandths."""
     features: list[list[str]] = []
     truth: list[float] = []
+    homes: list[str] = []
     for s in sessions:
         for candidate, label in zip(*rows[s.name], strict=True):
             if candidate.said.ref.message not in s.also:
                 features.append(candidate.features)
                 truth.append(float(label >= 0))
-    table = Table(features, 3)
+                homes.append(s.repository)
+    table = Table(features, 3, homes)
     weights, bias = logistic(table, np.array(truth), PENALTY)
     stored = np.rint(weights * SCALE).astype(int)
     kept = {n: int(w) for n, w in zip(table.names, stored, strict=True) if abs(w) >= 12}
@@ -142,6 +148,7 @@ def fit_kinds(
     """Weights and biases of the type model, in thousandths."""
     features: list[list[str]] = []
     truth: list[int] = []
+    homes: list[str] = []
     for s in sessions:
         candidates, labels = rows[s.name]
         manner = {g[0].said.ref.message: spoken(g) for g in by_message(candidates)}
@@ -149,7 +156,8 @@ def fit_kinds(
             if label >= 0:
                 features.append(kind_features(candidate, manner[candidate.said.ref.message]))
                 truth.append(KINDS.index(s.kinds[label]))
-    table = Table(features, 3)
+                homes.append(s.repository)
+    table = Table(features, 3, homes)
     weights, bias = softmax(table, np.array(truth, dtype=np.int64), len(KINDS), KIND_PENALTY)
     stored = np.rint(weights * SCALE).astype(int)
     kept = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from leftoff.cli.evaluating_budget import budget_command
 from leftoff.cli.evaluating_files import files_command
+from leftoff.cli.evaluating_options import noted, printed, progress
 
 HELD_OUT = "marot__spotter"
 """A labelled source repository that nobody looks at while building; reported on demand."""
@@ -32,8 +32,7 @@ evaluate.add_command(files_command)
     help="Where the recordings are, found by file name.  [default: PATH]",
 )
 @click.option("--against", metavar="RUN", help="Compare with a committed run; 1 if worse.")
-@click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text.")
-@click.option("-o", "--output", metavar="FILE", help="Write the run here too.")
+@printed
 @click.option(
     "--html", metavar="FILE", help="Write a page with misses and false alarms in context."
 )
@@ -43,15 +42,7 @@ evaluate.add_command(files_command)
 )
 @click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
 @click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=2000,
-    show_default=True,
-    help="Of the bootstrap.",
-)
-@click.option("--date", metavar="DAY", default="", help="To note in the run.")
-@click.option("--machine", metavar="TEXT", default="", help="To note in the run.")
+@noted
 def labels_command(
     path: str,
     *,
@@ -93,7 +84,7 @@ def labels_command(
         transcripts or path,
         baselines=baselines,
         train=kept(train, held_out=HELD_OUT) if train else (),
-        progress=_progress(),
+        progress=progress(),
         resamples=resamples,
         date=date,
         machine=machine,
@@ -117,10 +108,3 @@ def labels_command(
     for what in worse:
         print(f"worse: {what}", file=sys.stderr)
     return 1 if worse else 0
-
-
-def _progress() -> Callable[[str], None] | None:
-    """Names each session on a terminal's stderr; silent elsewhere."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda name: print(f"  {name}", file=sys.stderr)

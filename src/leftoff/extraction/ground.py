@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from leftoff.extraction.file_state import Effects, FileState
@@ -64,7 +65,7 @@ _ERRORS = (
 )
 
 
-class Ground:
+class Ground(ABC):
     """One walk over one command.
 
     Args:
@@ -198,13 +199,13 @@ class Ground:
             return None
         return text in self.lines()
 
+    @abstractmethod
     def run(self, node: Statement, want: Status = None) -> Status:
         """Follow a statement; see `Machine.run`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def redirect(self, redirects: tuple[Redirect, ...]) -> bool:
         """Open redirections; see `Machine.redirect`."""
-        raise NotImplementedError
 
 
 def _mentions(text: str, operand: str) -> bool:

@@ -6,6 +6,7 @@ The first half of the pass. What becomes of a record is the business of `fold.Fo
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -43,7 +44,7 @@ _WHAT: dict[str, tuple[Severity, str]] = {
 }
 
 
-class Intake:
+class Intake(ABC):
     """Reads the bytes of one recording and hands on its records.
 
     Args:
@@ -73,14 +74,14 @@ class Intake:
 
     # -- what becomes of a record ----------------------------------------------------------
 
-    def _message(self, m: Message) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _message(self, m: Message) -> None: ...
 
-    def _link(self, link: Link) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _link(self, link: Link) -> None: ...
 
-    def _fact(self, found: Record) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _fact(self, found: Record) -> None: ...
 
     # -- feeding ---------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from leftoff import codec
+from leftoff.documents.wording import number, plural
 from leftoff.ledger import Account
 from leftoff.model import Usage
 from leftoff.redaction import Redactor
-from leftoff.rendering.screen import number, plural
 from leftoff.text import clean
 
 SCHEMA = "leftoff.budget/1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from leftoff.documents.wording import duration, number, place, plural
 from leftoff.text import clean, one_line
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
@@ -52,34 +53,6 @@ def screen(value: dict[str, Any], *, colour: bool = False, width: int = 96) -> s
     _open(out, value)
     _foot(out, value)
     return "\n".join(out.lines) + "\n"
-
-
-def place(ref: dict[str, Any]) -> str:
-    """A reference as people read it: the message's number, from 1."""
-    return f"#{ref['message'] + 1}"
-
-
-def number(count: int) -> str:
-    """A count with thousands separated."""
-    return f"{count:,}"
-
-
-def plural(count: int, word: str) -> str:
-    """`3 files`, `1 file`."""
-    return f"{number(count)} {word}{'' if count == 1 else 's'}"
-
-
-def duration(seconds: int | None) -> str:
-    """Seconds as `2 h 10 min`, "" if unknown."""
-    if seconds is None:
-        return ""
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return f"{seconds} s"
-    hours, rest = divmod(minutes, 60)
-    if hours >= 48:
-        return f"{hours // 24} days"
-    return f"{hours} h {rest} min" if hours else f"{minutes} min"
 
 
 def _head(out: _Screen, value: dict[str, Any]) -> None:

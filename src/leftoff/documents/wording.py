@@ -1,0 +1,50 @@
+"""How values are put in words wherever a document or a screen shows them, and how text that was
+recorded is made inert before it stands in a document of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leftoff.text import clean, one_line
+
+ITEM = 400
+"""Code points that one item of a document may take."""
+
+
+def inline(text: str) -> str:
+    """Recorded text on one line that cannot leave its place: no markup, no delimiter."""
+    flat = " ".join(clean(text).split())
+    return flat.replace("`", "'").replace("<", "‹").replace(">", "›")
+
+
+def brief(text: str, limit: int = ITEM) -> str:
+    """`inline`, in at most `limit` code points."""
+    return inline(one_line(text, limit))
+
+
+def place(ref: dict[str, Any]) -> str:
+    """A reference as people read it: the message's number, from 1."""
+    return f"#{ref['message'] + 1}"
+
+
+def number(count: int) -> str:
+    """A count with thousands separated."""
+    return f"{count:,}"
+
+
+def plural(count: int, word: str) -> str:
+    """`3 files`, `1 file`."""
+    return f"{number(count)} {word}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: int | None) -> str:
+    """Seconds as `2 h 10 min`, "" if unknown."""
+    if seconds is None:
+        return ""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return f"{seconds} s"
+    hours, rest = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {rest} min" if hours else f"{minutes} min"
