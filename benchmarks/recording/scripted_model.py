@@ -81,6 +81,7 @@ class ScriptedModel:
     contains the needle is answered from there (a subagent's prompt, a compaction's
     instruction). Requests without tools that match no route are the client's side calls
     (titles); they get `side_answer` and use up no turn. `requests` keeps every model call.
+    `refuse` may answer a request's body with an error instead: (HTTP status, type, message).
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class ScriptedModel:
         routes: Mapping[str, Sequence[Turn]] | None = None,
         side_answer: str = "A working session",
         on_turn: Callable[[Turn], None] | None = None,
+        refuse: Callable[[dict[str, Any]], tuple[int, str, str] | None] | None = None,
         seed: str = "scripted",
     ) -> None:
+        self.refuse = refuse
         self.requests: list[Request] = []
         self._main = _Queue(list(turns))
         self._routes = {needle: _Queue(list(own)) for needle, own in (routes or {}).items()}
@@ -304,15 +307,23 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 tokens = b'{"input_tokens": 1}' if path.endswith("count_tokens") else b"{}"
                 self._reply(tokens, "application/json")
                 return
-            events = model.answer(path, json.loads(raw))
+            body = json.loads(raw)
+            refused = model.refuse(body) if model.refuse else None
+            if refused is not None:
+                status, kind, message = refused
+                error = {"type": kind, "code": kind, "message": message}
+                told = json.dumps({"type": "error", "error": error}).encode()
+                self._reply(told, "application/json", status)
+                return
+            events = model.answer(path, body)
             lines = [
                 f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
                 for name, data in events
             ]
             self._reply("".join(lines).encode(), "text/event-stream")
 
-        def _reply(self, payload: bytes, kind: str) -> None:
-            self.send_response(200)
+        def _reply(self, payload: bytes, kind: str, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()

@@ -209,6 +209,21 @@ class Handoff(Struct, frozen=True):
     reason: str
 
 
+class Crossed(Struct, frozen=True):
+    """A task reached a threshold with a provider.
+
+    Attributes:
+        number: counts the crossings of the task, from 1.
+        threshold: its name in the preset.
+        at: ISO 8601.
+    """
+
+    number: int
+    provider: str
+    threshold: str
+    at: str
+
+
 class TaskDocument(Struct, frozen=True):
     """All that is kept of a task's budgets.
 
@@ -218,6 +233,7 @@ class TaskDocument(Struct, frozen=True):
         handoffs: how often the task was handed over since it last made progress.
         budgets: what it uses with each provider, the present one included.
         armed: which thresholds have fired with each provider.
+        crossed: the latest crossings, oldest first.
     """
 
     task_id: str
@@ -227,6 +243,7 @@ class TaskDocument(Struct, frozen=True):
     handoffs: int = 0
     budgets: dict[str, TaskTokenBudget] = field(default_factory=dict)
     armed: dict[str, Armed] = field(default_factory=dict)
+    crossed: tuple[Crossed, ...] = ()
 
 
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:

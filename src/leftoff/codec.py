@@ -246,6 +246,27 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, str_keys=True)
 
 
+def exact(data: bytes) -> Any:
+    """One JSON document as plain values, as it stands: nothing is mended, whole numbers of any
+    size stay whole.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def canonical(value: Any) -> bytes:
+    """Plain values as the one JSON that equal values have: keys sorted, no spaces, UTF-8."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a whole number beyond 64 bits
+        return msgspec.json.encode(value, order="sorted")
+
+
 def freeze(value: Any) -> bytes:
     """A saved state as bytes (MessagePack)."""
     return msgspec.msgpack.encode(value)

@@ -7,7 +7,8 @@
     ├── InputError           the input cannot be read at all (bad parts of it are `Issue`s)
     │   ├── SourceError      missing, unreadable or not a file
     │   └── FormatError      no message found; names what was tried
-    └── StateError           a saved state or document does not fit or is damaged
+    ├── StateError           a saved state or document does not fit or is damaged
+    └── ClientError          an agent's client that we ran did not do what it was asked
 
 Every message says what happened, where, and what to do. An error that is not one of these is
 a defect of leftoff.
@@ -55,7 +56,23 @@ class FormatError(InputError):
 
 
 class StateError(LeftoffError):
-    """A saved state or document that does not fit or is damaged."""
+    """A saved state or document that does not fit, is damaged, or cannot be kept."""
+
+
+class Damaged(StateError):
+    """A saved document that is not what was saved."""
+
+
+class TooNew(StateError):
+    """A saved document that a newer leftoff wrote."""
+
+
+class Unsure(StateError):
+    """What was asked for was done, or may have been, but is not certain to stay."""
+
+
+class ClientError(LeftoffError):
+    """An agent's client that we ran did not do what it was asked; says so in its words."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

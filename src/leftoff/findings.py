@@ -143,12 +143,14 @@ class KeyDecision(Struct, frozen=True):
 
 
 class Milestone(Struct, frozen=True):
-    """A result said or shown to be reached. evidence: verified | claimed | contradicted."""
+    """A result said or shown to be reached. evidence: verified | claimed | contradicted.
+    speaker: agent | tool, whose words `text` is."""
 
     text: str
     kind: str
     evidence: str
     ref: Ref
+    speaker: str = "agent"
 
 
 class StageChange(Struct, frozen=True):
@@ -235,6 +237,54 @@ class NextStep(Struct, frozen=True):
     ref: Ref
 
 
+class Command(Struct, frozen=True):
+    """A command line and how it ended when it was last run: `passed` is None where the
+    recording does not tell. kind: test | build | lint | run | install. `count`: how often it
+    was run."""
+
+    text: str
+    kind: str
+    passed: bool | None
+    count: int
+    ref: Ref
+
+
+class Name(Struct, frozen=True):
+    """A path or identifier in the agent's own words and calls: in how many messages, and the
+    index of the last of them."""
+
+    text: str
+    count: int
+    message: int
+
+
+class Words(Struct, frozen=True):
+    """Something that the agent said, and the index of its message."""
+
+    text: str = ""
+    message: int = -1
+
+
+class WorkingSet(Struct, frozen=True):
+    """What whoever goes on would have to find out again.
+
+    Attributes:
+        commit: the last commit that the session made, else the one that it began at, "".
+        commands: checks as they last ended, then others that worked, the latest first.
+        variables: names of environment variables in commands; never values.
+        names: those that came up often and late first, at most 200.
+        last_words: the agent's last words, at most 2,000 code points.
+        recent: its latest sentences that may matter, the latest first, at most 200.
+    """
+
+    commit: str = ""
+    commands: tuple[Command, ...] = ()
+    variables: tuple[str, ...] = ()
+    names: tuple[Name, ...] = ()
+    last_words: Words = Words()
+    recent: tuple[Words, ...] = ()
+
+
 class CompactionInfo(Struct, frozen=True):
     """The conversation was replaced by a summary: our figure beside the recorder's own."""
 
@@ -296,6 +346,7 @@ class ContextSummary(Struct, frozen=True):
     key_findings: tuple[Finding, ...] = ()
     errors: tuple[ErrorSeen, ...] = ()
     next_steps: tuple[NextStep, ...] = ()
+    working_set: WorkingSet = WorkingSet()
     context: ContextInfo = ContextInfo()
     issues: tuple[Issue, ...] = ()
     formatted: str = ""

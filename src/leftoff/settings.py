@@ -120,7 +120,14 @@ class TokenBudget(Struct, frozen=True):
 
 
 class Resume(Struct, frozen=True):
-    """Resume states of workflows."""
+    """Resume states of workflows.
+
+    Attributes:
+        similarity_warning, similarity_reset: below these similarities the workflow's content
+            has changed significantly, and resetting is advised.
+        minimum_score: below this score nothing is resumed.
+        missing_tool_factor: what the score is multiplied with where a used tool is missing.
+    """
 
     storage_location: str = "{home}/resume"
     retention_days: Count = 7
@@ -129,6 +136,10 @@ class Resume(Struct, frozen=True):
     checkpoint_frequency: Positive = 1
     enable_atomic_writes: bool = True
     enable_backup: bool = True
+    similarity_warning: Share = 0.8
+    similarity_reset: Share = 0.5
+    minimum_score: Share = 0.6
+    missing_tool_factor: Share = 0.7
 
 
 class Settings(Struct, frozen=True):
@@ -392,6 +403,17 @@ def _raw(path: Path) -> str:
         return path.read_text("utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def from_mapping(tree: Mapping[str, Any], origin: str = "configuration") -> Loaded:
+    """Settings from a dict in the shape of a settings file; the rest are defaults.
+
+    Raises:
+        UsageError: a key that does not exist, or a value that is not valid.
+    """
+    collected = _Collected()
+    collected.tree(tree, Settings, "", origin)
+    return collected.done()
 
 
 def load(

@@ -27,6 +27,7 @@ from leftoff.findings import (
 )
 from leftoff.judgement import decisions, files, insights, progress, requests
 from leftoff.judgement.story import Story
+from leftoff.judgement.working import working_set
 from leftoff.ledger import context, conversation_tokens, spend
 from leftoff.model import Issue, Usage
 from leftoff.redaction import Redactor
@@ -100,6 +101,7 @@ def assemble(
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
         next_steps=insights.next_steps(story),
+        working_set=working_set(story),
         context=context(story, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([story, *children]),

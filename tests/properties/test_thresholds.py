@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leftoff import codec
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event
+from leftoff.settings import from_mapping
 from leftoff.thresholds import RESTART, Armed, Preset, Threshold, crossings, preset
 
 counts = st.one_of(
@@ -102,8 +103,11 @@ def test_a_manager_restarted_at_every_step_says_what_one_that_runs_on_says(
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "state.json"
-        one = SessionManager(session_id="s")
+        quiet = from_mapping({"context_management": {"resume_logs": {"enabled": False}}})
+        one = SessionManager(session_id="s", settings=quiet.settings)
         for number, step in enumerate(given_steps):
-            again = SessionManager(path, session_id="s" if number == 0 else None)
+            again = SessionManager(
+                path, session_id="s" if number == 0 else None, settings=quiet.settings
+            )
             assert run(again, step, number) == run(one, step, number)
             assert again.get_context_metrics()["used_tokens"] == step[0] or step[0] == 0

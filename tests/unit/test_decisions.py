@@ -148,7 +148,9 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
 
 def test_a_commitment_is_surer_than_a_routine_step() -> None:
     found = decisions.key_decisions(
-        story(("user", "Uploads sometimes break."), ("assistant", ROUTINE), ("assistant", STRONG)),
+        story(
+            ("user", "Uploads sometimes break."), ("assistant", ROUTINE), ("assistant", STRONG)
+        ),
         least=0.0,
     )
     by_text = {d.text: d.confidence for d in found}

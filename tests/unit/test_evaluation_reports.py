@@ -158,7 +158,8 @@ def test_a_run_holds_no_words() -> None:
 
 def test_a_scorer_imports_nothing_that_finds() -> None:
     folder = Path(leftoff.evaluation.__file__).parent
-    runners = {"systems.py", "runs.py", "file_runs.py"}
+    runners = {"systems.py", "runs.py", "file_runs.py", "resume_runs.py"}
+    runners |= {"resume_cuts.py", "resume_truth.py"}  # read recordings, run nothing
     for file in sorted(folder.glob("*.py")):
         if file.name == "budget.py":
             continue  # cuts recordings and asks the ledger itself; it scores no findings

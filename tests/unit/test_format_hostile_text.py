@@ -14,7 +14,9 @@ from leftoff.extraction.fold import Fold
 PIECES = ["<task>", "<read_file><path>", "[read_file for '", "```bash\n x", "\n\n ", "#### x  \n",
           "<issue_description>", "ISSUE:\n", "(Open file: a)\n", "<function=a><parameter=b>",
           "<<<<<<< SEARCH\n", "_**User (", "Applied edit to ", "attachment://0123456789abcdef",
-          "<summary>Tool use: **a", "> Tokens: 1 sent, "]  # fmt: skip
+          "<summary>Tool use: **a", "> Tokens: 1 sent, ", "<leftoff>", "<system-reminder ",
+          "<!-- leftoff:checkpoint t 90 -->",
+          "[Context Checkpoint: x]\nIteration: 1\nProgress Summary:\nContinue task: "]  # fmt: skip
 LENGTH = 200_000
 
 

@@ -21,6 +21,12 @@ from leftoff.model import Usage
 from leftoff.settings import load
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resume logs are kept in the folder of the project."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Clock:
     """A clock that goes on by a second whenever it is read."""
 
@@ -181,7 +187,7 @@ def test_a_compaction_arms_again() -> None:
     manager.note_compaction()
     assert manager.get_context_metrics()["used_tokens"] == 0
     assert len(manager.update_token_usage(196_000, 0, message_id="b")) == 3
-    assert len(manager.generator.states) == 2  # type: ignore[union-attr]
+    assert len(manager.generator.states) == 2  # type: ignore[attr-defined]
 
 
 def test_a_stop_at_the_limit_writes_the_log_once() -> None:
@@ -205,13 +211,13 @@ def test_the_session_is_forecast() -> None:
 # -- resume logs -----------------------------------------------------------------------------
 
 
-def test_without_a_generator_it_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    manager = SessionManager()
-    with pytest.raises(UsageError, match="without a generator"):
-        manager.generate_resume_log()
-    with caplog.at_level(logging.WARNING, "leftoff.live"):
-        assert manager.pause_session() is None
-    assert "without a generator" in caplog.text
+def test_without_a_generator_it_keeps_logs_where_the_settings_say(tmp_path: Path) -> None:
+    manager = SessionManager(session_id="s1")
+    assert manager.load_resume_log_on_startup() is None
+    where = manager.pause_session({"mission_summary": "Sort the invoices."})
+    assert where == Path(".leftoff/resume-logs/session-s1.md")
+    assert "Sort the invoices." in (tmp_path / where).read_text()
+    assert manager.load_resume_log_on_startup().session_id == "s1"
 
 
 def test_pausing_writes_always_and_ending_when_needed() -> None:
@@ -241,7 +247,7 @@ def test_switched_off_it_writes_nothing() -> None:
     manager = SessionManager(generator=Logs(), settings=off)
     manager.update_token_usage(199_000, 0, message_id="a")
     assert manager.generate_resume_log() is None
-    assert manager.generator.states == []  # type: ignore[union-attr]
+    assert manager.generator.states == []  # type: ignore[attr-defined]
 
 
 def test_a_conversation_is_summarized() -> None:
@@ -366,8 +372,7 @@ def test_without_a_path_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     manager = SessionManager()
-    manager.update_token_usage(199_000, 0, message_id="a")
-    manager.pause_session()
+    manager.update_token_usage(190_000 - 1, 0, message_id="a")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -140,7 +140,11 @@ def test_every_key_of_every_design_is_a_setting_with_its_default(key: str) -> No
 
 def test_there_are_no_settings_beyond_the_designs_but_these() -> None:
     more = {path for path, _ in leaves()} - {ours(key) for key in ALL}
-    assert more == {"home", "preset", "thresholds", "windows", "extractors", "redactors"}
+    resume = "similarity_warning similarity_reset minimum_score missing_tool_factor"
+    assert more == {
+        *"home preset thresholds windows extractors redactors".split(),
+        *(f"resume.{name}" for name in resume.split()),
+    }
 
 
 @pytest.mark.parametrize("key", ALL)

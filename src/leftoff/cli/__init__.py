@@ -13,6 +13,7 @@ import click
 from leftoff._version import __version__
 
 _COMMANDS = {
+    "ask": ("leftoff.cli.asking:ask", "Ask an agent's client, and go on with it later."),
     "budget": ("leftoff.cli.budgeting:budget", "How full the window is, and for how long."),
     "completion": ("leftoff.cli.extending:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.configuring:config", "Every setting and where it comes from."),
@@ -20,6 +21,7 @@ _COMMANDS = {
     "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
     "export": ("leftoff.cli.exporting:export", "A whole session as readable markdown."),
     "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
+    "log": ("leftoff.cli.resume_logs:log", "Make, show, list and clean up resume logs."),
     "plugins": ("leftoff.cli.extending:plugins", "Formats, extractors and redactors."),
     "schema": ("leftoff.cli.extending:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),

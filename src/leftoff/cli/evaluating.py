@@ -9,10 +9,8 @@ import click
 
 from leftoff.cli.evaluating_budget import budget_command
 from leftoff.cli.evaluating_files import files_command
-from leftoff.cli.evaluating_options import noted, printed, progress
-
-HELD_OUT = "marot__spotter"
-"""A labelled source repository that nobody looks at while building; reported on demand."""
+from leftoff.cli.evaluating_options import HELD_OUT, noted, printed, progress
+from leftoff.cli.evaluating_resume import resume_command
 
 
 @click.group("eval")
@@ -22,6 +20,7 @@ def evaluate() -> None:
 
 evaluate.add_command(budget_command)
 evaluate.add_command(files_command)
+evaluate.add_command(resume_command)
 
 
 @evaluate.command("labels")

@@ -10,6 +10,9 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+HELD_OUT = "marot__spotter"
+"""A labelled source repository that nobody looks at while building; reported on demand."""
+
 _PRINTED = (
     click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text."),
     click.option("-o", "--output", metavar="FILE", help="Write the run here too."),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-KINDS = ("format", "extractor", "redactor")
+KINDS = ("format", "extractor", "redactor", "store")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -16,15 +16,21 @@ def registries() -> dict[str, Any]:
     from leftoff.extraction.view import extractors
     from leftoff.formats import formats
     from leftoff.redaction import redactors
+    from leftoff.stores import stores
 
-    return {"format": formats, "extractor": extractors, "redactor": redactors}
+    return {
+        "format": formats,
+        "extractor": extractors,
+        "redactor": redactors,
+        "store": stores,
+    }
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def plugins(kind: str | None, *, as_json: bool) -> int:
-    """What leftoff is made of: formats, extractors, redactors, and who brought each.
+    """What leftoff is made of: formats, extractors, redactors, stores, and who brought each.
 
     Those of other packages are loaded to see whether they work. Exit 1: one does not.
     """
@@ -55,14 +61,15 @@ def plugins(kind: str | None, *, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("document", type=click.Choice(["summary", "session"]))
+@click.argument("document", type=click.Choice(["summary", "session", "resume-state"]))
 def schema(document: str) -> None:
-    """The JSON Schema of a document: `summary` (what `summarize --json` prints) or `session`
-    (one line of leftoff's own format, which `convert --to leftoff` writes)."""
+    """The JSON Schema of a document: `summary` (what `summarize --json` prints), `session`
+    (one line of leftoff's own format, which `convert --to leftoff` writes) or `resume-state`
+    (what `resume --save` keeps)."""
     from leftoff import codec
     from leftoff.cli.streams import deliver
 
-    made = _summary() if document == "summary" else _session()
+    made = {"summary": _summary, "session": _session, "resume-state": _resume_state}[document]()
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     deliver(codec.dumps({**draft, **made}, indent=2).decode(), None)
 
@@ -73,6 +80,12 @@ def _summary() -> dict[str, Any]:
     from leftoff.summary import SCHEMA
 
     return {"title": SCHEMA, **codec.schema(ContextSummary)}
+
+
+def _resume_state() -> dict[str, Any]:
+    from leftoff.documents.resume_state import schema
+
+    return schema()
 
 
 def _session() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from leftoff.cli.naming import path_of, session_argument
 if TYPE_CHECKING:
     from leftoff.findings import ContextSummary
 
-FORMS = ("text", "markdown", "json", "prompt")
+FORMS = ("text", "markdown", "json", "prompt", "log")
 
 
 @click.command()
@@ -37,7 +37,7 @@ FORMS = ("text", "markdown", "json", "prompt")
     "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
 )
 @click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt.")
+@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt or log.")
 @click.option(
     "--since",
     metavar="N|last",

@@ -14,7 +14,7 @@ ITEM = 400
 def inline(text: str) -> str:
     """Recorded text on one line that cannot leave its place: no markup, no delimiter."""
     flat = " ".join(clean(text).split())
-    return flat.replace("`", "'").replace("<", "‹").replace(">", "›")
+    return flat.replace("`", "'").replace("<", "‹")
 
 
 def brief(text: str, limit: int = ITEM) -> str:
@@ -48,3 +48,15 @@ def duration(seconds: int | None) -> str:
     if hours >= 48:
         return f"{hours // 24} days"
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
+
+
+def said(text: str, limit: int = ITEM) -> str:
+    """What a person or the agent said, on one line: markup of code stays where it is closed,
+    but nothing can begin a block or look like a tag."""
+    flat = one_line(text, limit).replace("<", "‹")
+    return flat if flat.count("`") % 2 == 0 else flat.replace("`", "'")
+
+
+def printed(text: str, limit: int = ITEM) -> str:
+    """What a tool or a file said, as code in which no code can end."""
+    return f"`{brief(text, limit)}`"

@@ -192,6 +192,14 @@ class Compacted(Struct, frozen=True, gc=False, tag="k", array_like=True):
     recorded: int | None
 
 
+class Wrote(Struct, frozen=True, gc=False, tag="w", array_like=True):
+    """Identifiers in what a call writes to a file, those that occur most first."""
+
+    message: int
+    part: int
+    names: tuple[str, ...]
+
+
 class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
     """What a plug-in extractor found; kept under the extractor's own name."""
 
@@ -202,5 +210,5 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 
 Evidence: TypeAlias = (
     Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
-    | Spent | Counted | Compacted | Noted
+    | Spent | Counted | Compacted | Wrote | Noted
 )  # fmt: skip

@@ -27,7 +27,7 @@ from leftoff.extraction.evidence import (
 )
 from leftoff.extraction.gate import Gate, Hit
 from leftoff.extraction.intake import Intake
-from leftoff.extraction.recording import Head, Lines, Recording, Tail
+from leftoff.extraction.recording import WORDS, Head, Lines, Recording, Tail
 from leftoff.extraction.rulebook import OUTPUTS, gate_for
 from leftoff.extraction.view import (
     CALL,
@@ -63,7 +63,7 @@ from leftoff.model import (
     record_hash,
 )
 
-BUILTIN = ("requests", "decisions", "progress", "files", "insights")
+BUILTIN = ("requests", "decisions", "progress", "files", "insights", "names")
 
 DRIFT_LINES, DRIFT_SHARE = 4, 0.05
 """From so many lines of unknown kinds, and such a share of all, the format has changed."""
@@ -166,17 +166,19 @@ class Fold(Intake):
                     outputs = {**outputs, number: found}
             elif kind is Text:
                 text = part.text  # type: ignore[union-attr]
-                if m.agent:
-                    recording.hear(m.origin, text)
                 if m.origin == "agent":
                     flags |= TEXT
+                    recording.last_words, recording.last_at = text[:WORDS], m.index
                     if recording.tail.last is None:
                         recording.tail.texts.append(text)
                     for name, named in self._gate.scan(text, number).items():
                         flags |= HIT
                         hits = {**hits, name: hits.get(name, []) + named}
-                elif m.role != "assistant":
-                    recording.tail.texts.append(text)
+                else:
+                    if m.agent and not recording.first_words:
+                        recording.first_words = text[:WORDS]
+                    if m.role != "assistant":
+                        recording.tail.texts.append(text)
         if len(recording.tail.texts) > Tail.HELD:
             recording.tail.settle()
         if flags:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -12,6 +12,7 @@ from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
 from leftoff.extraction.sentences import sentences_hit
 from leftoff.extraction.view import FAILED, HIT, PLAN, View
 from leftoff.formats.tools import argument
+from leftoff.layout import HEADING, ITEM, blocks_of, sentences_of_block
 from leftoff.model import ToolCall, ToolResult
 
 _TELLING = re.compile(
@@ -20,6 +21,11 @@ _TELLING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMBER = re.compile(r"#(\d+)")
+_LEADS = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
+_TICKED = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
+
+LISTED = 12
+"""At most so many items of a list of what is left."""
 _STATUS = {"in_progress": "in_progress", "completed": "completed", "done": "completed"}
 
 
@@ -46,7 +52,18 @@ class Insights(Struct):
                     found.append(_failed(view, number, part))
                 elif self.created and part.call_id in self.created:
                     found += self._numbered(view, number, part)
+        listed: set[tuple[int, int]] = set()
         for hit, start, end, text in sentences_hit(view, self.name):
+            if hit.rule.topic in {"next_list", "next_step"}:
+                # A line that only leads to a list is none of the steps; its items are.
+                steps = list(_items_after(view, hit.part, start, end))
+                for first, last, words in steps:
+                    if (hit.part, first) not in listed:
+                        listed.add((hit.part, first))
+                        ref = view.text_ref(hit.part, first, last)
+                        found.append(Said("next_step", hit.rule.id, ref, words))
+                if steps or hit.rule.topic == "next_list" or text.endswith(":"):
+                    continue
             ref = view.text_ref(hit.part, start, end)
             found.append(Said(hit.rule.topic, hit.rule.id, ref, text, "", hit.start - start))
         return found
@@ -75,6 +92,23 @@ class Insights(Struct):
             return []
         item = (match[1], words, "pending")
         return [Planned(view.record_ref(number), (item,), whole=False)]
+
+
+def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """The items of the list that a line leads to: a heading, or a line that ends in a colon.
+    Each as its first sentence; those that are ticked off are left out."""
+    text: str = getattr(view.message.parts[part], "text", "")
+    blocks, _ = blocks_of(text)
+    here = next((n for n, block in enumerate(blocks) if block[0] <= start < block[1]), -1)
+    if here < 0 or not (blocks[here][2] == HEADING or _LEADS.search(text[start:end])):
+        return
+    for first, last, kind in blocks[here + 1 : here + 1 + LISTED]:
+        if kind != ITEM:
+            return
+        if _TICKED.search(text[max(0, first - 6) : first + 6]):
+            continue
+        first, last = sentences_of_block(text, first, last)[0]
+        yield first, last, text[first:last]
 
 
 def _items(value: Any) -> tuple[tuple[str, str, str], ...]:

@@ -101,16 +101,18 @@ class Head(Struct):
     extractors: dict[str, bytes]
     first_words: str
     last_words: str
+    last_at: int = -1
 
 
 WORDS = 2000
-"""Code points kept of the first and last words of a subagent."""
+"""Code points kept of what a subagent was asked first, and of an agent's last words."""
 
 
 class Recording:
     """One session or subagent: header, thread, evidence and the state of its extractors.
 
-    `first_words` and `last_words` are what a subagent was asked and what it said last.
+    `first_words` is what a subagent was asked; `last_words`, in message `last_at`, is what the
+    agent said last.
     """
 
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
@@ -123,6 +125,7 @@ class Recording:
         self.answered: dict[str, Pending] = {}
         self.first_words = ""
         self.last_words = ""
+        self.last_at = -1
         self._newest: set[str] = set()
         self._before: set[str] = set()
         self.extractors: dict[str, Extractor] = {name: extractors.get(name)() for name in names}
@@ -140,13 +143,6 @@ class Recording:
             found = [e for e in self.extractors.values() if e.wants & flags]
             self._wanting[flags] = found
         return found
-
-    def hear(self, origin: str, text: str) -> None:
-        """Keeps what a subagent was asked first and said last."""
-        if origin == "agent":
-            self.last_words = text[:WORDS]
-        elif not self.first_words:
-            self.first_words = text[:WORDS]
 
     def answer(self, call_id: str) -> Pending | None:
         """The pending call of that id, which is pending no more; None if there is none."""
@@ -181,6 +177,7 @@ class Recording:
             {name: codec.freeze(e) for name, e in self.extractors.items()},
             self.first_words,
             self.last_words,
+            self.last_at,
         )
 
     @classmethod
@@ -189,6 +186,7 @@ class Recording:
         recording = cls(head.agent, ())
         recording.header, recording.tail = head.header, head.tail
         recording.first_words, recording.last_words = head.first_words, head.last_words
+        recording.last_at = head.last_at
         recording.pending, recording.answered = head.pending, head.answered
         recording._before, recording._newest = map(set, head.recent)
         recording.extractors = {

@@ -104,6 +104,7 @@ extractors: Registry[type[Extractor]] = Registry(
         "progress": "leftoff.extraction.progress:Progress",
         "files": "leftoff.extraction.files:Files",
         "insights": "leftoff.extraction.insights:Insights",
+        "names": "leftoff.extraction.names:Names",
     },
 )
 """Every known extractor. The built-in ones always run; others only when named."""

@@ -7,6 +7,7 @@ lines. A person's words are what is left.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from leftoff.model import Typed
 
@@ -22,10 +23,19 @@ _TAGS = (
     "|hook_context|loaded_context|leftoff"
 )
 _LEADING = re.compile(rf"\s*<({_TAGS})\b")
-_ENCLOSED = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|external_links|environment_details"
-    r"|hook_context|loaded_context|leftoff)\b[^>]*>.*?</\1>",
-    re.DOTALL,
+_OPENING = re.compile(
+    r"<(?:(system-reminder|ide_opened_file|ide_selection|external_links|environment_details"
+    r"|hook_context|loaded_context|leftoff)\b[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
+)
+# What we put before a prompt ourselves: a checkpoint's block, up to the first line that hands
+# over to the prompt; a resume log; a resume message. None of it was typed.
+CONTINUES = "Continue task: "
+_CHECKPOINT = re.compile(
+    r"\s*\[Context Checkpoint: [^\]\n]*\]\r?\nIteration: -?\d+\r?\nProgress Summary:\r?\n"
+)
+_CONTINUES = re.compile(rf"(?m)^{CONTINUES}")
+_OWN_DOCUMENT = re.compile(
+    r"\s*(?:# Session Resume Log: |WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF)"
 )
 _AGENTS_FILE = re.compile(r"\s*# (?:AGENTS|CLAUDE|GEMINI)\.md instructions\b")
 _ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
@@ -46,25 +56,62 @@ def is_continuation(text: str) -> bool:
     return _CONTINUED.match(text) is not None
 
 
+def block_end(text: str, start: int = 0) -> int:
+    """Where the prompt begins in a text that opens with the block of a checkpoint at `start`.
+
+    `start` where it does not; the length of the text where the block was cut before its end.
+    """
+    opening = _CHECKPOINT.match(text, start)
+    if opening is None:
+        return start
+    closing = _CONTINUES.search(text, opening.end())
+    return closing.end() if closing else len(text)
+
+
 def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     """The spans of `text` that a person typed, as far as the markup tells.
 
     The arguments of a slash command are typed (`via` "command"); its markup is not.
     """
-    if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:")):
+    if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
         return _careful_spans(part, text, via)
     return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
+
+
+def _enclosed(text: str) -> Iterator[tuple[int, int]]:
+    """The blocks with an opening and a closing mark, in order, outermost only."""
+    position = 0
+    unclosed: set[str] = set()
+    # More marks without an end than anybody writes are not looked for one by one.
+    while len(unclosed) < 64 and (opening := _OPENING.search(text, position)) is not None:
+        closing = f"</{opening[1]}>" if opening[1] else f"<!-- /leftoff:{opening[2]} -->"
+        position = opening.end()
+        # What is not closed here is not closed further on either.
+        end = -1 if closing in unclosed else text.find(closing, position)
+        if end < 0:
+            unclosed.add(closing)
+        else:
+            position = end + len(closing)
+            yield opening.start(), position
 
 
 def _careful_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if is_interruption(text) or _AGENTS_FILE.match(text) or text.startswith("Caveat: The mes"):
         return ()
+    if _OWN_DOCUMENT.match(text):
+        return ()
+    ours = block_end(text)
+    if ours:
+        while (further := block_end(text, ours)) > ours:  # handed over more than once
+            ours = further
+        rest = typed_spans(part, text[ours:], via)
+        return tuple(Typed(part, s.start + ours, s.end + ours, s.via) for s in rest)
     spans: list[Typed] = []
     position = 0
     kept: list[tuple[int, int]] = []
-    for block in _ENCLOSED.finditer(text):
-        kept.append((position, block.start()))
-        position = block.end()
+    for start, end in _enclosed(text):
+        kept.append((position, start))
+        position = end
     kept.append((position, len(text)))
     for start, end in kept:
         piece = text[start:end]

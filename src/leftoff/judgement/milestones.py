@@ -391,9 +391,8 @@ class _Claims:
                 near = said[result.kind]
                 if not any(-2 <= m - result.ref.message <= _NEAR for m in near):
                     near.append(result.ref.message)
-                    yield Milestone(
-                        result.text, result.kind, "verified", self.story.ref(result.ref)
-                    )
+                    where = self.story.ref(result.ref)
+                    yield Milestone(result.text, result.kind, "verified", where, "tool")
 
 
 def _place(said: Said) -> tuple[int, int, int]:

@@ -80,6 +80,8 @@ def stitch(parts: Sequence[tuple[Recording, int]]) -> Recording:
         _learn(whole.header, recording.header)
         whole.tail = recording.tail
         whole.pending = recording.pending
+        if recording.last_at in fresh:
+            whole.last_words, whole.last_at = recording.last_words, moved[recording.last_at][0]
     return whole
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import SourceError, StateError
 from leftoff.findings import ContextSummary
-from leftoff.live.state import write_whole
+from leftoff.stores.writing import write_whole
 
 SESSIONS = 1000
 """Sessions that are remembered; the ones asked for longest ago are forgotten."""

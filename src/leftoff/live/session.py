@@ -15,11 +15,10 @@ from leftoff.api import create_context_summary
 from leftoff.budgets import (
     ContextMetrics,
 )
-from leftoff.errors import UsageError
 from leftoff.findings import ProgressInfo
 from leftoff.forecast import Forecast, forecast
 from leftoff.live.state import RECENT, SessionState
-from leftoff.live.tasks import TaskBudgets, now, with_budget
+from leftoff.live.tasks import TaskBudgets, now
 from leftoff.live.telemetry import (
     CONTEXT_THRESHOLD,
     Event,
@@ -37,7 +36,10 @@ _COUNTS = 512
 class Generator(Protocol):
     """What makes and keeps resume logs."""
 
-    enabled: bool
+    @property
+    def enabled(self) -> bool:
+        """Whether it makes any."""
+        ...
 
     def generate_from_session_state(
         self, session_id: str, session_state: dict[str, Any], stop_reason: str = "end_turn"
@@ -73,7 +75,8 @@ class SessionManager(TaskBudgets):
         path: a file that keeps the session over a restart; in memory if None.
         session_id: an id of one's own; by default the saved one, or the time.
         settings: budgets, thresholds and what is logged; the defaults if None.
-        generator: what makes resume logs; without one, none are made.
+        generator: what makes and keeps resume logs; a `ResumeLogGenerator` with the same
+            settings, made when it is first needed, if None.
         clock: gives the time now, with its zone.
 
     Raises:
@@ -90,8 +93,18 @@ class SessionManager(TaskBudgets):
         clock: Callable[[], datetime] = now,
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
-        self.generator = generator
+        self._generator = generator
         self._preset = self.settings.watched()
+
+    @property
+    def generator(self) -> Generator:
+        """What makes and keeps resume logs."""
+        with self._lock:
+            if self._generator is None:
+                from leftoff.live.resume_logs import ResumeLogGenerator
+
+                self._generator = ResumeLogGenerator(self.settings)
+            return self._generator
 
     # -- the session -----------------------------------------------------------------------
 
@@ -111,13 +124,13 @@ class SessionManager(TaskBudgets):
         return self.load_resume_log_on_startup()
 
     def load_resume_log_on_startup(self) -> Any:
-        """The latest resume log, or None if there is none or nothing to load it with."""
-        return None if self.generator is None else self.generator.get_latest_resume_log()
+        """The latest resume log, or None if there is none."""
+        return self.generator.get_latest_resume_log()
 
     def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
         """Marks the session as paused and writes a resume log, always.
 
-        Gives where it is; None, with a warning in the log, without a generator.
+        Gives where it is; None, with a warning in the log, if that fails.
         """
         with self._changing() as state:
             state.status = "paused"
@@ -262,14 +275,12 @@ class SessionManager(TaskBudgets):
         Args:
             task_id: only this task's, with the provider that works on it.
         """
+        if task_id is not None:
+            self.empty_task(task_id)
+            return
         with self._changing() as state:
-            if task_id is None:
-                state.armed, state.used, state.counts = Armed(), 0, []
-                state.logged_for = ()
-                return
-            task = self._task(state, task_id)
-            if task.token_budget is not None:
-                state.tasks[task_id] = with_budget(task, task.token_budget.used(0), Armed())
+            state.armed, state.used, state.counts = Armed(), 0, []
+            state.logged_for = ()
 
     def should_warn_context_limit(self, threshold: float = 0.70) -> bool:
         """Whether the share of the budget that is used has reached `threshold`."""
@@ -312,16 +323,8 @@ class SessionManager(TaskBudgets):
 
         Args:
             session_state: what stands in it; without, the metrics and tasks that are known.
-
-        Raises:
-            UsageError: no generator was given to the manager.
         """
         generator = self.generator
-        if generator is None:
-            raise UsageError(
-                "no resume log can be written: SessionManager was made without a generator "
-                "(SessionManager(generator=...))"
-            )
         if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
             return None
         with self._lock:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from leftoff.budgets import DEFAULT_MODEL, TaskDocument
 from leftoff.errors import StateError
 from leftoff.model import Usage
 from leftoff.redaction import Redactor
+from leftoff.stores.writing import sweep, write_whole
 from leftoff.thresholds import Armed
 
 SCHEMA = "leftoff.session/1"
@@ -55,11 +54,13 @@ class SessionState(Struct):
 
 
 def load(path: Path) -> SessionState | None:
-    """The session that was saved at `path`, None if there is none.
+    """The session that was saved at `path`, None if there is none. What a killed writer left
+    beside it is removed.
 
     Raises:
         StateError: the file is damaged, or of another kind.
     """
+    sweep(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -85,29 +86,3 @@ def save(path: Path, state: SessionState) -> None:
         OSError: it cannot be written; what was there stays.
     """
     write_whole(path, codec.dumps(Redactor().value(codec.plain(state))))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, readable by its owner only.
-
-    Raises:
-        OSError: it cannot be written; what was there stays.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

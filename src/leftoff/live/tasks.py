@@ -12,6 +12,7 @@ import msgspec
 
 from leftoff.budgets import (
     CheckpointMetadata,
+    Crossed,
     Handoff,
     TaskDocument,
     TaskTokenBudget,
@@ -35,6 +36,9 @@ from leftoff.thresholds import Armed, Crossing, crossings
 
 HANDOFFS = 3
 """Handoffs without progress after which a task is stuck."""
+
+CROSSINGS = 32
+"""Crossings of a task that are remembered."""
 
 
 def now() -> datetime:
@@ -154,6 +158,11 @@ class TaskBudgets:
             raise UnknownName("task", task_id, state.tasks)
         return state.tasks[task_id]
 
+    def adopt(self, task: TaskDocument) -> None:
+        """Goes on with a task that was kept elsewhere; one that is known stays as it is."""
+        with self._changing() as state:
+            state.tasks.setdefault(task.task_id, task)
+
     def remaining(self, task_id: str) -> dict[str, int]:
         """Tokens that a task has left with each provider that has worked on it."""
         budgets = self.task(task_id).budgets
@@ -183,7 +192,14 @@ class TaskBudgets:
         for crossing in reached:
             if crossing.threshold.does == "handoff" and options.handoff.force_at_98_percent:
                 budget = budget.decided(force_handoff_at=self._clock().isoformat())
-        state.tasks[task_id] = with_budget(task, budget, armed)
+        task = with_budget(task, budget, armed)
+        number = task.crossed[-1].number if task.crossed else 0
+        new = tuple(
+            Crossed(number + n, name, crossing.threshold.name, self._clock().isoformat())
+            for n, crossing in enumerate(reached, 1)
+        )
+        crossed = (*task.crossed, *new)[-CROSSINGS:]
+        state.tasks[task_id] = msgspec.structs.replace(task, crossed=crossed)
         logging = options.logging
         if not reached:
             self._channel.put(_budget_event(budget, None, logged=logging.verbose))
@@ -255,6 +271,34 @@ class TaskBudgets:
             logged = self.settings.token_budget.logging.log_handoffs
             self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
         return task.handoffs
+
+    def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
+        """A task goes to nobody: a `HANDOFF_DECISION` without a provider to go to.
+
+        Raises:
+            UnknownName: there is no such task.
+        """
+        with self._changing() as state:
+            budget = self._task(state, task_id).token_budget
+            fields = {
+                "task_id": task_id,
+                "from_provider": budget.provider if budget else "",
+                "to_provider": "",
+                "checkpoint_id": checkpoint_id,
+            }
+            logged = self.settings.token_budget.logging.log_handoffs
+            self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
+
+    def empty_task(self, task_id: str) -> None:
+        """The provider of a task begins anew: every threshold of the task is armed again.
+
+        Raises:
+            UnknownName: there is no such task.
+        """
+        with self._changing() as state:
+            task = self._task(state, task_id)
+            if task.token_budget is not None:
+                state.tasks[task_id] = with_budget(task, task.token_budget.used(0), Armed())
 
     def record_progress(self, task_id: str) -> None:
         """A task got on: earlier handoffs no longer count against it."""

@@ -11,7 +11,7 @@ from leftoff.findings import ContextSummary
 from leftoff.redaction import Redactor
 from leftoff.summary import to_plain
 
-FORMS = ("text", "markdown", "json", "prompt")
+FORMS = ("text", "markdown", "json", "prompt", "log")
 
 
 def render(
@@ -23,10 +23,11 @@ def render(
     width: int = 96,
     gate: Redactor | None = None,
 ) -> str:
-    """A summary in one of the forms text | markdown | json | prompt, redacted.
+    """A summary in one of the forms text | markdown | json | prompt | log, redacted.
 
     Args:
-        budget: most tokens that a prompt may take (upper bound); 2,000 by default.
+        budget: most tokens (upper bound) that a prompt may take, 2,000 by default, or a resume
+            log, 10,000 by default.
         colour: terminal colours in the text form.
         width: columns of the text form.
         gate: the redactor to use, where its options or its numbering matter.
@@ -38,6 +39,10 @@ def render(
         return codec.dumps(to_plain(summary, gate), indent=2).decode()
     if form not in FORMS:
         raise UnknownName("form", form, FORMS)
+    if form == "log":
+        from leftoff.documents.resume_log import ResumeLog
+
+        return ResumeLog.from_summary(summary).to_markdown(budget, gate=gate)
     value = to_plain(summary, gate)
     if form == "text":
         from leftoff.rendering.screen import screen

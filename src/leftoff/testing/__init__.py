@@ -27,8 +27,9 @@ from leftoff.model import Message, Ref
 from leftoff.redaction import Finder, Redactor
 from leftoff.registry import Registry
 from leftoff.summary import Pass, to_json
+from leftoff.testing.stores import check_store
 
-__all__ = ["check_extractor", "check_format", "check_redactor"]
+__all__ = ["check_extractor", "check_format", "check_redactor", "check_store"]
 
 _PLAIN = re.compile(r"[a-z][a-z0-9_]*")
 _JUNK = (

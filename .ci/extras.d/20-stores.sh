@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Redis and S3-compatible stores keep the promises of a store, on real servers on this machine;
+# and savers are killed at their system calls.
+set -euo pipefail
+
+# install COMMAND PACKAGE: from Debian, where that may be done.
+install() {
+    command -v "$1" >/dev/null && return
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2"; } >/dev/null 2>&1
+}
+
+if ! install redis-server redis-server; then
+    echo "redis-server is not installed and could not be"
+    exit 77
+fi
+install strace strace || echo "strace could not be installed: no kills at system calls"
+
+"$PYTHON" -m venv "$SCRATCH/environment"
+python=$SCRATCH/environment/bin/python
+if ! timeout 100 "$python" -m pip install --quiet --editable ".[dev,redis,s3]"; then
+    echo "pip could not install .[dev,redis,s3]"
+    exit 77
+fi
+# The object server has an environment of its own: it wants another botocore than s3fs.
+"$PYTHON" -m venv "$SCRATCH/moto"
+moto=$SCRATCH/moto/bin/python
+if ! PIP_CONSTRAINT='' timeout 60 "$moto" -m pip install --quiet "moto[server]"; then
+    echo "pip could not install moto[server]"
+    exit 77
+fi
+LEFTOFF_SERVERS=1 LEFTOFF_MOTO=$moto "$python" -m pytest -q -p no:cacheprovider \
+    tests/contracts/test_server_stores.py tests/contracts/test_stores.py \
+    tests/contracts/test_store_kills.py

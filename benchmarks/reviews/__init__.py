@@ -1,0 +1,1 @@
+"""What resuming a client's conversation is worth, measured with the real clients offline."""

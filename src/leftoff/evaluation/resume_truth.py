@@ -1,0 +1,334 @@
+"""What a cut's recording itself shows: changed files, names used afterwards, facts and how they
+changed.
+
+Read from tool calls and their results as they were recorded, never from what leftoff makes of
+them: it is the truth to compare with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from math import log
+from typing import Any
+
+from msgspec import Struct
+
+from leftoff.evaluation.resume_cuts import Cut, flat
+from leftoff.evaluation.resume_texts import names
+from leftoff.formats.tools import EDITS, argument, text_argument
+from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.tokens import estimate_tokens
+
+_BAD = frozenset({"error", "denied", "interrupted", "timeout"})
+_PATCHED = re.compile(
+    r"^(?:\*\*\* (Add|Update|Delete) File: (?P<codex>.+)|\+\+\+ b/(?P<diff>.+?))\s*$",
+    re.MULTILINE,
+)
+_PATCH_ACTIONS = {"Add": "created", "Update": "modified", "Delete": "deleted"}
+_BODIES = ("content", "old", "new", "edits", "patch")
+"""Roles of arguments that hold the text of files rather than what is done to them."""
+
+_CHECK = re.compile(
+    r"\b(?:tests?|pytest|build|lint|check|vet|tsc|mypy|ruff|clippy|typecheck|jest|vitest|make)\b"
+)
+_COMMIT = re.compile(r"\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] ")
+_BRANCH = re.compile(r"(?:Switched to (?:a new )?branch '|On branch )([\w./-]+)")
+_ELSEWHERE = re.compile(r"\bcd |\bgit -C ")
+"""Another directory may be another checkout, with a branch of its own."""
+
+FRESH = 100
+"""Messages since a name was last mentioned, from which on it is no more forgotten."""
+
+
+class Fact(Struct, frozen=True):
+    """A subject with the values it had before the cut, the latest last.
+
+    Attributes:
+        kind: file | command | todo | branch | commit.
+        used: whether the future takes it up again, so that a successor needs it.
+    """
+
+    kind: str
+    subject: str
+    values: tuple[str, ...]
+    used: bool
+
+    @property
+    def value(self) -> str:
+        """What holds at the cut."""
+        return self.values[-1]
+
+
+class Name(Struct, frozen=True):
+    """A name that the agent writes after the cut and that was known before.
+
+    Attributes:
+        in_code: it is written only within the text of files.
+        weight: what it would cost to find again: the logarithm of the tokens of what first
+            showed it, more the longer it was not mentioned.
+    """
+
+    name: str
+    in_code: bool
+    weight: float
+
+
+class Truth(Struct, frozen=True):
+    """Everything that a text about a cut is measured against, apart from labels.
+
+    Attributes:
+        files: path of each file that a file tool changed.
+        names: used afterwards.
+        written: every name that the agent writes afterwards, known before or not.
+    """
+
+    files: tuple[str, ...]
+    names: tuple[Name, ...]
+    written: frozenset[str]
+    facts: tuple[Fact, ...]
+
+
+def truth(cut: Cut) -> Truth:
+    """What is true at a cut and what was needed after it."""
+    files = _changes(cut.prefix)
+    written, in_words = _written(cut.future)
+    first = next((m for m in cut.future if m.origin == "prompt"), None)
+    told = names(first.text) if first is not None else set()
+    known = _exposed(cut.prefix)
+    wanted = sorted((written & known.keys()) - told)
+    facts = [
+        *_file_facts(files, cut.future),
+        *_command_facts(cut),
+        *_todo_facts(cut),
+        *_git_facts(cut),
+    ]
+    return Truth(
+        files=tuple(files),
+        names=tuple(Name(n, n not in in_words, round(known[n], 6)) for n in wanted),
+        written=frozenset(written),
+        facts=tuple(facts),
+    )
+
+
+# -- calls -----------------------------------------------------------------------------------
+
+
+def _calls(
+    messages: Iterable[Message],
+) -> Iterator[tuple[Message, ToolCall, ToolResult | None]]:
+    """Every tool call with its result."""
+    results: dict[str, ToolResult] = {}
+    found: list[tuple[Message, ToolCall]] = []
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ToolCall:
+                found.append((message, part))
+            elif type(part) is ToolResult and part.call_id:
+                results.setdefault(part.call_id, part)
+    for message, call in found:
+        yield message, call, results.get(call.id) if call.id else None
+
+
+def _worked(result: ToolResult | None) -> bool:
+    if result is None:
+        return False
+    return result.status not in _BAD and not result.exit_code
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+def _changes(messages: Sequence[Message]) -> dict[str, list[str]]:
+    """Path to what file tools did to it, in order; "" where the recording does not tell."""
+    found: dict[str, list[str]] = {}
+    for message, call, result in _calls(messages):
+        if call.kind not in EDITS or not _worked(result):
+            continue
+        created = (result.detail or {}).get("created") if result else None
+        for path, action in _edited(call, created):
+            found.setdefault(_relative(path, message.cwd), []).append(action)
+    return _merged(found)
+
+
+def _merged(found: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Files of other checkouts of the project (worktrees) count as the project's own."""
+    inside = {path for path in found if not path.startswith("/") and "/" in path}
+    merged: dict[str, list[str]] = {}
+    for path, actions in found.items():
+        parts = path.split("/")
+        ends = ("/".join(parts[i:]) for i in range(1, len(parts) - 1))
+        own = next((end for end in ends if end in inside), path)
+        merged.setdefault(path if path in inside else own, []).extend(actions)
+    return merged
+
+
+def _edited(call: ToolCall, created: Any) -> Iterator[tuple[str, str]]:
+    if call.kind == "patch":
+        for match in _PATCHED.finditer(text_argument(call, "patch")):
+            path = match["codex"] or match["diff"]
+            yield path, _PATCH_ACTIONS.get(match[1] or "", "modified")
+        return
+    path = text_argument(call, "path")
+    if not path or argument(call, "verb") in ("view", "undo_edit"):
+        return
+    if call.kind == "create":
+        yield path, {True: "created", False: "modified"}.get(created, "")
+    elif call.kind == "move":
+        yield path, "deleted"
+        yield text_argument(call, "target"), "created"
+    else:
+        yield path, "deleted" if call.kind == "delete" else "modified"
+
+
+def _relative(path: str, cwd: str) -> str:
+    inside = cwd.rstrip("/") + "/"
+    return path[len(inside) :] if cwd and path.startswith(inside) else path
+
+
+def _file_facts(files: dict[str, list[str]], future: Sequence[Message]) -> Iterator[Fact]:
+    later, _ = _written(future)
+    for path, actions in files.items():
+        told = [action for action in actions if action]
+        if told:
+            yield Fact("file", path, tuple(told), bool(names(path) & later))
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+def _written(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
+    """Names that the agent writes, and those of them it writes outside the text of files."""
+    everywhere: set[str] = set()
+    in_words: set[str] = set()
+    for message in messages:
+        if message.role != "assistant":
+            continue
+        in_words |= names(message.text)
+        for part in message.parts:
+            if type(part) is ToolCall:
+                everywhere |= names(flat(part.input))
+                in_words |= names(flat(_without_bodies(part)))
+    return everywhere | in_words, in_words
+
+
+def _without_bodies(call: ToolCall) -> Any:
+    if not isinstance(call.input, dict):
+        return "" if call.kind in EDITS else call.input
+    bodies = [argument(call, role) for role in _BODIES]
+    return [v for v in call.input.values() if not any(v is body for body in bodies)]
+
+
+def _exposed(messages: Sequence[Message]) -> dict[str, float]:
+    """Name to weight, of every name before the cut."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for number, message in enumerate(messages):
+        for part in message.parts:
+            text = flat(part.input) if type(part) is ToolCall else getattr(part, "text", "")
+            found = names(text)
+            if found - first.keys():
+                cost = estimate_tokens(text)
+                first.update(dict.fromkeys(found - first.keys(), cost))
+            last.update(dict.fromkeys(found, number))
+    here = len(messages)
+    return {
+        name: log(1 + cost) * (1 + log(1 + min(FRESH, here - 1 - last[name])))
+        for name, cost in first.items()
+    }
+
+
+# -- commands, to-dos, git -------------------------------------------------------------------
+
+
+def core_of(command: str) -> str:
+    """The part of a command that names what is run: no `cd`, no pipe, no redirection."""
+    part = re.split(r"&&|;|\n", command.strip())
+    kept = [p for p in part if p.strip() and not p.strip().startswith(("cd ", "export "))]
+    text = kept[0] if kept else ""
+    return " ".join(re.split(r"\||\d?>", text)[0].split())
+
+
+def _checks(messages: Sequence[Message]) -> dict[str, list[str]]:
+    """Outcomes of tests, builds and checks by command."""
+    found: dict[str, list[str]] = {}
+    for _, call, result in _calls(messages):
+        if call.kind != "shell" or result is None or result.status in ("denied", "running"):
+            continue
+        core = core_of(text_argument(call, "command"))
+        if len(core.split()) > 1 and _CHECK.search(core):
+            found.setdefault(core, []).append("passed" if _worked(result) else "failed")
+    return found
+
+
+def _command_facts(cut: Cut) -> Iterator[Fact]:
+    later = _checks(cut.future)
+    for core, outcomes in _checks(cut.prefix).items():
+        yield Fact("command", core, tuple(outcomes), core in later)
+
+
+def _plans(messages: Sequence[Message]) -> dict[str, list[str]]:
+    """States of to-do items by their words."""
+    found: dict[str, list[str]] = {}
+    created: dict[str, str] = {}
+    numbers = count(1)
+    for _, call, _result in _calls(messages):
+        if call.kind != "plan" or not isinstance(call.input, dict):
+            continue
+        given = call.input
+        subject = given.get("subject")
+        if call.name == "TaskCreate" and isinstance(subject, str):
+            created[str(next(numbers))] = subject
+            found.setdefault(subject, []).append("pending")
+        elif call.name == "TaskUpdate":
+            words, state = created.get(str(given.get("taskId"))), given.get("status")
+            if words and isinstance(state, str):
+                found[words].append(state)
+        items = argument(call, "items")
+        for item in items if isinstance(items, list) else ():
+            if not isinstance(item, dict):
+                continue
+            words = item.get("content") or item.get("step") or item.get("title")
+            state = item.get("status")
+            if isinstance(words, str) and isinstance(state, str):
+                found.setdefault(words, []).append(state)
+    return found
+
+
+_STATES = {"in-progress": "in_progress", "not-started": "pending", "done": "completed"}
+
+
+def _todo_facts(cut: Cut) -> Iterator[Fact]:
+    later = _plans(cut.future)
+    for words, states in _plans(cut.prefix).items():
+        told = tuple(_STATES.get(state, state) for state in states)
+        if told[-1] in ("pending", "in_progress", "completed"):
+            yield Fact("todo", words, told, words in later)
+
+
+def _git_facts(cut: Cut) -> Iterator[Fact]:
+    branches: list[str] = []
+    commits: list[str] = []
+    for message, call, result in _calls(cut.prefix):
+        command = text_argument(call, "command") if call.kind == "shell" else ""
+        if result is None or "git" not in command:
+            continue
+        made = _COMMIT.findall(result.text)
+        commits += [commit for _, commit in made]
+        if not message.agent and not _ELSEWHERE.search(command):
+            branches += [branch for branch, _ in made] + _BRANCH.findall(result.text)
+    later = "\n".join(_agent_words(cut.future))
+    for kind, values in (("branch", branches), ("commit", commits)):
+        if values:
+            used = re.search(rf"(?<![\w/-]){re.escape(values[-1])}", later) is not None
+            yield Fact(kind, kind, tuple(values), used)
+
+
+def _agent_words(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        if message.role == "assistant":
+            yield message.text
+            for part in message.parts:
+                if type(part) is ToolCall:
+                    yield flat(part.input)

@@ -1,0 +1,58 @@
+"""Names in the code that the agent writes: what the work is about, in words to go on with."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Evidence, Wrote
+from leftoff.extraction.view import FILE, View
+from leftoff.model import ToolCall
+
+NAMES = 40
+"""Names kept of one call, those that occur most in it."""
+
+LOOKED_AT = 50_000
+"""Code points of a call's text that are looked at."""
+
+_WRITES = frozenset({"edit", "create", "patch", "notebook"})
+
+IN_CODE = re.compile(
+    r"\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
+    r"|\b(?:[a-z]+\d*[A-Z]|[A-Z][a-z0-9]+[A-Z])\w*"  # camelCase, PascalCase
+    r"|\b[A-Za-z]\w*(?:\.[A-Za-z]\w+)+"  # a dotted name, a file
+)
+
+
+class Names(Struct):
+    """Finds the identifiers in edits."""
+
+    name: ClassVar[str] = "names"
+    wants: ClassVar[int] = FILE
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        """The names in each call of a message that writes to a file."""
+        found: list[Evidence] = []
+        for number, part in enumerate(view.message.parts):
+            if type(part) is ToolCall and part.kind in _WRITES:
+                counts = Counter(IN_CODE.findall("\n".join(_texts(part.input))[:LOOKED_AT]))
+                if counts:
+                    names = sorted(counts, key=lambda n: (-counts[n], n))[:NAMES]
+                    found.append(Wrote(view.message.index, number, tuple(names)))
+        return found
+
+
+def _texts(value: Any, depth: int = 3) -> Iterator[str]:
+    """The strings in a call's arguments."""
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner, depth - 1)
+    elif depth and isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, depth - 1)

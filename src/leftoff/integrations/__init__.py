@@ -1,0 +1,1 @@
+"""Other programs and libraries that leftoff works with; loaded on first use."""

@@ -1,0 +1,151 @@
+"""The Codex client's `exec`: the calls, what its events mean, and how it fails.
+
+Tried with version 0.169.0. Two of its ways are seen to here: an id that is none, it takes for
+the name of a conversation and begins a new one without a word; and it reports the usage of the
+whole conversation.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from leftoff import codec
+from leftoff.documents.review import DEFAULT_MODEL, FailureKind
+from leftoff.errors import UsageError
+from leftoff.integrations.arguments import argument, session_argument
+from leftoff.integrations.claude_cli import count, failure
+from leftoff.live.clients import Answer, Failure
+from leftoff.live.reviews import Reviewer
+from leftoff.model import Usage
+from leftoff.stores import Store
+
+PROGRAM = "codex"
+
+FAILURES: tuple[tuple[FailureKind, str], ...] = (
+    ("unknown", r"no rollout found for (?:thread|conversation) id"),
+    ("unknown", r"No saved session found with ID"),
+    ("unknown", r"thread not found"),
+    ("wrong_model", r"The model .{1,200} does not exist or you do not have access"),
+    ("wrong_model", r"encrypted content could not be verified"),
+    ("full", r"ran out of room in the model's context window"),
+)
+"""What the client says in its last error event or on standard error; everything else is
+`other`."""
+
+
+class CodexClient:
+    """How the client is called, and what its output means.
+
+    Args:
+        program: its name or path.
+        options: arguments of `codex exec` that every call has, such as
+            `--skip-git-repo-check`.
+    """
+
+    name = "codex"
+    by_folder = False
+    counts_all = True
+
+    def __init__(self, program: str = PROGRAM, options: tuple[str, ...] = ()) -> None:
+        self._program, self._options = program, options
+
+    def build_command(
+        self, model: str = DEFAULT_MODEL, session_id: str = "", allowed_tools: str = ""
+    ) -> list[str]:
+        """The arguments of a first call, or with a session id of a follow-up. The prompt goes
+        to standard input.
+
+        Raises:
+            UsageError: a value would be taken for an option, or tools are named, which this
+                client does not know.
+
+        >>> CodexClient().build_command("default", "abc-123")
+        ['codex', 'exec', '--json', 'resume', 'abc-123', '-']
+        """
+        if allowed_tools:
+            raise UsageError("codex knows no list of allowed tools; set its sandbox instead")
+        # `resume` itself takes fewer options than `exec`, which may stand before it.
+        command = [self._program, "exec", *self._options, "--json"]
+        command += ["resume"] if session_id else []
+        if model != DEFAULT_MODEL:
+            command += ["--model", argument("model", model)]
+        if session_id:
+            command.append(session_argument(session_id))
+        return [*command, "-"]
+
+    def outcome(
+        self, code: int, stdout: bytes, stderr: bytes, session_id: str = ""
+    ) -> Answer | Failure:
+        """What a finished call means; the answer's own words are never taken for a failure."""
+        thread, texts, errors, usage, ended = "", [], [], None, False
+        for line in stdout.splitlines():
+            for event in codec.mend(line)[0]:
+                if not isinstance(event, dict):
+                    continue
+                kind, item = event.get("type"), event.get("item")
+                if kind == "thread.started" and isinstance(event.get("thread_id"), str):
+                    thread = event["thread_id"]
+                elif kind == "item.completed" and isinstance(item, dict):
+                    if item.get("type") == "agent_message":
+                        texts.append(str(item.get("text") or ""))
+                elif kind == "turn.completed":
+                    ended, usage = True, _usage(event.get("usage"))
+                elif kind == "turn.failed":
+                    errors.append(_message(event.get("error")))
+                elif kind == "error":
+                    errors.append(_message(event))
+        if code != 0 or not ended:
+            said = [t for t in errors[-1:] if t] or [_last_words(stderr)]
+            return failure(said[0] or f"exit code {code} and no answer", FAILURES)
+        if session_id and thread != session_id:
+            return Failure("unknown", "it began a new conversation instead")
+        # What it says before its last message is about what it is doing.
+        return Answer(texts[-1] if texts else "", thread, usage)
+
+
+def _message(value: Any) -> str:
+    said = value.get("message") if isinstance(value, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def _last_words(stderr: bytes) -> str:
+    """The last line of standard error; warnings come before it."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _usage(value: Any) -> Usage | None:
+    """Its `input_tokens` include what was read from the cache."""
+    if not isinstance(value, dict):
+        return None
+    read = count(value.get("cached_input_tokens"))
+    written = count(value.get("cache_write_input_tokens"))
+    return Usage(
+        max(0, count(value.get("input_tokens")) - read - written),
+        count(value.get("output_tokens")),
+        read,
+        written,
+        count(value.get("reasoning_output_tokens")),
+    )
+
+
+class CodexReviewer(Reviewer):
+    """A `Reviewer` that asks Codex.
+
+    Args:
+        store: where reviews are kept.
+        program: the client's name or path.
+        arguments: arguments of `codex exec` that every call has.
+        options: those of `Reviewer`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        program: str | Path = PROGRAM,
+        arguments: tuple[str, ...] = (),
+        **options: Any,
+    ) -> None:
+        super().__init__(CodexClient(str(program), arguments), store, **options)

@@ -1,0 +1,180 @@
+"""What the work goes on with: commands that worked, names in use, the commit, variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from leftoff.extraction.evidence import Called, Ran, Returned, Said, Wrote
+from leftoff.findings import Command, Name, Words, WorkingSet
+from leftoff.judgement.activities import activities
+from leftoff.judgement.story import Story
+
+COMMANDS = 20
+"""At most so many commands, those of checks first, then the latest."""
+
+NAMES = 300
+"""At most so many names."""
+
+RECENT = 200
+"""At most so many sentences."""
+
+LONGEST = 300
+"""Code points; a longer command is a script and not kept as a command."""
+
+_CHECKS = ("test", "build", "lint")
+_ACTIONS = frozenset({*_CHECKS, "run", "install"})
+_BESIDE = frozenset({"look", "search", "inspect_change", "other", "wait"})
+_QUOTED_SCRIPT = re.compile(r"<<|\n")
+
+_HASH = re.compile(r"\[[^\[\]\n]* ([0-9a-f]{7,40})\]")
+_VARIABLE = re.compile(
+    r"\$\{?([A-Z][A-Z0-9_]{2,})\b|\bexport ([A-Z][A-Z0-9_]{2,})="
+    r"|(?:^|[;&|] ?)([A-Z][A-Z0-9_]{2,})="
+    r"|\b(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.)[\"']?([A-Z][A-Z0-9_]{2,})",
+    re.MULTILINE,
+)
+_COMMON = frozenset(
+    "HOME PATH PWD OLDPWD USER SHELL LANG TERM TMPDIR EDITOR PAGER IFS EOF BASH_SOURCE"
+    " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
+)
+
+_NAME = re.compile(
+    r"https?://[^\s\"'`)\]>,]+"
+    r"|[\w.~@$:-]*/[\w./@~-]*\w"  # a path
+    r"|\b[A-Za-z_]\w*(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"  # a file or a dotted name
+    r"|\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
+    r"|\b[a-z]+\d*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase
+    r"|\b[0-9a-f]{7,40}\b"  # a hash
+    r"|#\d+\b"
+)
+_NO_NAME = re.compile(r"(?:/dev/|\$|[A-Za-z]+/[A-Za-z]+$|/[a-z]+$|[ei]\.[ge]$|[A-Z]/)")
+"""Prose with a slash, devices, paths that begin with a variable."""
+
+
+def working_set(story: Story) -> WorkingSet:
+    """What somebody who goes on would have to find out again."""
+    return WorkingSet(
+        commit=_commit(story),
+        commands=_commands(story),
+        variables=_variables(story),
+        names=_names(story),
+        last_words=_last_words(story),
+        recent=_recent(story),
+    )
+
+
+def _last_words(story: Story) -> Words:
+    recording = story.recording
+    if recording.last_at in story.abandoned:
+        return Words()
+    return Words(recording.last_words, recording.last_at)
+
+
+def _recent(story: Story) -> tuple[Words, ...]:
+    """The latest sentences that were looked at as decisions, each once."""
+    found: dict[str, Words] = {}
+    for said in reversed(story.said("decision")):
+        if len(said.text) > 20:
+            found.setdefault(said.text, Words(said.text, said.ref.message))
+            if len(found) == RECENT:
+                break
+    return tuple(found.values())
+
+
+def _commit(story: Story) -> str:
+    """The last commit that the session made, else the one that it began at."""
+    for shown in reversed(story.shown({"committed"})):
+        match = _HASH.search(shown.text) if shown.good else None
+        if match:
+            return match[1]
+    return story.recording.header.commit
+
+
+def _commands(story: Story) -> tuple[Command, ...]:
+    """Checks as they last ended, and other commands that worked and were run again."""
+    kinds = activities(story)
+    shown = {
+        (s.call_message, s.call_part): s.good
+        for s in story.shown({"tests_pass", "build_passes", "lint_passes"})
+    }
+    last: dict[str, Command] = {}
+    for ran in story.told(Ran):
+        place = (ran.ref.message, ran.part)
+        outcome = story.outcomes.get(place)
+        did = set(kinds.get(place, ()))
+        found = did & _ACTIONS if did <= _ACTIONS | _BESIDE else set()
+        text = ran.command.strip()
+        if not found or outcome is None or len(text) > LONGEST or _QUOTED_SCRIPT.search(text):
+            continue
+        before = last.pop(text, None)
+        last[text] = Command(
+            text,
+            min(found, key=_importance),
+            _passed(outcome, shown.get(place)),
+            (before.count if before else 0) + 1,
+            story.ref(ran.ref),
+        )
+    kept = [c for c in last.values() if c.kind in _CHECKS or c.passed and c.count > 1]
+    order = sorted(kept, key=lambda c: (c.kind not in _CHECKS, -c.ref.message))
+    return tuple(order[:COMMANDS])
+
+
+def _passed(outcome: Returned, shown: bool | None) -> bool | None:
+    """Whether a call succeeded: by its exit code, else by what its output shows."""
+    if outcome.exit_code is not None:
+        return outcome.exit_code == 0
+    if outcome.status in {"ok", "unknown"}:
+        return shown if shown is not None else (True if outcome.status == "ok" else None)
+    return False
+
+
+def _importance(kind: str) -> int:
+    return _CHECKS.index(kind) if kind in _CHECKS else len(_CHECKS)
+
+
+def _variables(story: Story) -> tuple[str, ...]:
+    """Names of environment variables in commands; never a value."""
+    found: dict[str, None] = {}
+    for ran in story.told(Ran):
+        if "$" in ran.command or "=" in ran.command or "env" in ran.command:
+            for match in _VARIABLE.finditer(ran.command):
+                name = match[match.lastindex or 0]
+                if name not in _COMMON:
+                    found[name] = None
+    return tuple(sorted(found))
+
+
+def _names(story: Story) -> tuple[Name, ...]:
+    """Identifiers and paths in the agent's own words, calls and code: those that came up often
+    and late first."""
+    here = story.recording.header.cwd.rstrip("/") + "/"
+    counts: dict[str, int] = {}
+    latest: dict[str, int] = {}
+    for message, names in _written(story):
+        for found in names:
+            name = found.removeprefix(here).rstrip(".-:")
+            if len(name) < 3 or _NO_NAME.match(name) or not any(map(str.isalpha, name)):
+                continue
+            if latest.get(name) != message:
+                latest[name] = message
+                counts[name] = counts.get(name, 0) + 1
+    end = max(1, len(story.thread))
+    order = sorted(counts, key=lambda n: (-counts[n] * (0.2 + latest[n] / end), n))
+    return tuple(Name(name, counts[name], latest[name]) for name in order[:NAMES])
+
+
+def _written(story: Story) -> Iterator[tuple[int, Collection[str]]]:
+    """The names in what the agent wrote, as far as it is kept: sentences, commands, paths,
+    code."""
+    find = _NAME.findall
+    calls = {(r.ref.message, r.part) for r in story.told(Ran)}
+    for said in story.told(Said):
+        yield said.ref.message, set(find(said.text))
+    for ran in story.told(Ran):
+        yield ran.ref.message, set(find(ran.command))
+    for call in story.told(Called):
+        if call.text and (call.message, call.part) not in calls:
+            yield call.message, set(find(call.text))
+    for wrote in story.told(Wrote):
+        yield wrote.message, wrote.names

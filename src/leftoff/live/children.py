@@ -1,0 +1,182 @@
+"""Runs another program: on its own input, for a limited time, with a bounded output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+
+MOST_OUTPUT = 32 * 1024 * 1024
+"""Bytes that a program may print on each stream before it is stopped."""
+
+_PATIENCE = 2.0
+"""Seconds that a program has to end after it was asked to, and that what it left behind may
+hold its output open."""
+
+_CHUNK = 65_536
+
+
+class Done(Struct, frozen=True):
+    """A program that has ended.
+
+    Attributes:
+        code: its exit code; negative is the signal that ended it.
+        seconds: how long it ran.
+        stopped: why we stopped it: "time_out", "output", "asked", or "" if it ended itself.
+    """
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    stopped: str = ""
+
+
+def run(
+    command: Sequence[str],
+    given: bytes,
+    *,
+    limit: float,
+    folder: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    most: int = MOST_OUTPUT,
+    stop: threading.Event | None = None,
+) -> Done:
+    """Runs a program to its end; stops it and all that it started when the time is over.
+
+    Args:
+        command: the program and its arguments; no shell reads them.
+        given: its standard input.
+        limit: seconds that it may take.
+        folder: its working directory; ours if None.
+        environ: its environment; ours if None.
+        most: bytes that it may print on each stream.
+        stop: stops the program when set.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 - arguments are a list, and checked by who calls
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=None if environ is None else dict(environ),
+        start_new_session=True,
+    )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    output, errors = _Reader(process.stdout, most), _Reader(process.stderr, most)
+    writer = threading.Thread(target=_write, args=(process.stdin, given), daemon=True)
+    threads = (writer, output, errors)
+    stopped = ""
+    try:
+        for thread in threads:
+            thread.start()
+        stopped = _wait(process, (output, errors), began + limit, stop)
+        if stopped:
+            _end(process)
+        elif not _drained((output, errors), _PATIENCE):  # held open by what it left behind
+            _signal(process, signal.SIGTERM)
+    except BaseException:
+        _end(process)
+        raise
+    finally:
+        _drained((output, errors), _PATIENCE)
+    return Done(
+        process.returncode,
+        bytes(output.data),
+        bytes(errors.data),
+        time.monotonic() - began,
+        stopped,
+    )
+
+
+class _Reader(threading.Thread):
+    """Reads a stream to its end, or until it is longer than it may be."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        super().__init__(daemon=True)
+        self.data = bytearray()
+        self.too_long = False
+        self._stream, self._most = stream, most
+
+    def run(self) -> None:
+        with self._stream, contextlib.suppress(OSError, ValueError):
+            number = self._stream.fileno()
+            while chunk := os.read(number, _CHUNK):
+                self.data += chunk[: self._most - len(self.data)]
+                if len(self.data) >= self._most:
+                    self.too_long = True
+                    return
+
+
+def _write(stream: IO[bytes], given: bytes) -> None:
+    # A program that does not read its input to the end is no error of ours.
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(given)
+    with contextlib.suppress(OSError, ValueError):
+        stream.close()
+
+
+def _wait(
+    process: subprocess.Popen[bytes],
+    readers: Sequence[_Reader],
+    end: float,
+    stop: threading.Event | None,
+) -> str:
+    """Waits for the program; says why it has to be stopped, "" if it ended itself."""
+    while True:
+        left = end - time.monotonic()
+        pause = min(max(left, 0), 0.2)
+        if readers[0].is_alive():
+            readers[0].join(pause)  # ends with the program, at once; waiting for it polls
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(pause)
+        if process.poll() is not None:
+            return ""
+        if any(reader.too_long for reader in readers):
+            return "output"
+        if stop is not None and stop.is_set():
+            return "asked"
+        if left <= 0:
+            return "time_out"
+
+
+def _drained(readers: Sequence[_Reader], patience: float) -> bool:
+    """Whether all output has been read within some seconds."""
+    end = time.monotonic() + patience
+    for reader in readers:
+        if reader.ident is not None:
+            reader.join(max(0, end - time.monotonic()))
+    return not any(reader.is_alive() for reader in readers)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Asks the program and all that it started to end, then makes them."""
+    _signal(process, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_PATIENCE)
+    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    """Signals the group of a program, which outlives it as long as anybody is in it."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+    elif process.poll() is None:
+        process.kill()

@@ -1,0 +1,54 @@
+"""Committed runs of `eval resume` hold numbers and names, no words of a recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from leftoff.evaluation.resume_reports import SCHEMA, table
+from leftoff.evaluation.resume_scores import MEASURES
+
+RUNS = sorted(
+    (Path(__file__).parents[2] / "benchmarks" / "accuracy" / "resume" / "runs").glob("*.json")
+)
+WORDS = re.compile(r"[\w.,'()>=+/%: -]{0,160}")
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_a_run_holds_no_sentences_and_all_measures(run: Path) -> None:
+    data = run.read_bytes()
+    value = msgspec.json.decode(data)
+    assert value["schema"] == SCHEMA
+    assert value["date"]
+    assert value["machine"]
+    reasons = value.pop("left_out")
+    assert all(": the text before it is no" in reason for reason in reasons)
+    for word in strings(value):
+        assert WORDS.fullmatch(word), word
+        assert len(word.split()) <= 6, word
+    for group in value["groups"]:
+        for system in group["systems"].values():
+            assert tuple(system["figures"]) == MEASURES
+            assert system["over_budget"] == 0
+    assert "recorder's summary" in table(data)
+
+
+def test_there_are_runs() -> None:
+    assert {run.name for run in RUNS} == {"double.json", "single.json"}

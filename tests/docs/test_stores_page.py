@@ -1,0 +1,35 @@
+"""The store of docs/stores.md runs as it stands and keeps the promises of a store."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from leftoff.settings import Settings, leaves
+from leftoff.stores import KINDS, stores
+from leftoff.stores.places import PLACES
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "stores.md"
+_EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py\n(.*?)```", re.DOTALL)
+
+
+def test_the_example_keeps_the_promises_of_a_store() -> None:
+    names: dict[str, Any] = {"__name__": "example"}
+    blocks = _EXAMPLE.findall(PAGE.read_text("utf-8"))
+    assert [kind for kind, _ in blocks] == ["store", "tests"]
+    try:
+        for kind, block in blocks:
+            exec(compile(block, f"docs/stores.md: {kind}", "exec", dont_inherit=True), names)
+    finally:
+        stores.withdraw("drawer")
+    assert names["DRAWER"].kept == {}
+
+
+def test_the_page_names_every_kind_and_only_real_settings() -> None:
+    text = PAGE.read_text("utf-8")
+    paths = [path for path, _ in leaves(Settings)]
+    for kind in KINDS:
+        assert f"| `{kind}` | `{PLACES[kind].folder}/{PLACES[kind].prefix}{{id}}.json" in text
+    for named in re.findall(r"`((?:context_management|token_budget|resume)\.[a-z_.]+)`", text):
+        assert named in paths, named

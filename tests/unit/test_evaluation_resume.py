@@ -1,0 +1,480 @@
+"""Resuming, measured: what a text keeps of a cut session, and that nothing leaks into it."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.errors import UsageError
+from leftoff.evaluation import resume_cuts, resume_grounds, resume_scores, resume_texts
+from leftoff.evaluation.labels import Decision, Directive, Labels
+from leftoff.evaluation.resume_cuts import Cut, cuts, tail, words_of_tail
+from leftoff.evaluation.resume_grounds import Ground, claims
+from leftoff.evaluation.resume_reports import groups, lost, misses_to_lines, table, to_run
+from leftoff.evaluation.resume_runs import RECORDED, TAIL, ResumeReport, evaluate_resume
+from leftoff.evaluation.resume_scores import holds, items, names_file, stated
+from leftoff.evaluation.resume_texts import Reading, content_words, names
+from leftoff.evaluation.resume_truth import Fact, core_of, truth
+from leftoff.findings import ContextSummary
+from leftoff.model import Message, Text
+
+Line: TypeAlias = dict[str, Any]
+
+# -- texts -----------------------------------------------------------------------------------
+
+CHOICE = "I'll keep the upload queue in SQLite instead of Redis."
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (CHOICE, True),
+        ("Upload queue: SQLite, instead of Redis, was kept.", True),
+        ("The queue is SQLite.\nUploads go there.\nRedis was not taken; we keep it.", True),
+        ("SQLite is a database.", False),
+        ("The queue.\n" + "Nothing here.\n" * 9 + "SQLite.\n" + "No.\n" * 9 + "Redis.", False),
+        (" ".join(f"queue{n}" for n in range(99)) + " sqlite upload queue keep redis", False),
+        ("", False),
+    ],
+)
+def test_a_statement_is_kept_where_most_of_its_words_stand_together(
+    text: str, kept: bool
+) -> None:
+    wanted = content_words(CHOICE)
+    assert wanted == {"keep", "upload", "queue", "sqlite", "instead", "redis"}
+    if text.startswith("queue0"):  # the same words, each in another stretch of a long list
+        filler = " ".join(f"word{n}" for n in range(80))
+        text = f" {filler} ".join(sorted(wanted))
+    assert Reading(text).keeps(wanted) is kept
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Look at src/app/upload.py, then run it.", {"upload.py"}),
+        (
+            "`retry_limit` and maxRetries, e.g. in HTTPClient",
+            {"retry_limit", "maxRetries", "HTTPClient"},
+        ),
+        ("commit 1a2b3c4 of v1.2.3", {"1a2b3c4", "v1.2.3"}),
+        ("see cmd/tool for more", {"cmd/tool"}),
+        ("Plain words and 12 numbers, yes and/or no.", set()),
+        ("/home/me/work/README.md", {"README.md"}),
+    ],
+)
+def test_names_are_paths_and_identifiers(text: str, found: set[str]) -> None:
+    assert names(text) == found
+
+
+def test_repeated_runs_of_words_are_redundant() -> None:
+    once = "one two three four five six seven eight"
+    assert Reading(once).redundancy == (0, 1)
+    assert Reading(f"{once} {once}").redundancy == (1, 9)
+
+
+# -- files and facts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Changed upload.py.", True),
+        ("Changed `src/upload.py`", True),
+        ("Changed test_upload.py", False),
+        ("Changed upload.pyc", False),
+        ("Changed the uploader", False),
+    ],
+)
+def test_a_file_is_named_by_its_whole_name(text: str, named: bool) -> None:
+    assert names_file(text, "src/upload.py", ("src/upload.py",)) is named
+
+
+def test_a_name_that_two_changed_files_bear_needs_its_directory() -> None:
+    files = ("a/main.go", "b/main.go")
+    assert not names_file("main.go was changed", "a/main.go", files)
+    assert names_file("a/main.go was changed", "a/main.go", files)
+    assert not names_file("a/main.go was changed", "b/main.go", files)
+
+
+@pytest.mark.parametrize(
+    ("command", "core"),
+    [
+        ("cd /work && go test ./... 2>&1 | tail -5", "go test ./..."),
+        ("npm run build", "npm run build"),
+        ("pytest -q tests > out.txt", "pytest -q tests"),
+        ("cd /work", ""),
+    ],
+)
+def test_the_core_of_a_command_is_what_is_run(command: str, core: str) -> None:
+    assert core_of(command) == core
+
+
+def test_a_relation_needs_subject_and_value_in_one_item() -> None:
+    fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
+    assert holds(items("- `go test ./...` passed"), fact)
+    assert holds(items("Passed:\n- go test ./..."), fact)
+    assert not holds(items("- go test ./...\n- the lint passed"), fact)
+
+
+def test_a_value_that_was_overturned_is_stale() -> None:
+    fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
+    assert stated(items("- go test ./... failed"), [fact]) == ([fact], [fact])
+    assert stated(items("- go test ./... failed, then passed"), [fact]) == ([fact], [])
+    assert stated(items("- go test ./..."), [fact]) == ([], [])
+
+
+# -- grounds ---------------------------------------------------------------------------------
+
+
+def ground(*texts: str) -> Ground:
+    return Ground([json.dumps({"text": text}).encode() + b"\n" for text in texts])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Wrote src/app/upload.py.",
+        "It takes 1,250 ms (#3).",
+        'It says "keep the\nqueue small".'.replace("\n", " "),
+        "Commit 1a2b3c4d.",
+        "12 messages, 40 % done, 3 left out",
+        "The key [REDACTED:token:7] was used.",
+        "Told as ‹tag› in 'code'.",
+        "Wrote C:/work/main.py.",
+    ],
+)
+def test_what_stands_in_the_recording_is_grounded(said: str) -> None:
+    there = ground(
+        "cd /home/me/src/app && vi upload.py",
+        "1250 ms, 1a2b3c4d",
+        "keep the\n  queue small",
+        "<tag> `code` C:\\work\\main.py",
+    )
+    assert there.share(said)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Wrote src/app/invented.py.", "path"),
+        ("It takes 77 seconds more.", "number"),
+        ('It says "drop the whole queue".', "quote"),
+        ("Commit 99aa88bb.", "id"),
+    ],
+)
+def test_what_was_made_up_is_found(said: str, kind: str) -> None:
+    there = ground("src/app/upload.py keep the queue small 1a2b3c4d")
+    share, wrong = there.share(said)
+    assert kind in {claim.kind for claim in wrong}
+    assert share.part < share.whole
+
+
+def test_every_claim_is_counted_once() -> None:
+    assert len(list(claims("See a/b.py, a/b.py and a/b.py."))) == 1
+
+
+# -- cuts ------------------------------------------------------------------------------------
+
+MADE_UP = "made_up_later"
+SUMMARY = (
+    "This session is being continued from a previous conversation. The user asked to make "
+    "the uploader survive a restart. The upload queue is kept in SQLite instead of Redis. "
+    "Changed: src/upload.py. " + "The work goes on where it was left. " * 12
+)
+
+
+def call(number: int, name: str, result: str, exit_code: int = 0, **given: Any) -> list[Line]:
+    """A tool call and its result."""
+    key = f"c{number}"
+    status = "error" if exit_code else "ok"
+    back = {"call_id": key, "text": result, "status": status, "exit_code": exit_code}
+    return [
+        {"role": "assistant", "parts": [{"call": {"id": key, "name": name, "input": given}}]},
+        {"role": "tool", "parts": [{"result": back}]},
+    ]
+
+
+def recorded(later: str = MADE_UP) -> list[Line]:
+    """A session with one compaction."""
+    talk: list[Line] = [
+        {"role": "user", "text": "Make the uploader survive a restart. No new dependencies."},
+        {"role": "assistant", "text": CHOICE},
+        *call(
+            1, "Edit", "ok", file_path="src/upload.py", old_string="x", new_string="retry_limit"
+        ),
+        *call(
+            2,
+            "Edit",
+            "no such text",
+            1,
+            file_path="src/missing.py",
+            old_string="x",
+            new_string="y",
+        ),
+        *call(3, "Bash", "2 failed", 1, command="pytest -q tests"),
+        *call(4, "Bash", "all passed", command="pytest -q tests"),
+    ]
+    for number in range(5, 60):
+        talk += call(number, "Read", f"line {number} of the log " * 9, file_path="log.txt")
+    return [
+        *talk,
+        {"role": "user", "text": SUMMARY, "origin": "compaction"},
+        {"role": "user", "text": "Now look at upload.py again."},
+        {"role": "assistant", "text": f"I'll raise retry_limit in upload.py for {later}."},
+        *call(90, "Bash", "all passed", command="pytest -q tests"),
+    ]
+
+
+def saying(text: str) -> Callable[[ContextSummary, int], str]:
+    """A system that says the same of every session."""
+    return lambda *_: text
+
+
+NAME = "acme__tools__1.jsonl"
+LABELS = Labels(
+    file=NAME,
+    decisions=(
+        Decision(2, CHOICE, "architecture", 3),
+        Decision(2, "Never mind this small thing.", "other", 1),
+        Decision(124, "I'll raise retry_limit in upload.py", "implementation", 3),
+    ),
+    directives=(
+        Directive(1, "Make the uploader survive a restart.", "task"),
+        Directive(1, "No new dependencies.", "constraint"),
+    ),
+)
+
+
+def write(folder: Path, lines: list[Line], name: str = NAME) -> str:
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Cut:
+    (found,) = cuts(write(tmp_path, recorded()))
+    return found
+
+
+def test_a_natural_cut_lies_before_the_recorders_summary(cut: Cut) -> None:
+    assert (cut.name, cut.natural, cut.recorded) == ("compaction 1", True, SUMMARY)
+    assert cut.prefix[-1].line == cut.place - 1
+    assert cut.future[0].text == "Now look at upload.py again."
+    assert not any(m.origin == "compaction" for m in (*cut.prefix, *cut.future))
+
+
+def test_nothing_of_the_future_reaches_what_is_read(tmp_path: Path) -> None:
+    def prefix(later: str) -> tuple[bytes, ...]:
+        (found,) = cuts(write(tmp_path, recorded(later)))
+        return found.data
+
+    assert prefix(MADE_UP) == prefix("something_else")
+    assert not any(MADE_UP.encode() in line for line in prefix(MADE_UP))
+
+
+def test_artificial_cuts_are_made_only_where_there_is_no_compaction(tmp_path: Path) -> None:
+    path = write(tmp_path, recorded())
+    assert list(cuts(path, natural=False)) == []
+    plain = [line for line in recorded() if line.get("origin") != "compaction"]
+    found = list(cuts(write(tmp_path, plain), natural=False))
+    assert [c.name for c in found] == ["25%", "50%", "75%"]
+    assert [len(c.prefix) for c in found] == [int(len(plain) * s) for s in resume_cuts.SHARES]
+    assert all(len(c.prefix) + len(c.future) == len(plain) for c in found)
+
+
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=60), max_size=8),
+    room=st.integers(0, 200),
+)
+def test_a_tail_never_takes_more_than_it_may(texts: list[str], room: int) -> None:
+    messages = tuple(Message(n, "assistant", (Text(text),)) for n, text in enumerate(texts))
+    found = Cut("", True, 0, messages, (), "", ())
+    for make in (tail, words_of_tail):
+        assert len(make(found, room, len)) <= room
+    if texts and texts[-1].strip() and len(texts[-1]) + 13 <= room:
+        assert tail(found, room, len).endswith(texts[-1] + "\n")
+
+
+# -- truth -----------------------------------------------------------------------------------
+
+
+def test_the_truth_is_what_the_recording_shows(cut: Cut) -> None:
+    found = truth(cut)
+    assert found.files == ("src/upload.py",)  # the failed edit changed nothing
+    # upload.py is told again by the person; what was not known before cannot be kept.
+    assert [name.name for name in found.names] == ["retry_limit"]
+    assert MADE_UP in found.written
+    facts = {(f.kind, f.subject): f for f in found.facts}
+    assert facts["command", "pytest -q tests"].values == ("failed", "passed")
+    assert facts["command", "pytest -q tests"].used
+    assert facts["file", "src/upload.py"].values == ("modified",)
+
+
+def test_names_in_the_text_of_files_are_told_apart(tmp_path: Path) -> None:
+    lines = recorded()
+    lines += call(91, "Write", "ok", file_path="src/new.py", content="log.txt retry_limit")
+    (found,) = cuts(write(tmp_path, lines))
+    known = {name.name: name.in_code for name in truth(found).names}
+    assert known == {"retry_limit": False, "log.txt": True}
+
+
+def test_a_file_of_a_worktree_is_the_projects_own(tmp_path: Path) -> None:
+    lines = recorded()
+    lines[4:4] = call(80, "Edit", "ok", file_path="/work/tree/src/upload.py", new_string="y")
+    lines[4:4] = call(81, "Edit", "ok", file_path="/elsewhere/notes.md", new_string="y")
+    (found,) = cuts(write(tmp_path, lines))
+    assert set(truth(found).files) == {"src/upload.py", "/elsewhere/notes.md"}
+
+
+@pytest.mark.parametrize(
+    ("command", "branch"),
+    [("git status", "other"), ("cd /elsewhere && git status", "")],
+)
+def test_the_branch_is_that_of_the_sessions_own_checkout(
+    tmp_path: Path, command: str, branch: str
+) -> None:
+    lines = recorded()
+    lines[4:4] = call(80, "Bash", "On branch other\nnothing to commit", command=command)
+    (found,) = cuts(write(tmp_path, lines))
+    told = [fact.value for fact in truth(found).facts if fact.kind == "branch"]
+    assert told == ([branch] if branch else [])
+
+
+def test_a_subagent_may_finish_what_the_list_holds(tmp_path: Path) -> None:
+    lines = recorded()
+    update = call(82, "TaskUpdate", "Updated task #1 status", taskId="1", status="completed")
+    lines[4:4] = [
+        *call(80, "TaskCreate", "Task #1 created", subject="Add the missing index"),
+        *call(81, "TaskUpdate", "Updated task #1 status", taskId="1", status="in_progress"),
+        *({**line, "agent": "helper"} for line in update),
+    ]
+    (found,) = cuts(write(tmp_path, lines))
+    (todo,) = (fact for fact in truth(found).facts if fact.kind == "todo")
+    assert todo.values == ("pending", "in_progress", "completed")
+    assert stated(items("- Add the missing index (pending)"), [todo]) == ([todo], [todo])
+
+
+# -- the whole -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Callable[..., ResumeReport]:
+    write(tmp_path, recorded())
+
+    def run(system: Callable[[ContextSummary, int], str], **options: Any) -> ResumeReport:
+        labels = options.pop("labels", (LABELS,))
+        return evaluate_resume(labels, str(tmp_path), {"ours": system}, **options)
+
+    return run
+
+
+def test_a_text_that_says_everything_keeps_everything(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    everything = (
+        f"{CHOICE}\nMake the uploader survive a restart. No new dependencies.\n"
+        "modified src/upload.py\npytest -q tests passed\nretry_limit\n"
+    )
+    (one,) = measured(saying(everything)).cuts
+    shares = one.texts["ours"].shares
+    for name in ("decisions", "directives", "files", "names", "relations", "grounded"):
+        assert shares[name].value == 1.0, name
+    assert shares["decisions"].whole == 1  # neither the minor one nor the one of the future
+    assert shares["stale"].value == 0.0
+
+
+def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    report = measured(saying(""))
+    shares = report.cuts[0].texts["ours"].shares
+    assert shares["decisions"].value == shares["files"].value == 0.0
+    assert shares["grounded"].value is None
+    told = {(m.what, m.text): m.where for m in report.misses}
+    assert told["decision", CHOICE]  # the summary has it: lost by the text, not by detection
+    assert "file_modifications" in told["file", "src/upload.py"]
+    assert lost(report.misses)["ours"]["file"] == {"not told": 1}
+
+
+def test_the_system_sees_the_prefix_alone_and_the_recorders_length(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    seen: list[tuple[ContextSummary, int]] = []
+
+    def look(summary: ContextSummary, budget: int) -> str:
+        seen.append((summary, budget))
+        return ""
+
+    (one,) = measured(look).cuts
+    ((summary, budget),) = seen
+    assert budget == one.texts[RECORDED].tokens
+    assert one.texts[TAIL].tokens <= budget
+    assert MADE_UP not in repr(summary)
+    assert "continued from a previous" not in repr(summary)
+
+
+def test_the_recorders_summary_is_measured_like_any_text(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    shares = measured(saying("")).cuts[0].texts[RECORDED].shares
+    assert shares["decisions"].value == 1.0
+    assert (shares["directives"].part, shares["directives"].whole) == (1, 2)
+    assert shares["files"].value == 1.0
+
+
+def test_without_a_cut_there_is_nothing_to_measure(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    with pytest.raises(UsageError, match="no cut"):
+        measured(saying(""), natural=False, artificial=True)
+    with pytest.raises(UsageError, match="no such recording"):
+        measured(saying(""), labels=(Labels(file="other.jsonl"),))
+
+
+def test_a_run_holds_numbers_and_the_same_each_time(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    runs = [to_run(measured(saying(CHOICE)), resamples=20, date="2026-01-01") for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert b"SQLite" not in runs[0]
+    assert b"retry_limit" not in runs[0]
+    shown = table(runs[0])
+    assert "natural: 1 cuts in 1 sessions" in shown
+    assert "lost by ours" in shown
+
+
+def test_a_held_out_repository_is_told_apart_and_its_words_are_never_written(
+    tmp_path: Path,
+) -> None:
+    both = []
+    for name in (NAME, "zeta__site__1.jsonl"):
+        write(tmp_path, recorded(), name)
+        both.append(Labels(file=name, decisions=LABELS.decisions, directives=LABELS.directives))
+    report = evaluate_resume(both, str(tmp_path), {"ours": saying("")})
+    named = [g["name"] for g in groups(report, held_out="zeta__site", resamples=5)]
+    assert named == ["natural", "natural, without zeta__site"]
+    written = misses_to_lines(report.misses, without="zeta__site")
+    assert "acme__tools" in written
+    assert "zeta__site" not in written
+
+
+@pytest.mark.parametrize(
+    "module",
+    [resume_texts, resume_cuts, resume_scores, resume_grounds],
+    ids=lambda m: m.__name__,
+)
+def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:
+    engine = ("extraction", "judgement", "documents", "rendering", "summary")
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    taken = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    assert not [
+        name for name in taken if name.startswith(tuple(f"leftoff.{e}" for e in engine))
+    ]

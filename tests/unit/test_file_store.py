@@ -1,0 +1,640 @@
+"""The file store: what stands where, and what it does about damage, links and other writers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from leftoff.errors import (
+    Damaged,
+    NotPlainName,
+    StateError,
+    TooNew,
+    Unsure,
+    UsageError,
+)
+from leftoff.redaction import Redactor, Span
+from leftoff.settings import Settings
+from leftoff.stores import Entry, Kept, Store
+from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.retention import Retention, pin, prune
+from leftoff.stores.writing import write_whole
+
+DOCUMENT = {"goal": "sort the invoices", "done": ["read", "sorted"], "steps": 2}
+posix = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path / "kept")
+
+
+def loaded(store: Store, kind: str, id: str) -> Kept:
+    kept = store.load(kind, id)
+    assert kept is not None
+    return kept
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if p.name != ".locks")
+
+
+# -- places ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind,path",
+    [
+        ("resume_log", "resume-logs/session-s1.json"),
+        ("checkpoint", "context-checkpoints/s1.json"),
+        ("resume_state", "resume/s1.json"),
+        ("review", "reviews/s1.json"),
+        ("task", "tasks/s1.json"),
+    ],
+)
+def test_each_kind_has_its_place(store: FileStore, kind: str, path: str) -> None:
+    assert store.save(kind, "s1", DOCUMENT) == str(store.root / path)
+    store.save(kind, "s1", DOCUMENT, text="words")
+    assert (store.root / path).with_suffix(".md").read_text() == "words"
+
+
+def test_a_file_is_readable_json_with_the_seal_last(store: FileStore) -> None:
+    where = store.save("task", "t1", {**DOCUMENT, "key": "AKIAIOSFODNN7EXAMPLE"})
+    value = json.loads(Path(where).read_text("utf-8"))
+    seal = value.pop("leftoff")
+    assert value == {**DOCUMENT, "key": "[REDACTED:aws-access-key-id:1]"}
+    assert seal["schema"] == "leftoff.task/1"
+    assert seal["redactions"] == {"aws-access-key-id": 1}
+    assert seal.pop("checksum").startswith("sha256:")
+    assert set(seal) == {"schema", "id", "redactions"}
+
+
+def test_equal_documents_are_equal_bytes(tmp_path: Path) -> None:
+    found = set()
+    for n in range(2):
+        store = FileStore(tmp_path / str(n), compress={"checkpoint": 0})
+        found.add(Path(store.save("checkpoint", "c", DOCUMENT)).read_bytes())
+        time.sleep(1.1 if n == 0 else 0)  # the clock of a gzip header counts seconds
+    assert len(found) == 1
+
+
+def test_personal_data_goes_from_checkpoints_only(store: FileStore) -> None:
+    document = {"note": "ask ada.lovelace@lovelace-engines.co.uk"}
+    store.save("checkpoint", "c", document)
+    store.save("task", "t", document)
+    assert "lovelace" not in str(loaded(store, "checkpoint", "c").document)
+    assert loaded(store, "task", "t").document == document
+
+
+def test_a_gate_of_ones_own(tmp_path: Path) -> None:
+    def gate(kind: str) -> Redactor:
+        return Redactor(
+            extra=[lambda text: [Span(0, len(text), kind)] if text == "hush" else []]
+        )
+
+    store = FileStore(tmp_path, gate=gate)
+    store.save("task", "t", {"word": "hush"})
+    assert loaded(store, "task", "t").document == {"word": "[REDACTED:task:1]"}
+
+
+def test_settings_name_the_places(tmp_path: Path) -> None:
+    made = store_for(Settings(), tmp_path)
+    assert made.save("resume_log", "s", {}).endswith(".leftoff/resume-logs/session-s.json")
+    assert made.save("checkpoint", "c", {}).endswith("context-checkpoints/c.json.gz")
+    from leftoff import settings
+
+    (tmp_path / "leftoff.toml").write_text(
+        'home = "kept"\n[resume]\nstorage_location = "./.dotnet-prompt/resume"\n'
+        "enable_compression = true\nmax_file_size_bytes = 200\n"
+        '[context_management.resume_logs]\nstorage_dir = ".claude-mpm/resume-logs"\n'
+        '[token_budget.context_dump]\ncompression = "none"\n'
+    )
+    made = store_for(settings.load(project=tmp_path).settings, tmp_path)
+    found = [
+        made.save("resume_log", "s", {}),
+        made.save("checkpoint", "c", {}),
+        made.save("resume_state", "r", {}),
+        made.save("resume_state", "R2", {"words": "word " * 100}),
+        made.save("task", "t", {}),
+    ]
+    assert [str(Path(p).relative_to(tmp_path)) for p in found] == [
+        ".claude-mpm/resume-logs/session-s.json",
+        "kept/context-checkpoints/c.json",
+        ".dotnet-prompt/resume/r.json",
+        ".dotnet-prompt/resume/R2.json.gz",
+        "kept/tasks/t.json",
+    ]
+
+
+def test_other_files_are_no_documents(store: FileStore) -> None:
+    store.save("resume_state", "w1", DOCUMENT)
+    folder = store.folder("resume_state")
+    for name in ("cleanup_metadata.json", "notes.txt", ".x.json", "CON.json", "a .json.txt"):
+        (folder / name).write_text("{}")
+    (folder / "a-folder.json").mkdir()
+    assert [e.id for e in store.list("resume_state") if e.readable] == ["w1"]
+    with pytest.raises(NotPlainName, match="something else"):
+        store.save("resume_state", "Cleanup_Metadata", {})
+
+
+def test_what_json_cannot_hold_is_the_callers_mistake(store: FileStore) -> None:
+    with pytest.raises(UsageError, match="cannot be kept"):
+        store.save("task", "t", {"thing": object()})
+    store.save("task", "t", {"half": "\ud83d", 7: float("nan")})  # type: ignore[dict-item]
+    assert loaded(store, "task", "t").document == {"half": "\ufffd", "7": None}
+
+
+# -- compression -----------------------------------------------------------------------------
+
+
+def test_a_document_changes_between_plain_and_compressed(tmp_path: Path) -> None:
+    store = FileStore(tmp_path, compress={"checkpoint": 1000})
+    folder = store.folder("checkpoint")
+    store.save("checkpoint", "c", DOCUMENT)
+    assert names(folder) == ["c.json"]
+    long = {"words": "word " * 1000}
+    assert store.save("checkpoint", "c", long, text="long").endswith("c.json.gz")
+    assert names(folder) == ["c.json.bak", "c.json.gz", "c.md"]
+    assert json.loads(gzip.decompress((folder / "c.json.gz").read_bytes()))["words"]
+    assert loaded(store, "checkpoint", "c").document == long
+    (entry,) = store.list("checkpoint")
+    assert entry.where.endswith("c.json.gz")
+    assert pin(store, "checkpoint", "c")
+    assert loaded(store, "checkpoint", "c").document == long
+    store.save("checkpoint", "c", DOCUMENT)
+    assert names(folder) == ["c.json", "c.json.bak"]
+    assert loaded(store, "checkpoint", "c").document == DOCUMENT
+    (folder / "c.json").unlink()
+    kept = loaded(store, "checkpoint", "c")
+    assert kept.document == long
+    assert [i.code for i in kept.issues] == ["backup_used", "text_differs"]
+    assert store.delete("checkpoint", "c")
+    assert names(folder) == []
+
+
+def test_a_bomb_is_refused(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.save("task", "t", DOCUMENT)
+    monkeypatch.setattr("leftoff.stores.reading.MAX_DOCUMENT", 100_000)
+    bomb = gzip.compress(b'{"a": "' + b" " * 1_000_000 + b'"}')
+    (store.folder("task") / "t.json").write_bytes(bomb)
+    with pytest.raises(Damaged, match="not one whole"):
+        store.load("task", "t")
+
+
+# -- damage ----------------------------------------------------------------------------------
+
+
+def test_the_last_good_one_stands_in_and_says_so(store: FileStore) -> None:
+    store.save("task", "t", {"n": 1})
+    store.save("task", "t", {"n": 2})
+    main = store.folder("task") / "t.json"
+    main.write_bytes(main.read_bytes()[:40])
+    kept = loaded(store, "task", "t")
+    assert kept.document == {"n": 1}
+    assert kept.where.endswith("t.json.bak")
+    (issue,) = kept.issues
+    assert (issue.code, issue.severity) == ("backup_used", "error")
+    assert "t.json: damaged" in issue.what
+    (entry,) = store.list("task")
+    assert entry.readable
+    # The next save does not make the damaged one the last good one, nor throw it away.
+    broken = main.read_bytes()
+    store.save("task", "t", {"n": 3})
+    assert loaded(store, "task", "t").document == {"n": 3}
+    assert json.loads(main.with_name("t.json.bak").read_bytes())["n"] == 1
+    assert main.with_name("t.json.damaged").read_bytes() == broken
+
+
+def test_two_damaged_ones_are_refused_and_kept(store: FileStore) -> None:
+    store.save("task", "t", {"n": 1})
+    store.save("task", "t", {"n": 2})
+    main = store.folder("task") / "t.json"
+    for path in (main, main.with_name("t.json.bak")):
+        path.write_bytes(path.read_bytes().replace(b'"n": ', b'"n": 9'))
+    before = {p.name: p.read_bytes() for p in main.parent.glob("t*")}
+    with pytest.raises(Damaged, match="no good backup"):
+        store.load("task", "t")
+    done = prune(store, "task", Retention(keep=0), now=time.time() + 1)
+    assert done.removed == ()
+    assert {p.name: p.read_bytes() for p in main.parent.glob("t*")} == before
+
+
+def test_every_flipped_bit_and_every_cut_is_noticed(store: FileStore) -> None:
+    path = Path(store.save("task", "t", {"a": 1, "b": "x\x1b", "c": 1e16}))
+    whole = path.read_bytes()
+    want = loaded(store, "task", "t").document
+    changed = [
+        whole[:n] + bytes([whole[n] ^ (1 << bit)]) + whole[n + 1 :]
+        for n in range(len(whole))
+        for bit in range(8)
+    ]
+    noticed = 0
+    for data in changed + [whole[:n] for n in range(len(whole) - 2)]:
+        path.write_bytes(data)
+        try:
+            kept = loaded(store, "task", "t")
+        except StateError:
+            noticed += 1
+            continue
+        # Either no word of it changed (`1E16`), or the seal's own name did, which is said.
+        assert kept.issues or kept.document == want, data
+        noticed += bool(kept.issues)
+    assert noticed >= len(changed) + len(whole) - 10
+
+
+def test_a_newer_backup_is_left_alone_with_its_document(store: FileStore) -> None:
+    path = Path(store.save("task", "t", {"n": 1}))
+    path.write_bytes(path.read_bytes().replace(b"task/1", b"task/2"))
+    before = path.read_bytes()
+    with pytest.raises(TooNew, match="update leftoff"):
+        store.save("task", "t", {"n": 2})
+    with pytest.raises(TooNew):
+        store.pin("task", "t", True)
+    (entry,) = store.list("task")
+    assert not entry.readable
+    assert not store.drop("task", entry)
+    assert path.read_bytes() == before
+    assert names(path.parent) == ["t.json"]
+
+
+def test_a_document_of_another_program_loads_and_says_so(store: FileStore) -> None:
+    folder = store.folder("resume_log")
+    folder.mkdir(parents=True)
+    (folder / "session-old.json").write_text('{"mission": "sort", "share": NaN}')
+    (folder / "session-old.md").write_text("# Sort\n")
+    kept = loaded(store, "resume_log", "old")
+    assert kept.document == {"mission": "sort", "share": None}
+    assert kept.text == "# Sort\n"
+    assert [i.code for i in kept.issues] == ["mended", "unsealed"]
+    assert pin(store, "resume_log", "old")
+    kept = loaded(store, "resume_log", "old")
+    assert (kept.issues, kept.text) == ((), "# Sort\n")
+    assert store.list("resume_log")[0].pinned
+
+
+def test_what_was_changed_by_hand_can_be_accepted(store: FileStore) -> None:
+    store.save("checkpoint", "c", {"done": ["a", "b"], "left": {"n": 1}}, text="words")
+    store.save("checkpoint", "c", {"done": ["a", "b"], "left": {"n": 2}}, text="words")
+    pin(store, "checkpoint", "c")
+    path = store.folder("checkpoint") / "c.json"
+    path.write_text(path.read_text().replace('"b"', '"B", "AKIAIOSFODNN7EXAMPLE"'))
+    accepted = store.accept("checkpoint", "c")
+    assert accepted.changed == ["done[1]", "done[2]", "left.n"]
+    kept = loaded(store, "checkpoint", "c")
+    assert kept.issues == ()
+    assert kept.document == {
+        "done": ["a", "B", "[REDACTED:aws-access-key-id:1]"],
+        "left": {"n": 2},
+    }
+    assert kept.text == "words"
+    assert store.list("checkpoint")[0].pinned
+    with pytest.raises(Damaged, match="none to accept"):
+        store.accept("checkpoint", "d")
+
+
+def test_markdown_of_another_save_is_not_given_out(store: FileStore) -> None:
+    store.save("resume_log", "s", {"n": 1}, text="one")
+    words = store.folder("resume_log") / "session-s.md"
+    words.write_text("changed by hand")
+    kept = loaded(store, "resume_log", "s")
+    assert (kept.document, kept.text) == ({"n": 1}, "")
+    assert [i.code for i in kept.issues] == ["text_differs"]
+    store.save("resume_log", "s", {"n": 2})
+    assert not words.exists()
+
+
+# -- failing disks ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[int]]:
+    """Makes `fsync` fail for files or for folders; gives what was tried."""
+    real = os.fsync
+    tried: list[int] = []
+
+    def fail(folders: bool) -> list[int]:
+        def fsync(descriptor: int) -> None:
+            if Path(f"/proc/self/fd/{descriptor}").is_dir() != folders:
+                real(descriptor)
+                return
+            tried.append(descriptor)
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        return tried
+
+    return fail
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_failed_fsync_is_not_tried_again(
+    store: FileStore, syncs: Callable[[bool], list[int]]
+) -> None:
+    store.save("task", "t", {"n": 1}, text="one")
+    tried = syncs(False)
+    with pytest.raises(
+        StateError, match=r"t\.json: cannot be saved \(Input/output error\)"
+    ) as told:
+        store.save("task", "t", {"n": 2}, text="two")
+    assert not isinstance(told.value, Unsure)
+    assert len(tried) == 1
+    kept = loaded(store, "task", "t")
+    assert (kept.document, kept.text, kept.issues) == ({"n": 1}, "one", ())
+    assert names(store.folder("task")) == ["t.json", "t.md"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_folder_that_is_not_synced_is_a_third_answer(
+    store: FileStore, syncs: Callable[[bool], list[int]], tmp_path: Path
+) -> None:
+    store.save("task", "t", {"n": 1})
+    syncs(True)
+    with pytest.raises(Unsure, match="not certain to stay"):
+        store.save("task", "t", {"n": 2})
+    assert loaded(store, "task", "t").document == {"n": 2}
+    with pytest.raises(Unsure, match="may be back"):
+        store.delete("task", "t")
+    with pytest.raises(OSError, match="Input/output"):
+        write_whole(tmp_path / "state.json", b"{}")
+    assert (tmp_path / "state.json").read_bytes() == b"{}"
+
+
+def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("not a folder")
+    with pytest.raises(StateError, match="cannot be saved"):
+        FileStore(tmp_path / "kept").save("task", "t", {})
+
+
+# -- who may read, and what is followed ------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_only_the_owner_can_read(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        store = FileStore(tmp_path / "a" / "kept")
+        folder = store.folder("task")
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / "t.json").write_text("{}")
+        (folder / "t.json").chmod(0o644)
+        for n in range(3):
+            store.save("task", "t", {"n": n}, text="words")
+            store.save("review", "r", {"n": n})
+    finally:
+        os.umask(before)
+    for path in sorted((tmp_path / "a" / "kept").rglob("*")):
+        if path.name == "t.json.bak" or path.name == "tasks":
+            continue
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+@posix
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    secret = outside / "secret.json"
+    secret.write_text('{"n": "outside"}')
+    store = FileStore(tmp_path / "kept")
+    store.save("task", "t", {"n": 1}, text="one")
+    folder = store.folder("task")
+    for name in ("l.json", "l.md", "l.json.bak", ".l.json.0123456789abcdef.tmp", "l.json.gz"):
+        (folder / name).symlink_to(secret)
+    with pytest.raises(StateError, match="is a link"):
+        store.load("task", "l")
+    listed = {e.id: e for e in FileStore(tmp_path / "kept").list("task")}
+    assert not listed["l"].readable
+    store.save("task", "l", {"n": 2}, text="two")
+    kept = loaded(store, "task", "l")
+    assert (kept.document, kept.text) == ({"n": 2}, "two")
+    assert not (folder / "l.json").is_symlink()
+    # A folder of ours that is a link is refused, the one for locks as well.
+    (tmp_path / "kept" / "reviews").symlink_to(outside)
+    for call in (
+        lambda: store.save("review", "r", {}),
+        lambda: store.load("review", "secret"),
+        lambda: store.list("review"),
+        lambda: store.delete("review", "secret"),
+    ):
+        with pytest.raises(StateError, match=r"link|directory"):
+            call()
+    locks = FileStore(tmp_path / "other")
+    locks.folder("task").mkdir(parents=True)
+    (locks.folder("task") / ".locks").symlink_to(outside)
+    with pytest.raises(StateError):
+        locks.save("task", "t", {})
+    assert [p.name for p in outside.iterdir()] == ["secret.json"]
+    assert secret.read_text() == '{"n": "outside"}'
+
+
+@posix
+def test_a_fifo_does_not_block(store: FileStore) -> None:
+    store.save("task", "t", {"n": 1})
+    os.mkfifo(store.folder("task") / "f.json")
+    with pytest.raises(StateError, match="regular file"):
+        store.load("task", "f")
+    with pytest.raises(StateError, match="regular file"):
+        store.save("task", "f", {})
+
+
+def test_ids_that_a_file_system_confuses_are_told_apart(store: FileStore) -> None:
+    """Where capitals do not count, the file of `Plan` is found under `plan` as well."""
+    one, two = store.folder("task") / "Plan.json", store.folder("task") / "plan.json"
+    store.save("task", "Plan", {"n": 1})
+    if not two.exists():  # this file system does tell them apart: make it look as if not
+        two.write_bytes(one.read_bytes())
+        one.unlink()
+    assert store.load("task", "plan") is None
+    assert not store.delete("task", "plan")
+    assert not store.pin("task", "plan", True)
+    with pytest.raises(NotPlainName, match="does not tell capitals"):
+        store.save("task", "plan", {"n": 2})
+    assert [e.id for e in store.list("task")] == ["Plan"]
+
+
+# -- other writers ---------------------------------------------------------------------------
+
+HOLDER = """
+import fcntl, os, sys, time
+from filelock import FileLock
+if sys.argv[1] == "lock":
+    held = FileLock(sys.argv[2])
+    held.acquire()
+else:
+    held = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def hold() -> Iterator[Callable[[str, Path], subprocess.Popen[bytes]]]:
+    """Holds a lock in another process until that is killed."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(what: str, path: Path) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", HOLDER, what, str(path)]
+        holder = subprocess.Popen(command, stdout=subprocess.PIPE)
+        started.append(holder)
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        return holder
+
+    yield begin
+    for holder in started:
+        holder.kill()
+        holder.wait()
+        if holder.stdout:
+            holder.stdout.close()
+
+
+@posix
+def test_a_writer_that_does_not_end_is_waited_for_and_said(
+    tmp_path: Path, hold: Callable[[str, Path], subprocess.Popen[bytes]]
+) -> None:
+    store = FileStore(tmp_path, patience=0.3)
+    store.save("task", "t", {"n": 1})
+    (lock,) = (store.folder("task") / ".locks").iterdir()
+    holder = hold("lock", lock)
+    with pytest.raises(StateError, match=r"another process has been writing for 0\.3 s"):
+        store.save("task", "t", {"n": 2})
+    assert loaded(store, "task", "t").document == {"n": 1}, "readers do not wait"
+    holder.kill()
+    holder.wait()
+    store.save("task", "t", {"n": 3})
+    assert loaded(store, "task", "t").document == {"n": 3}
+
+
+@posix
+def test_litter_of_the_dead_goes_and_of_the_living_stays(
+    tmp_path: Path, hold: Callable[[str, Path], subprocess.Popen[bytes]]
+) -> None:
+    FileStore(tmp_path).save("task", "t", {"n": 1})
+    folder = tmp_path / "tasks"
+    dead = folder / ".t.json.0123456789abcdef.tmp"
+    dead.write_bytes(b"half")
+    alive = folder / ".t.json.fedcba9876543210.tmp"
+    holder = hold("file", alive)
+    assert loaded(FileStore(tmp_path), "task", "t").document == {"n": 1}
+    assert names(folder) == [alive.name, "t.json"]
+    holder.kill()
+    holder.wait()
+    FileStore(tmp_path).list("task")
+    assert names(folder) == ["t.json"]
+
+
+@posix
+def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leftoff.stores import writing
+
+    real = writing._held
+    swept: list[Path] = []
+
+    def held(descriptor: int) -> bool:
+        if not swept:
+            swept.extend(store.folder("task").glob(".*.tmp"))
+            swept[0].unlink()
+        return real(descriptor)
+
+    monkeypatch.setattr(writing, "_held", held)
+    store.save("task", "t", {"n": 1})
+    assert len(swept) == 1
+    assert loaded(store, "task", "t").document == {"n": 1}
+    assert names(store.folder("task")) == ["t.json"]
+
+
+@posix
+def test_a_killed_session_leaves_nothing_beside_its_state(tmp_path: Path) -> None:
+    from leftoff.live.session import SessionManager
+
+    mine = tmp_path / ".state.json.0123456789abcdef.tmp"
+    other = tmp_path / ".other.json.0123456789abcdef.tmp"
+    mine.write_bytes(b"half")
+    other.write_bytes(b"half")
+    SessionManager(tmp_path / "state.json").update_token_usage(10, 0, message_id="a")
+    assert names(tmp_path) == [other.name, "state.json"]
+
+
+WRITER = """
+import sys
+from leftoff.stores import open_store
+store, who = open_store(sys.argv[1]), sys.argv[2]
+for n in range(40):
+    mark = f"{who}{n}"
+    store.save("task", "shared", {"mark": mark, "words": [mark] * 200}, text=f"{mark} " * 200)
+"""
+
+
+@pytest.mark.parametrize("url", ["{}/kept", "sqlite:///{}/kept.db"])
+def test_processes_do_not_mix(tmp_path: Path, url: str) -> None:
+    from leftoff.stores import open_store
+
+    where = url.format(tmp_path)
+    store = open_store(where)
+    store.save("task", "shared", {"mark": "-", "words": ["-"] * 200}, text="- " * 200)
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, where, who], stderr=subprocess.PIPE)
+        for who in "abc"
+    ]
+    seen = set()
+    while any(w.poll() is None for w in writers):
+        kept = loaded(store, "task", "shared")
+        mark = kept.document["mark"]
+        seen.add(mark)
+        assert kept.document["words"] == [mark] * 200
+        assert kept.text in {"", f"{mark} " * 200}
+        assert {i.code for i in kept.issues} <= {"text_differs"}
+    for writer in writers:
+        assert writer.stderr is not None
+        assert (writer.wait(), writer.stderr.read()) == (0, b"")
+        writer.stderr.close()
+    kept = loaded(store, "task", "shared")
+    assert kept.document["mark"] in {"a39", "b39", "c39"}
+    assert kept.issues == ()
+    assert len(seen) > 1, "the reader saw nothing change"
+
+
+# -- retention -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "keep,days,left",
+    [
+        (None, None, {0, 1, 2, 3, 4, 5}),
+        (2, None, {0, 1}),
+        (None, 3, {0, 1, 2}),
+        (4, 3, {0, 1, 2, 3}),
+        (1, 3, {0, 1, 2}),
+        (0, None, set()),
+        (0, 0, set()),
+    ],
+)
+def test_number_and_age(
+    tmp_path: Path, keep: int | None, days: float | None, left: set[int]
+) -> None:
+    store, now = FileStore(tmp_path), 1_800_000_000.0
+    for age in range(6):  # saved an hour and so many days ago
+        path = store.save("resume_log", str(age), {"age": age})
+        os.utime(path, (0, now - 3_600 - age * 86_400))
+    before: list[Entry] = store.list("resume_log")
+    done = prune(store, "resume_log", Retention(keep, days), now=now)
+    assert {int(e.id) for e in done.kept} == left
+    assert {int(e.id) for e in store.list("resume_log")} == left
+    assert set(done.removed) | set(done.kept) == set(before)
+
+
+def test_nonsense_is_refused() -> None:
+    for keep, days in ((-1, None), (None, -0.5), (None, float("nan"))):
+        with pytest.raises(UsageError, match="0 or more"):
+            Retention(keep, days)
