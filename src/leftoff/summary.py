@@ -56,12 +56,12 @@ def assemble(
         # A subagent's own file: the subagent is the session.
         main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
     places = child_sources or {}
-    story = Story(recordings[main_id], places.get(main_id, 0))
     children = [
         Story(recording, places.get(agent, 0))
         for agent, recording in sorted(recordings.items())
         if agent not in {"", main_id} and len(recording.thread)
     ]
+    story = Story(recordings[main_id], places.get(main_id, 0), children)
     header = story.recording.header
     # Facts of a subagent's own file are told of the session that it belongs to.
     told = recordings[""].header if main_id and "" in recordings else header

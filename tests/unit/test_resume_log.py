@@ -213,9 +213,9 @@ def test_a_recorded_session(root: Path) -> None:
     assert log.critical_context["important_ids"]["branch"] == "main"
 
 
-def test_a_long_request_is_told_line_by_line_and_its_rules_first() -> None:
+def test_a_long_request_is_told_block_by_block_and_its_rules_first() -> None:
     filler = [f"Some background on matter number {n} and how it came about." for n in range(60)]
-    brief = "\n".join(["Build the exporter.", *filler, "- Never write to /etc."])
+    brief = "\n\n".join(["Build the exporter.", *filler, "- Never write to /etc."])
     text = log_of(message("user", brief)).to_markdown(700)
     assert "Asked first (#1, open): Build the exporter." in text
     assert "Never write to /etc." in text

@@ -23,6 +23,7 @@ _COMMANDS = {
     "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
     "log": ("leftoff.cli.resume_logs:log", "Make, show, list and clean up resume logs."),
     "plugins": ("leftoff.cli.extending:plugins", "Formats, extractors and redactors."),
+    "resume": ("leftoff.cli.resuming:resume", "Take up an interrupted workflow."),
     "schema": ("leftoff.cli.extending:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),
     "show": ("leftoff.cli.reading:show", "Messages of a session by number."),

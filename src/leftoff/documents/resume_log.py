@@ -6,6 +6,7 @@ form will do, too. The values are raw; `to_markdown` and whatever stores a log r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -83,7 +84,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         """The log of a recorded session.
 
         Args:
-            session_id: instead of the recorder's own.
+            session_id: instead of the recorder's own, or the file's name where it has none.
             total_budget: tokens of the window; the recorded or known one by default, else
                 200,000.
             stop_reason: why the last response ended, where the caller knows.
@@ -98,7 +99,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
             timestamp=summary.session.ended,
         )
         return cls(
-            session_id=session_id or summary.session.id,
+            session_id=session_id or summary.session.id or _stem(summary.session.path),
             context_metrics=metrics,
             **parts_of(summary),
         )
@@ -226,6 +227,13 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
 
 _FIELDS = frozenset(f.name for f in msgspec.structs.fields(ResumeLog)) - {"extra"}
 _STATE = _FIELDS - {"session_id", "sections"}
+
+
+def _stem(path: str) -> str:
+    """A file's name as an id: without its endings, one plain component."""
+    name = re.split(r"[/\\]", path)[-1]
+    stem = re.sub(r"(?:\.(?:jsonl?|traj|md|gz|zst))+$", "", name)
+    return re.sub(r"[^\w.-]+", "-", stem).strip("-.")
 
 
 def _type(value: object) -> str:

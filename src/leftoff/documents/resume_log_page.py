@@ -56,6 +56,9 @@ APART = 12
 TOGETHER = 8
 """Files on one line."""
 
+_ENDS = re.compile(r"Asked (?:first|last) \(#")
+"""What begins the first and the last request."""
+
 _FURTHER = re.compile(r"\(#\d+\) ")
 """What begins a further line of a long request."""
 
@@ -113,12 +116,17 @@ def _flat(value: Any) -> str:
 
 def _mission(words: str) -> list[Item]:
     """A paragraph a line, before all other sections: nobody else knows what was asked. The
-    first line of each request is taken first, then lines that insist on something."""
+    beginnings of requests are taken first, then what insists on something."""
     lines = [_flat(line) for line in words.splitlines() if line.strip()]
     lines = [f"\\{line}" if _BLOCK.match(line) else line for line in lines]
     order = sorted(
         range(len(lines)),
-        key=lambda i: (bool(_FURTHER.match(lines[i])), not _FIRM.search(lines[i]), i),
+        key=lambda i: (
+            not _ENDS.match(lines[i]),
+            bool(_FURTHER.match(lines[i])),
+            not _FIRM.search(lines[i]),
+            i,
+        ),
     )
     ranks = {index: rank - len(lines) for rank, index in enumerate(order)}
     return [Item(f"{line}\n", rank=ranks[i]) for i, line in enumerate(lines)]
@@ -224,7 +232,7 @@ def _files(paths: Sequence[Any], notes: Mapping[str, Any]) -> list[tuple[str, in
     for path in shown:
         folder, _, name = path.rpartition("/")
         note = f" ({_flat(notes[path])})" if path in notes else ""
-        if len(shown) <= APART or names[name] > 1 or not name:
+        if len(shown) <= APART or names[name] > 1 or not name or not folder:
             lines[path] = [path + note]
         else:
             lines.setdefault(folder + "/:", []).append(name + note)

@@ -5,24 +5,35 @@ Words are made inert here (`wording`); every item ends in the number of its mess
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from leftoff.documents.wording import plural, printed, said
 from leftoff.findings import Command, ContextSummary, KeyDecision, Milestone, UserRequest
+from leftoff.layout import CODE_KINDS, blocks_of
 from leftoff.model import Ref
 
 MISSION = 8000
 """Code points of the first and of the last request."""
 
 LONG = 500
-"""Code points; a longer request of several lines is told line by line."""
+"""Code points; a longer request of several blocks is told block by block."""
+
+CODE = 300
+"""Code points of a block of code in a request."""
+
+LAST = 600
+"""Code points of the agent's last words."""
 
 REQUEST = 1500
 """Code points of another request."""
 
 WORDS = 600
 """Code points of any other item."""
+
+CHOICE = 3
+"""A person's choice of fewer words says nothing without its question."""
 
 TELLING = 4
 """A claim that nothing shows needs so many words to tell anything."""
@@ -35,13 +46,20 @@ NAMED = {
 }
 
 
+_LETTER = re.compile(r"\w")
+
+
 def parts_of(summary: ContextSummary) -> dict[str, Any]:
     """The fields of a log but its id and its metrics."""
     return {
         "mission_summary": "\n".join(_mission(summary)),
         "accomplishments": tuple(_accomplishments(summary)),
         "key_findings": tuple(_findings(summary)),
-        "decisions": tuple(_decision(d) for d in summary.key_decisions),
+        "decisions": tuple(
+            _decision(d)
+            for d in summary.key_decisions
+            if d.owner == "agent" or len(d.text.split()) >= CHOICE
+        ),
         "next_steps": tuple(_next_steps(summary)),
         "critical_context": _critical(summary),
         "metadata": _metadata(summary),
@@ -54,7 +72,11 @@ def _place(ref: Ref) -> str:
 
 def _mission(summary: ContextSummary) -> list[str]:
     """What is wanted: the first and the last task, then whatever else stands, newest first."""
-    standing = [r for r in summary.user_requests if r.status != "withdrawn"]
+    standing = [
+        r
+        for r in summary.user_requests
+        if r.status != "withdrawn" and (r.kind != "choice" or len(r.text.split()) >= CHOICE)
+    ]
     tasks = [r for r in standing if r.kind == "task"] or standing
     ends = [tasks[0], tasks[-1]] if len(tasks) > 1 else tasks[:1]
     lines = [
@@ -68,19 +90,23 @@ def _mission(summary: ContextSummary) -> list[str]:
 
 
 def _request(request: UserRequest, label: str, limit: int) -> list[str]:
-    """A request on one line, or a long one line by line, so that a log which has no room for
+    """A request on one line, or a long one block by block, so that a log which has no room for
     all of it can still tell what it insists on."""
     state = "" if request.status == "done" or request.kind != "task" else ", open"
     head, place = f"{label} ({_place(request.ref)}{state}):", f"({_place(request.ref)})"
-    text = request.text[:limit]
-    lines = [said(line, limit) for line in text.splitlines() if line.strip()]
-    if len(text) <= LONG or len(lines) < 2:
+    blocks = [line for line in _blocks(request.text[:limit]) if _LETTER.search(line)]
+    if len(request.text) <= LONG or len(blocks) < 2:
         return [f"{head} {said(request.text, limit)}"]
-    rest = "" if len(text) == len(request.text) else " …"
+    if len(request.text) > limit:
+        blocks[-1] += " …"
+    return [f"{head} {blocks[0]}", *(f"{place} {line}" for line in blocks[1:])]
+
+
+def _blocks(text: str) -> list[str]:
+    """Paragraphs, list items and headings, each on a line; code shortened."""
     return [
-        f"{head} {lines[0]}",
-        *(f"{place} {line}" for line in lines[1:-1]),
-        f"{place} {lines[-1]}{rest}",
+        said(text[start:end], CODE if kind in CODE_KINDS else len(text))
+        for start, end, kind in blocks_of(text)[0]
     ]
 
 
@@ -162,12 +188,13 @@ def _critical(summary: ContextSummary) -> dict[str, Any]:
     if progress.tests_older_than_last_edit:
         state.append("Files were edited after the last test run")
     if working.last_words.text:
-        words = said(working.last_words.text, REQUEST)
+        words = said(working.last_words.text, LAST)
         state.append(f"Last said (#{working.last_words.message + 1}): {words}")
     read = [f.path for f in summary.file_modifications if f.action == "read"]
     listed = {f.path for f in summary.file_modifications}
     told = {d.text for d in summary.key_decisions} | {f.text for f in summary.key_findings}
     told |= {m.text for m in summary.progress.milestones}
+    last = working.last_words.text[:LAST]
     found: dict[str, Any] = {
         "important_ids": {k: said(v, WORDS) for k, v in ids.items() if v},
         "state": state,
@@ -178,7 +205,7 @@ def _critical(summary: ContextSummary) -> dict[str, Any]:
         "also_said": [
             f"{said(w.text, WORDS)} (#{w.message + 1})"
             for w in working.recent
-            if w.text not in told
+            if w.text not in told and w.text not in last
         ],
     }
     return {key: value for key, value in found.items() if value}

@@ -90,7 +90,11 @@ def next_steps(story: Story) -> tuple[NextStep, ...]:
 
 
 def to_dos(story: Story) -> list[tuple[str, str, Ref]]:
-    """The to-do list as it stands at the end: words, status, where it was last changed."""
+    """The to-do list as it stands at the end: words, status, where it was last changed.
+
+    Subagents tick off items of the same list. When they did, seen from the main thread, is not
+    recorded, so what one of them completed stays completed.
+    """
     items: dict[str, tuple[str, str, Ref]] = {}
     for plan in story.told(Planned):
         if plan.whole:
@@ -106,6 +110,12 @@ def to_dos(story: Story) -> list[tuple[str, str, Ref]]:
                 status or (old[1] if old else "pending"),
                 plan.ref,
             )
+    for child in story.children:
+        for plan in child.told(Planned):
+            for key, _, status in () if plan.whole else plan.items:
+                known = items.get(f"#{key}")
+                if known is not None and status == "completed":
+                    items[f"#{key}"] = (known[0], status, known[2])
     return [item for item in items.values() if item[0] and item[1] != "deleted"]
 
 

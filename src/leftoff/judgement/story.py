@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -31,9 +31,13 @@ class Story:
     Attributes:
         abandoned: messages of rewound branches.
         copies: messages that repeat history already in the recording.
+        children: the stories of its subagents.
     """
 
-    def __init__(self, recording: Recording, source: int = 0) -> None:
+    def __init__(
+        self, recording: Recording, source: int = 0, children: Sequence[Story] = ()
+    ) -> None:
+        self.children = tuple(children)
         self.recording = recording
         self.thread = recording.thread
         self.source = source

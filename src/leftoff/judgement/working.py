@@ -148,7 +148,8 @@ def _variables(story: Story) -> tuple[str, ...]:
 def _names(story: Story) -> tuple[Name, ...]:
     """Identifiers and paths in the agent's own words, calls and code: those that came up often
     and late first."""
-    here = story.recording.header.cwd.rstrip("/") + "/"
+    cwd = story.recording.header.cwd.rstrip("/")
+    here = f"{cwd}/" if cwd else ""
     counts: dict[str, int] = {}
     latest: dict[str, int] = {}
     for message, names in _written(story):

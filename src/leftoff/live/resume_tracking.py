@@ -1,0 +1,156 @@
+"""Calls of tools captured as they happen: a context manager and a decorator."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar, cast
+
+from leftoff import codec
+from leftoff.documents.resume_state import CompletedTool
+from leftoff.errors import LeftoffError
+from leftoff.redaction import Redactor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+logger = logging.getLogger("leftoff.live")
+
+FAILED = "Tool execution failed"
+"""Why a call stands there that failed and gave no reason of its own."""
+
+
+class Tracker(Protocol):
+    """What takes in calls that came back."""
+
+    def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
+        """Takes in a call."""
+        ...
+
+
+class Tracking:
+    """One call. Set `result` inside; an exception is its error, and goes on.
+
+    A call that gives nothing has succeeded. Where keeping it fails, that is logged and the
+    call itself is not disturbed.
+    """
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        workflow: str | None,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        reasoning: str | None = None,
+    ) -> None:
+        self.result: Any = None
+        self._tracker = tracker
+        self._workflow = workflow
+        self._name = name
+        self._parameters = dict(parameters or {})
+        self._reasoning = reasoning
+        self._began = ""
+
+    def __enter__(self) -> Self:
+        self._began = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        tool = CompletedTool(
+            function_name=self._name,
+            parameters=self._parameters,
+            result=told(self.result) if error is None else f"ERROR: {_error(error)}",
+            executed_at=self._began,
+            success=error is None,
+            ai_reasoning=self._reasoning or (None if error is None else FAILED),
+        )
+        try:
+            self._tracker.track_completed_tool(self._workflow, tool)
+        except (LeftoffError, OSError) as failure:
+            words = Redactor().text(f"{type(failure).__name__}: {failure}")
+            logger.warning("a call of %s is not kept: %s", self._name, words)
+
+
+def told(result: Any) -> str | None:
+    """A result as text; None for nothing."""
+    if result is None or isinstance(result, str):
+        return result
+    if isinstance(result, (dict, list, tuple, bool, int, float)):
+        return codec.dumps(codec.mended(result)).decode().strip()
+    return str(result)
+
+
+def _error(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+class Tracked:
+    """The decorator: see `FileResumeStateManager.tracked`."""
+
+    def __init__(
+        self, tracker: Tracker, workflow: str | None, name: str, reasoning: str | None
+    ) -> None:
+        self._tracker = tracker
+        self._workflow = workflow
+        self._name = name
+        self._reasoning = reasoning
+
+    def __call__(self, function: F) -> F:
+        """The function, tracked; async if it is."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                import asyncio
+
+                call = self._around(function, args, kwargs)
+                call.__enter__()
+                try:
+                    call.result = await function(*args, **kwargs)
+                except BaseException as error:
+                    # Saving waits for the disk, so it is done beside the loop.
+                    await asyncio.to_thread(call.__exit__, type(error), error, None)
+                    raise
+                await asyncio.to_thread(call.__exit__, None, None, None)
+                return call.result
+
+            return cast("F", awaited)
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self._around(function, args, kwargs) as call:
+                call.result = function(*args, **kwargs)
+            return call.result
+
+        return cast("F", called)
+
+    def _around(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tracking:
+        signature = inspect.signature(function)
+        try:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = dict(bound.arguments)
+        except TypeError:  # the call itself will say what is wrong with it
+            given = dict(kwargs)
+        for parameter in signature.parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                given |= given.pop(parameter.name, {})  # under the names that they were given
+        given.pop("self", None)
+        workflow, reasoning = given.get("workflow_id"), given.get("reasoning")
+        return Tracking(
+            self._tracker,
+            self._workflow or (str(workflow) if workflow else None),
+            self._name or function.__name__,
+            {k: v for k, v in given.items() if k not in {"workflow_id", "reasoning"}},
+            self._reasoning or (str(reasoning) if reasoning else None),
+        )

@@ -1,0 +1,335 @@
+"""Git and files as they are now, as a frozen `Workspace`; what differs from the last commit.
+
+Git is asked without a shell, for a limited time and a limited amount of output. A repository
+may be anybody's: nothing that its configuration names is run (hooks, pager, file-system
+monitor, external diffs, filters), no network is used, and nothing in it is written. Without
+git, or where it does not answer, what it would tell is not known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from leftoff.compatibility import FileNow, Workspace, later
+from leftoff.documents.resume_state import RecordedFile, ResumeState, World
+from leftoff.errors import SourceError
+
+__all__ = ["FileNow", "Workspace", "content_of", "git_diff", "look", "recorded_files"]
+
+SECONDS = 3.0
+"""How long git may take to answer one question."""
+
+OUTPUT = 64 * 1024
+"""Bytes of an answer that are read."""
+
+MAX_CONTENT = 64 * 1024 * 1024
+"""Bytes of a workflow's file, or of a file that is compared, that are read."""
+
+MAX_FILES = 500
+"""How many files of a session are looked at; the last ones."""
+
+_COMMIT = re.compile(r"[0-9a-f]{4,64}")
+_FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DOTALL)
+
+_QUIET = (
+    "--no-pager",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.attributesFile=/dev/null",
+    "-c", "core.quotePath=false",
+    "-c", "diff.external=",
+    "-c", "log.showSignature=false",
+    "-c", "protocol.allow=never",
+    "-c", "submodule.recurse=false",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+
+
+def look(
+    state: ResumeState,
+    *,
+    root: str | os.PathLike[str] | None = None,
+    workflow: str | os.PathLike[str] | None = None,
+    tools: Iterable[str] | None = None,
+    model: str = "",
+    window: int | None = None,
+) -> Workspace:
+    """The world that a saved state would be resumed in.
+
+    Args:
+        root: the project's folder; by default the recorded one where it exists, else the
+            current one.
+        workflow: the workflow's file; by default the one that the state names.
+        tools: names of the tools that there are; None if nobody knows.
+        model, window: what will go on, and how many tokens it takes.
+    """
+    world = state.world or World()
+    place = Path(root) if root is not None else _root(world)
+    path = _workflow(state, place, world) if workflow is None else Path(workflow)
+    branch, commit, ahead, behind = _repository(place, world.commit)
+    return Workspace(
+        root=os.fspath(place),
+        content=_content(path, named=workflow is not None),
+        content_path="" if path is None else os.fspath(workflow or state.workflow_file_path),
+        tools=None if tools is None else frozenset(tools),
+        branch=branch,
+        commit=commit,
+        ahead=ahead,
+        behind=behind,
+        files={
+            f.path: _now(f, _moved(f.path, world.cwd, place), state.last_activity)
+            for f in world.files[-MAX_FILES:]
+        },
+        window=window,
+        model=model,
+    )
+
+
+def _root(world: World) -> Path:
+    recorded = Path(world.cwd) if world.cwd else None
+    # A recorded path is somebody's word: it is looked at, never written to.
+    return recorded if recorded is not None and _is_folder(recorded) else Path.cwd()
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
+    """Where the workflow's file should be: as named, or under the project's folder."""
+    if not state.workflow_file_path:
+        return None
+    named = _moved(state.workflow_file_path, world.cwd, root)
+    here = Path(state.workflow_file_path)
+    try:
+        return named if named.exists() or not here.exists() else here
+    except (OSError, ValueError):
+        return named
+
+
+def _moved(path: str, cwd: str, root: Path) -> Path:
+    """A recorded path in the folder that stands for the recorded one now."""
+    if not os.path.isabs(path):  # noqa: PTH117 - of another system's path, too
+        return root / path
+    if cwd and path.startswith(cwd.rstrip("/") + "/"):
+        return root / path[len(cwd.rstrip("/")) + 1 :]
+    return Path(path)
+
+
+def _content(path: Path | None, *, named: bool) -> str | None:
+    """What the workflow's file holds; None if there is none.
+
+    Raises:
+        SourceError: somebody named it now, and it cannot be read.
+    """
+    try:
+        return None if path is None else content_of(path, missing=True)
+    except SourceError:
+        if named:
+            raise
+        return None  # a recorded path that leads nowhere is a missing file
+
+
+def content_of(path: str | os.PathLike[str], *, missing: bool = False) -> str | None:
+    """A workflow's file, raw: line ends as they are, bad bytes replaced.
+
+    Args:
+        missing: give None for a file that is not there.
+
+    Raises:
+        SourceError: it is no regular file, is too large or cannot be read.
+    """
+    try:
+        data = _bytes(Path(path))
+    except (FileNotFoundError, NotADirectoryError):
+        if missing:
+            return None
+        raise SourceError(f"{str(path)[:200]}: no such file") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SourceError(f"{str(path)[:200]}: cannot be read ({why})") from error
+    return data.decode("utf-8", "replace")
+
+
+def _bytes(path: Path) -> bytes:
+    """A regular file's bytes; a pipe or a device is never opened.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no regular file, or too large.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("not a regular file")
+    if found.st_size > MAX_CONTENT:
+        raise ValueError(f"larger than {MAX_CONTENT // 1024 // 1024} MiB")
+    with path.open("rb") as file:
+        return file.read(MAX_CONTENT + 1)
+
+
+def _now(recorded: RecordedFile, path: Path, since: str) -> FileNow:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return FileNow(exists=False)
+    except (OSError, ValueError):
+        return FileNow(exists=True)  # there, and not for us to read
+    if not recorded.sha256:
+        return FileNow(exists=True, changed=later(since, found.st_mtime))
+    hashed = _hashed(path)
+    return FileNow(exists=True, changed=None if hashed is None else hashed != recorded.sha256)
+
+
+def _hashed(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(_bytes(path)).hexdigest()
+    except (OSError, ValueError):
+        return None
+
+
+def recorded_files(
+    files: Iterable[RecordedFile], cwd: str, root: str | os.PathLike[str] | None = None
+) -> tuple[RecordedFile, ...]:
+    """The files with the hash of what they hold now, as far as they are there."""
+    place = Path(root) if root is not None else Path(cwd or ".")
+    return tuple(
+        RecordedFile(
+            path=f.path, action=f.action, sha256=_hashed(_moved(f.path, cwd, place)) or ""
+        )
+        for f in list(files)[-MAX_FILES:]
+    )
+
+
+# -- git -------------------------------------------------------------------------------------
+
+
+def _repository(
+    root: Path, recorded: str
+) -> tuple[str | None, str | None, int | None, int | None]:
+    """Branch, commit, and how many commits it is ahead of and behind the recorded one."""
+    commit = _asked(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    if commit is None:
+        return None, None, None, None
+    branch = _asked(root, "symbolic-ref", "--quiet", "--short", "HEAD") or ""
+    if not _COMMIT.fullmatch(recorded):
+        return branch, commit, None, None
+    counts = _asked(root, "rev-list", "--left-right", "--count", f"{recorded}...HEAD")
+    numbers = (counts or "").split()
+    if len(numbers) != 2 or not all(n.isdecimal() for n in numbers):
+        return branch, commit, None, None
+    return branch, commit, int(numbers[1]), int(numbers[0])
+
+
+def git_diff(
+    root: str | os.PathLike[str],
+    paths: Sequence[str] = (),
+    *,
+    limit: int = 100_000,
+    seconds: float = SECONDS,
+) -> str | None:
+    """What differs in the files that git knows from the last commit, staged or not.
+
+    Args:
+        paths: only these files or folders, taken literally.
+        limit: bytes; a longer diff is cut at a line's end and says so.
+        seconds: how long git may take.
+
+    Returns:
+        The diff, "" if there is none, None without git, without a repository, or too late.
+    """
+    place = Path(root)
+    names = _git(place, ["config", "-z", "--name-only", "--get-regexp", r"^filter\."], OUTPUT)
+    text = (names or b"").decode("utf-8", "surrogateescape")
+    filters = sorted({m[1] for name in text.split("\0") if (m := _FILTER.match(name))})
+    off: dict[str, str] = {}
+    for name in filters:
+        off |= {f"{name}.clean": "", f"{name}.process": "", f"{name}.required": "false"}
+    asked = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all",
+             "HEAD", "--", *paths]  # fmt: skip
+    data = _git(place, asked, limit, seconds, off)
+    if data is None:
+        return None
+    if len(data) <= limit:
+        return data.decode("utf-8", "replace")
+    whole = data[: data.rfind(b"\n", 0, limit) + 1]
+    return whole.decode("utf-8", "replace") + f"… cut at {limit} bytes\n"
+
+
+def _asked(root: Path, *arguments: str) -> str | None:
+    """What git answers, without the last line end; None if it does not."""
+    data = _git(root, arguments, OUTPUT)
+    return None if data is None else data.decode("utf-8", "replace").strip()
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what would lead git elsewhere or have it run something."""
+    kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
+    return {**kept, **_ENVIRONMENT}
+
+
+def _git(
+    root: Path,
+    arguments: Sequence[str],
+    limit: int,
+    seconds: float = SECONDS,
+    settings: Mapping[str, str] | None = None,
+) -> bytes | None:
+    """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
+
+    Args:
+        settings: for this one call, over the repository's own.
+    """
+    command = ["git", "-C", os.fspath(root), *_QUIET, *arguments]
+    environment = _environment(os.environ)
+    # In the environment, since a name may hold the `=` that `-c` divides at.
+    for number, (name, value) in enumerate((settings or {}).items()):
+        environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        environment["GIT_CONFIG_COUNT"] = str(number + 1)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell, and the program is fixed
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+    except (OSError, ValueError):
+        return None
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    try:
+        assert process.stdout is not None
+        data = process.stdout.read(limit + 1)
+        if len(data) > limit:
+            process.kill()
+        process.wait()
+    finally:
+        timer.cancel()
+        if process.stdout is not None:
+            process.stdout.close()
+    if late.is_set() or (process.returncode and len(data) <= limit):
+        return None
+    return data

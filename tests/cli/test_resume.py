@@ -1,0 +1,313 @@
+"""`leftoff resume`: what it prints where, and its exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pytest
+
+from leftoff import cli
+from leftoff.documents.checkpoint import ContextCheckpoint, ExecutionState, Tokens
+
+
+class Done(NamedTuple):
+    """How a command ended and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Resume: TypeAlias = Callable[..., Done]
+
+EXAMPLE = "workflow_project-analysis_20250710_143022_1234"
+PLAN = "".join(f"{n}. do the thing number {n}\n" for n in range(20))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "plan.md").write_text(PLAN)
+    return folder
+
+
+@pytest.fixture
+def resume(
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Resume:
+    """`leftoff resume ARGS` in the project's folder."""
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+    def run(*args: str) -> Done:
+        capfd.readouterr()
+        code = cli.main(["resume", *args])
+        out, err = capfd.readouterr()
+        return Done(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def saved(resume: Resume, root: Path) -> str:
+    """The id of a recorded session that was saved."""
+    session = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    done = resume("--save", str(session), "--workflow", "plan.md")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("saved .leftoff/resume/")
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def example(root: Path) -> dict[str, Any]:
+    text = (root / "tests" / "golden" / "resume_state.json").read_text("utf-8")
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+def keep(project: Path, value: dict[str, Any]) -> Path:
+    file = project / ".leftoff" / "resume" / f"{value['workflow_metadata']['id']}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value))
+    return file
+
+
+def test_without_a_workflow_it_says_what_is_missing(resume: Resume) -> None:
+    done = resume()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Workflow file required for resume\n"
+
+
+def test_an_unknown_workflow_is_said(resume: Resume) -> None:
+    done = resume("plan.md")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: No resume state found for workflow plan.md\n"
+
+
+def test_nothing_to_list_and_nothing_to_clean(resume: Resume) -> None:
+    done = resume("--list")
+    assert (done.returncode, done.stdout) == (0, "No workflows available for resume.\n")
+    done = resume("--clean")
+    assert (done.returncode, done.stdout) == (0, "Cleaned up 0 old resume files.\n")
+
+
+def test_the_message_goes_to_stdout_and_notices_to_stderr(
+    resume: Resume, project: Path, example: dict[str, Any]
+) -> None:
+    keep(project, example)
+    done = resume(EXAMPLE)
+    assert done.returncode == 0
+    assert done.stdout.startswith(
+        "WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF\n"
+    )
+    for line in (
+        f"Resuming workflow: {EXAMPLE}",
+        "Previous session duration: 05:23",
+        "Tools completed: 2",
+        "Conversation messages: 5",
+        "Warnings:",
+        "  ⚠ The workflow's file ./project-analysis.prompt.md is missing",
+    ):
+        assert line in done.stderr.splitlines()
+    assert "not saved by leftoff: no checksum" in done.stderr
+    quiet = resume(EXAMPLE, "--prompt-only")
+    assert quiet.stdout == done.stdout
+    assert quiet.stderr == ""
+
+
+def test_a_workflow_is_named_by_id_beginning_or_file(
+    resume: Resume, saved: str, project: Path
+) -> None:
+    told = {
+        resume(name, "--prompt-only").stdout
+        for name in (saved, saved[:20], "plan.md", "./plan.md", str(project / "plan.md"))
+    }
+    assert len(told) == 1
+    assert saved in told.pop()
+
+
+def test_of_several_states_of_a_file_the_newest_counts(
+    resume: Resume, project: Path, example: dict[str, Any]
+) -> None:
+    for n, last in enumerate(
+        ("2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")
+    ):
+        metadata = example["workflow_metadata"] | {
+            "id": f"workflow_x_{n}",
+            "file_path": "plan.md",
+            "last_activity": last,
+            "original_content": PLAN,
+        }
+        keep(project, {**example, "workflow_metadata": metadata})
+    assert "• Workflow: workflow_x_1\n" in resume("plan.md", "--prompt-only").stdout
+    several = resume("workflow_x")
+    assert several.returncode == 2
+    assert (
+        "several workflows begin so: workflow_x_0, workflow_x_1, workflow_x_2" in several.stderr
+    )
+    listed = resume("--list").stdout.splitlines()
+    assert listed[0] == "Available workflows for resume:"
+    assert [line.strip() for line in listed if "workflow_x" in line] == [
+        "workflow_x_1",
+        "workflow_x_2",
+        "workflow_x_0",
+    ]
+    assert listed[2] == "    Phase: investigating | Tools: 2"
+
+
+def test_what_changed_too_much_is_refused_unless_forced(
+    resume: Resume, saved: str, project: Path
+) -> None:
+    (project / "plan.md").write_text("Something else altogether, and short.\n")
+    done = resume("plan.md")
+    assert (done.returncode, done.stdout) == (1, "")
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Error: Workflow cannot be resumed due to compatibility issues:"
+    assert lines[1] == "  • Workflow content has changed significantly since last execution"
+    assert "    plan.md changed in 20 of 20 lines" in lines
+    assert lines[-1] == "Use --force to attempt resume anyway"
+    forced = resume("plan.md", "--force")
+    assert forced.returncode == 0
+    assert "CHANGED SINCE:" in forced.stdout
+
+
+def test_a_small_change_is_told_and_resumed(resume: Resume, saved: str, project: Path) -> None:
+    (project / "moved.md").write_text(PLAN.replace("number 7\n", "number seven\n"))
+    done = resume(saved, "--workflow", "moved.md")
+    assert done.returncode == 0
+    assert "  moved.md changed in 1 of 20 lines" in done.stderr.splitlines()
+
+
+ECHO = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()); sys.exit(7)"
+
+
+def test_a_command_gets_the_message_and_gives_its_exit_code(resume: Resume, saved: str) -> None:
+    message = resume(saved, "--prompt-only").stdout
+    done = resume(saved, "--prompt-only", "--exec", f'"{sys.executable}" -c "{ECHO}"')
+    assert (done.returncode, done.stdout) == (7, message)
+
+
+def test_no_shell_looks_at_the_command(resume: Resume, saved: str, project: Path) -> None:
+    show = "import sys; print(sys.argv[1:])"
+    done = resume(
+        saved,
+        "--prompt-only",
+        "--exec",
+        f'"{sys.executable}" -c "{show}" $HOME ; touch x | cat',
+    )
+    assert done.stdout == "['$HOME', ';', 'touch', 'x', '|', 'cat']\n"
+    assert not (project / "x").exists()
+
+
+@pytest.mark.parametrize("command", ["no-such-program-here", "'unclosed", "''", " "])
+def test_a_command_that_cannot_be_run_is_said(resume: Resume, saved: str, command: str) -> None:
+    done = resume(saved, "--exec", command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--exec" in done.stderr
+
+
+def test_a_damaged_state_falls_back_and_says_so(
+    resume: Resume, saved: str, project: Path, root: Path
+) -> None:
+    session = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    resume("--save", str(session), "--workflow", "plan.md")  # the second leaves a backup
+    file = project / ".leftoff" / "resume" / f"{saved}.json"
+    file.write_bytes(file.read_bytes()[:100])
+    done = resume("plan.md")
+    assert done.returncode == 0
+    assert "damaged" in done.stderr
+    for one in file.parent.glob(f"{saved}*"):
+        one.write_bytes(b"{")
+    done = resume(saved)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "damaged" in done.stderr
+    assert len(list(file.parent.glob(f"{saved}*"))) == 2
+
+
+def test_a_file_can_be_resumed_from(
+    resume: Resume, project: Path, example: dict[str, Any]
+) -> None:
+    (project / "state.json").write_text(json.dumps(example))
+    done = resume("--checkpoint-file", "state.json", "--prompt-only")
+    assert done.returncode == 0
+    assert f"• Workflow: {EXAMPLE}" in done.stdout
+    (project / "state.json").write_text("{ half")
+    done = resume("--checkpoint-file", "state.json")
+    assert done.returncode == 2
+    assert "state.json" in done.stderr
+    assert resume("--checkpoint-file", "gone.json").returncode == 2
+
+
+def test_a_checkpoint_of_a_task_can_be_resumed_from(resume: Resume, project: Path) -> None:
+    made = ContextCheckpoint(
+        checkpoint_id="t1-openai-98p-20260302T090000000000Z",
+        created_at="2026-03-02T09:00:00Z",
+        capacity_threshold="98",
+        reason="window_emergency",
+        task_id="t1",
+        provider_name="openai",
+        tokens=Tokens(consumed=98, remaining=2, total_allocated=100, percent_used=98.0),
+        execution_state=ExecutionState(iteration=3, files_created=("a.py",)),
+    )
+    file = project / "98p-checkpoint.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(made.to_dict()).encode()))
+    done = resume("--checkpoint-file", str(file), "--prompt-only")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "[Context Checkpoint: t1-openai-98p" in done.stdout
+    assert "a.py" in done.stdout
+
+
+def test_nothing_recorded_reaches_the_terminal_raw(
+    resume: Resume, project: Path, example: dict[str, Any]
+) -> None:
+    example["workflow_metadata"]["file_path"] = "a\x1b[2J.md"
+    example["context_evolution"]["current_context"]["note"] = (
+        "\x1b]0;title\x07 ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    )
+    keep(project, example)
+    for args in (("--list",), (EXAMPLE,)):
+        done = resume(*args)
+        assert done.returncode == 0
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "ghp_a1B2" not in done.stdout + done.stderr
+
+
+def test_the_state_is_for_its_owner_only(resume: Resume, saved: str, project: Path) -> None:
+    file = project / ".leftoff" / "resume" / f"{saved}.json"
+    assert file.stat().st_mode & 0o077 == 0
+    shutil.rmtree(project / ".leftoff")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_the_world_is_looked_at(resume: Resume, project: Path, example: dict[str, Any]) -> None:
+    git = ["git", "-C", str(project), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    (project / "a.py").write_text("x")
+    example["workflow_metadata"] |= {"file_path": "plan.md", "original_content": PLAN}
+    example["world"] = {
+        "cwd": str(project), "branch": "side", "commit": "",
+        "files": [{"path": "a.py", "action": "modified"}, {"path": "b.py", "action": "created"}],
+    }  # fmt: skip
+    keep(project, example)
+    done = resume(EXAMPLE)
+    assert done.returncode == 0
+    for warning in (
+        "The work was on branch side; now it is main",
+        "Files of the session that are missing: b.py",
+        "Files of the session that changed since: a.py",
+    ):
+        assert f"  ⚠ {warning}" in done.stderr.splitlines()
+        assert f"• {warning}" in done.stdout.splitlines()
