@@ -27,7 +27,7 @@ from rapidfuzz.distance import Levenshtein
 import leftoff
 from leftoff.compatibility import Workspace, assess, measure
 from leftoff.documents.resume_state import ResumeState
-from leftoff.documents.resume_state_running import content_hash
+from leftoff.documents.resume_state.running import content_hash
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 SHARES = (0.02, 0.3, 0.9)

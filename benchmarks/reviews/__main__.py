@@ -27,7 +27,7 @@ from typing import Any
 from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
 from leftoff.documents.review import ReviewRound
-from leftoff.documents.review_metrics import Prompts, Tries
+from leftoff.documents.review.metrics import Prompts, Tries
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexReviewer
 from leftoff.live.reviews import Reviewer, ReviewRequest

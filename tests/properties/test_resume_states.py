@@ -24,9 +24,9 @@ from leftoff.documents.resume_state import (
     World,
     decode,
 )
-from leftoff.documents.resume_state_bounds import Bounds, optimize_for_storage
-from leftoff.documents.resume_state_message import resume_message
-from leftoff.documents.resume_state_running import content_hash
+from leftoff.documents.resume_state.bounds import Bounds, optimize_for_storage
+from leftoff.documents.resume_state.message import resume_message
+from leftoff.documents.resume_state.running import content_hash
 from leftoff.tokens import max_tokens
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

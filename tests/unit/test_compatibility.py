@@ -18,7 +18,7 @@ from leftoff.compatibility import (
 )
 from leftoff.compatibility.similarity import matched
 from leftoff.documents.resume_state import CompletedTool, RecordedFile, ResumeState, World
-from leftoff.documents.resume_state_running import content_hash
+from leftoff.documents.resume_state.running import content_hash
 from leftoff.redaction import Redactor
 
 OLD = "abcdefghij" * 10

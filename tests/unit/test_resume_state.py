@@ -22,10 +22,10 @@ from leftoff.documents.resume_state import (
     needs_value,
     schema,
 )
-from leftoff.documents.resume_state_bounds import Bounds, importance, optimize_for_storage
-from leftoff.documents.resume_state_message import resume_message
-from leftoff.documents.resume_state_record import workflow_id, workflow_name
-from leftoff.documents.resume_state_words import COMMAND, COMPATIBILITY, STRATEGIES, clock
+from leftoff.documents.resume_state.bounds import Bounds, importance, optimize_for_storage
+from leftoff.documents.resume_state.message import resume_message
+from leftoff.documents.resume_state.record import workflow_id, workflow_name
+from leftoff.documents.resume_state.words import COMMAND, COMPATIBILITY, STRATEGIES, clock
 from leftoff.errors import StateError, UsageError
 from leftoff.tokens import max_tokens
 

@@ -16,7 +16,7 @@ from leftoff.documents.review import (
     is_plain,
     next_review_id,
 )
-from leftoff.documents.review_metrics import metrics
+from leftoff.documents.review.metrics import metrics
 from leftoff.errors import StateError
 from leftoff.model import Usage
 from leftoff.tokens import max_tokens

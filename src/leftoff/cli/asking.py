@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from leftoff.documents.review_metrics import ReviewMetrics
+    from leftoff.documents.review.metrics import ReviewMetrics
     from leftoff.live.reviews import Reviewer
     from leftoff.settings import Settings
 

@@ -70,7 +70,7 @@ def resume(
     if listing:
         return _list(manager)
     if clean:
-        from leftoff.documents.resume_state_words import COMMAND
+        from leftoff.documents.resume_state.words import COMMAND
 
         _say(COMMAND["cleaned"].format(count=manager.cleanup_old_resume_files()))
         return 0
@@ -141,7 +141,7 @@ def _resume(
     quiet: bool,
 ) -> int:
     from leftoff.compatibility import assess
-    from leftoff.documents.resume_state_message import resume_message
+    from leftoff.documents.resume_state.message import resume_message
     from leftoff.workspace import look
 
     verdict = assess(state, look(state, workflow=file), limits=manager.limits, force=force)
@@ -162,7 +162,7 @@ def _resume(
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
     """What is resumed, and what has changed: on stderr."""
-    from leftoff.documents.resume_state_words import COMMAND, OURS, clock
+    from leftoff.documents.resume_state.words import COMMAND, OURS, clock
 
     _note(COMMAND["resuming"].format(workflow=name))
     _note(COMMAND["duration"].format(duration=clock(state.start_time, state.last_activity)))
@@ -181,7 +181,7 @@ def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
 
 
 def _refused(verdict: Compatibility) -> None:
-    from leftoff.documents.resume_state_words import COMMAND
+    from leftoff.documents.resume_state.words import COMMAND
 
     _note(COMMAND["refused"])
     for warning in verdict.warnings:
@@ -220,7 +220,7 @@ def _deliver(message: str, command: str | None) -> int:
 
 
 def _list(manager: FileResumeStateManager) -> int:
-    from leftoff.documents.resume_state_words import COMMAND, moment
+    from leftoff.documents.resume_state.words import COMMAND, moment
 
     listed = manager.list_available_workflows()
     if not listed:
@@ -292,7 +292,7 @@ def _from_file(
 
 def _refuse(word: str, **values: str) -> int:
     """Says why nothing can be done; exit 2."""
-    from leftoff.documents.resume_state_words import COMMAND
+    from leftoff.documents.resume_state.words import COMMAND
 
     _note(COMMAND[word].format(**values))
     return 2

@@ -22,8 +22,8 @@ from msgspec import Struct, field
 
 from leftoff.compatibility.similarity import Similarity, measure
 from leftoff.documents.resume_state import ResumeState
-from leftoff.documents.resume_state_running import content_hash
-from leftoff.documents.resume_state_words import COMPATIBILITY, OURS, STRATEGIES, moment
+from leftoff.documents.resume_state.running import content_hash
+from leftoff.documents.resume_state.words import COMPATIBILITY, OURS, STRATEGIES, moment
 from leftoff.documents.wording import brief, number, plural
 from leftoff.redaction import Redactor
 

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff.api import Collector
 from leftoff.documents.resume_state import ChatMessage
-from leftoff.documents.resume_state_conversation import Conversation, shortened
+from leftoff.documents.resume_state.conversation import Conversation, shortened
 from leftoff.errors import UsageError
 from leftoff.live.resume_tracking import Tracker, Tracking, told
 from leftoff.live.telemetry import logger

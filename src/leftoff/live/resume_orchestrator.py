@@ -17,7 +17,7 @@ from leftoff.documents.resume_state import (
     WorkflowExecutionContext,
     execution_context,
 )
-from leftoff.documents.resume_state_message import BUDGET, Strategy, resume_message
+from leftoff.documents.resume_state.message import BUDGET, Strategy, resume_message
 from leftoff.errors import UnknownName
 from leftoff.live.resume_states import FileResumeStateManager
 from leftoff.workspace import look

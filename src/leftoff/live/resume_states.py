@@ -32,9 +32,9 @@ from leftoff.documents.resume_state import (
     finished,
     needs_value,
 )
-from leftoff.documents.resume_state_bounds import Bounds, optimize_for_storage
-from leftoff.documents.resume_state_record import workflow_id, workflow_name
-from leftoff.documents.resume_state_running import (
+from leftoff.documents.resume_state.bounds import Bounds, optimize_for_storage
+from leftoff.documents.resume_state.record import workflow_id, workflow_name
+from leftoff.documents.resume_state.running import (
     content_hash,
     plain_values,
     with_context,

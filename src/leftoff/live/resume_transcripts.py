@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.documents.resume_state import RecordedFile, ResumeState, World
-from leftoff.documents.resume_state_conversation import Conversation
-from leftoff.documents.resume_state_record import Workflow, from_summary
-from leftoff.documents.resume_state_running import content_hash
+from leftoff.documents.resume_state.conversation import Conversation
+from leftoff.documents.resume_state.record import Workflow, from_summary
+from leftoff.documents.resume_state.running import content_hash
 from leftoff.errors import UnknownName
 from leftoff.extraction.recording import Recording
 from leftoff.model import Message

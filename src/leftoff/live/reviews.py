@@ -26,7 +26,7 @@ from leftoff.documents.review import (
     full_prompt,
     next_review_id,
 )
-from leftoff.documents.review_metrics import ReviewMetrics, metrics
+from leftoff.documents.review.metrics import ReviewMetrics, metrics
 from leftoff.errors import ClientError, SourceError, StateError, UnknownName, UsageError
 from leftoff.live.clients import Answer, Asking, Client, Failure
 from leftoff.live.tasks import now

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.documents.resume_state import ChatMessage, CompletedTool, FunctionCall
-from leftoff.documents.resume_state_calls import described
+from leftoff.documents.resume_state.calls import described
 from leftoff.formats.tools import kind_of
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text import one_line

@@ -17,9 +17,9 @@ from leftoff.documents.resume_state import (
     ResumeState,
     WorkflowExecutionContext,
 )
-from leftoff.documents.resume_state_conversation import HELD, shortened
-from leftoff.documents.resume_state_record import strategy
-from leftoff.documents.resume_state_words import moment
+from leftoff.documents.resume_state.conversation import HELD, shortened
+from leftoff.documents.resume_state.record import strategy
+from leftoff.documents.resume_state.words import moment
 from leftoff.errors import FormatError
 from leftoff.summary import Pass
 

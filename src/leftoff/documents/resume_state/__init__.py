@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.codec import MAX_DOCUMENT
-from leftoff.documents.resume_state_shape import Shape, squashed, type_name
+from leftoff.documents.resume_state.shape import Shape, squashed, type_name
 from leftoff.errors import StateError
 
 SCHEMA = "leftoff.resume-state/1"

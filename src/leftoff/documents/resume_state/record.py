@@ -18,8 +18,8 @@ from leftoff.documents.resume_state import (
     ResumeState,
     World,
 )
-from leftoff.documents.resume_state_conversation import Conversation
-from leftoff.documents.resume_state_words import moment
+from leftoff.documents.resume_state.conversation import Conversation
+from leftoff.documents.resume_state.words import moment
 from leftoff.findings import (
     Command,
     ContextSummary,

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.documents.resume_state import CompletedTool, ResumeState
-from leftoff.documents.resume_state_calls import described
-from leftoff.documents.resume_state_words import MESSAGE, OURS, clock
+from leftoff.documents.resume_state.calls import described
+from leftoff.documents.resume_state.words import MESSAGE, OURS, clock
 from leftoff.documents.wording import brief, number
 from leftoff.errors import UsageError
 from leftoff.formats.tools import LOOKS, kind_of, text_argument

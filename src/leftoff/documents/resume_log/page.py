@@ -71,7 +71,7 @@ _BLOCK = re.compile(r"[#>|=~]|[-+*] |```|-{3}|\d+[.)] ")
 """What begins a block of markdown at the start of a line."""
 
 
-def page(log: Mapping[str, Any], budget: int) -> str:
+def laid_out(log: Mapping[str, Any], budget: int) -> str:
     """The document in at most `budget` tokens; `log` is a redacted one's JSON."""
     sections = [
         ("Mission Summary", _mission(log["mission_summary"])),

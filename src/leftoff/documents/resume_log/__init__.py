@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.budgets import DEFAULT_BUDGET, DEFAULT_MODEL, ContextMetrics
-from leftoff.documents.resume_log_page import page
-from leftoff.documents.resume_log_parts import parts_of
+from leftoff.documents.resume_log.page import laid_out
+from leftoff.documents.resume_log.parts import parts_of
 from leftoff.documents.sections import TRUNCATED
 from leftoff.errors import StateError
 from leftoff.findings import ContextSummary
@@ -212,7 +212,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         Items are dropped whole, the least important first, and each section says how many.
         """
         shown = gate or Redactor()
-        return page(shown.value(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
+        return laid_out(shown.value(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
 
     @staticmethod
     def estimate_tokens(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The words of resuming, from `resume_state_words.toml` beside this file."""
+"""The words of resuming, from `words.toml` beside this file."""
 
 from __future__ import annotations
 
