@@ -15,6 +15,10 @@ from leftoff._version import __version__
 _COMMANDS = {
     "ask": ("leftoff.cli.asking:ask", "Ask an agent's client, and go on with it later."),
     "budget": ("leftoff.cli.budgeting:budget", "How full the window is, and for how long."),
+    "checkpoint": (
+        "leftoff.cli.checkpointing:checkpoint",
+        "Where tasks stood, for the next agent.",
+    ),
     "completion": ("leftoff.cli.extending:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.configuring:config", "Every setting and where it comes from."),
     "convert": ("leftoff.cli.exporting:convert", "A session in another format."),
@@ -23,6 +27,7 @@ _COMMANDS = {
     "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
     "log": ("leftoff.cli.resume_logs:log", "Make, show, list and clean up resume logs."),
     "plugins": ("leftoff.cli.extending:plugins", "Formats, extractors and redactors."),
+    "redact": ("leftoff.cli.redacting:redact", "A file without its secrets."),
     "resume": ("leftoff.cli.resuming:resume", "Take up an interrupted workflow."),
     "schema": ("leftoff.cli.extending:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),

@@ -266,8 +266,8 @@ def _from_file(
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     import zlib
 
-    from leftoff.documents.checkpoint import ContextCheckpoint
-    from leftoff.documents.injection import block
+    from leftoff.documents.checkpoint import valid
+    from leftoff.documents.checkpoint.injection import block
     from leftoff.documents.resume_state import ResumeState, unpacked
     from leftoff.errors import SourceError, StateError
     from leftoff.stores.sealing import unseal
@@ -282,7 +282,7 @@ def _from_file(
     opened = unseal(kind, data, str(path))
     _fault(opened.issues, quiet=quiet)
     if kind == "checkpoint":
-        return _deliver(block(ContextCheckpoint.from_dict(opened.document)), command)
+        return _deliver(block(valid(opened.document)), command)
     try:
         state = ResumeState.from_dict(opened.document)
     except StateError as error:

@@ -1,0 +1,341 @@
+"""`leftoff checkpoint`: where a task stood when its window was nearly full."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.naming import complete, path_of
+
+if TYPE_CHECKING:
+    from leftoff.documents.checkpoint import ContextCheckpoint
+    from leftoff.findings import ContextSummary
+    from leftoff.stores.files import FileStore
+
+CAPACITIES = ("90", "95", "98")
+
+
+@click.group()
+def checkpoint() -> None:
+    """Checkpoints of tasks: made of a recording, kept, put before the next agent's prompt."""
+
+
+@checkpoint.command()
+@click.argument("session", default="latest", shell_complete=complete)
+@click.option(
+    "--task", metavar="ID", default="", help="The task's id; the session's if left out."
+)
+@click.option("--goal", metavar="TEXT", default="", help="The task in its owner's words.")
+@click.option("--role", metavar="NAME", default="", help="Lists this role's files only.")
+@click.option("--provider", metavar="NAME", default="", help="The model of the recording.")
+@click.option("--limit", type=click.IntRange(min=1), help="Tokens the task may use with it.")
+@click.option(
+    "--capacity",
+    type=click.Choice(CAPACITIES),
+    help="How much is told: 90 brief, 95 full, 98 the least.  [default: by what is used]",
+)
+@click.option(
+    "--markdown", metavar="DIR", help="Write the sections into DIR/contexts/sandbox, too."
+)
+@click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
+@click.option("--git", "repository", metavar="DIR", help="Keep the diff of this repository.")
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
+def create(
+    session: str,
+    *,
+    task: str,
+    goal: str,
+    role: str,
+    provider: str,
+    limit: int | None,
+    capacity: str | None,
+    markdown: str | None,
+    project: str,
+    repository: str | None,
+    recorder: str | None,
+    as_json: bool,
+) -> None:
+    """Make a checkpoint of SESSION now; prints its id."""
+    from leftoff import api, codec
+    from leftoff.documents.checkpoint import component, dumps, from_summary, naming, roles
+    from leftoff.documents.checkpoint.facts import facts_of
+    from leftoff.documents.checkpoint.history import validations
+    from leftoff.live.checkpoint_dumping import outputs
+    from leftoff.live.checkpoint_files import git_diff
+    from leftoff.redaction import Redactor
+    from leftoff.settings import load_here
+
+    settings = load_here().settings
+    path = path_of(session)
+    chosen = roles.role(role) if role else None
+    summary = api.summarize(path, format=recorder)
+    messages = list(api.read(path, format=recorder)) if path != "-" else []
+    task_id = task or component(summary.session.id or Path(path).name)[:80] or "task"
+    budget = _budget(summary, task_id, provider, limit, settings)
+    level: Any = capacity or next(
+        (c for c in ("98", "95") if budget.percent_used >= int(c)), "90"
+    )
+    globs = chosen.files_to_track if chosen else ()
+    made = from_summary(
+        summary,
+        messages,
+        budget=budget,
+        capacity=level,
+        at=datetime.now(UTC),
+        goal=goal,
+        role=chosen,
+        git_diff=git_diff(repository, globs) if repository else None,
+        history_lines=settings.token_budget.context_dump.max_history_lines,
+    )
+    facts = facts_of(summary, goal=goal, role=chosen)
+    own = naming.specific_of(goal or facts.task, task_id)
+    folder = project or naming.project_of(summary.session.cwd)
+    names = naming.paths(folder, own)
+    payload = dumps.payload(
+        made,
+        facts,
+        project_path=names[0],
+        specific_path=names[1],
+        checks=validations(messages),
+    )
+    if markdown is not None:
+        made = made.dumped(outputs(payload, made.created_at))
+    if as_json:
+        value = Redactor(personal=True).value(made.to_dict())
+        _print(codec.dumps(value, indent=2).decode())
+        return
+    page = payload.project_md
+    where = _store().save(
+        "checkpoint",
+        made.checkpoint_id,
+        made.to_dict(),
+        text=f"{page.section}\n{page.content}\n",
+    )
+    print(f"wrote {where}", file=sys.stderr)
+    if markdown is not None:
+        _write(Path(markdown), folder, made, payload)
+    _print(made.checkpoint_id + "\n")
+
+
+def _budget(
+    summary: ContextSummary, task_id: str, provider: str, limit: int | None, settings: Any
+) -> Any:
+    """What the recording says of its window, as the budget of a task."""
+    from leftoff.budgets import TaskTokenBudget, limit_of
+
+    models = summary.session.models
+    name = provider or (models[-1] if models else summary.session.format)
+    limits = dict(settings.token_budget.provider_limits)
+    total = (
+        limit
+        or limit_of(name, limits)
+        or summary.context.usable_window
+        or settings.context_management.budget_total
+    )
+    used = summary.context.occupancy
+    budget = TaskTokenBudget.start(
+        task_id, name, created_at=summary.session.started, total_allocated=total
+    )
+    return budget.used(summary.stats.estimated_tokens if used is None else used)
+
+
+def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
+    from functools import partial
+
+    from leftoff.documents.checkpoint import dumps
+    from leftoff.live.checkpoint_files import Sandbox
+    from leftoff.redaction import Redactor
+
+    gate = Redactor(personal=True)
+    for page in (payload.project_md, payload.specific_project_md):
+        if page.section:
+            text = gate.text(f"{page.section}\n{page.content}")
+            put = partial(dumps.put, key=dumps.key_of(made), section=text)
+            Sandbox(directory, folder).update({Path(page.path).name: put})
+            print(f"wrote {directory / page.path}", file=sys.stderr)
+
+
+@checkpoint.command()
+@click.argument("id")
+@click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
+def show(id: str, *, as_json: bool) -> None:
+    """What the checkpoint ID says: an id, its beginning, `latest`, or a file."""
+    from leftoff import codec
+    from leftoff.cli import complain
+    from leftoff.redaction import Redactor
+    from leftoff.text import clean
+
+    kept = _load(id)
+    for issue in kept.issues:
+        complain(issue.what)
+    gate = Redactor(personal=True)
+    if as_json or not kept.text:
+        _print(codec.dumps(gate.value(kept.document), indent=2).decode())
+        return
+    _print(clean(gate.text(kept.text)))
+
+
+@checkpoint.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def list_command(*, as_json: bool) -> None:
+    """Every checkpoint kept here, newest first."""
+    from leftoff import codec
+    from leftoff.documents.wording import number
+    from leftoff.redaction import Redactor
+
+    for entry in _store().list("checkpoint"):
+        saved = datetime.fromtimestamp(entry.saved, UTC).isoformat(timespec="seconds")
+        if as_json:
+            value = {
+                "id": entry.id,
+                "where": entry.where,
+                "saved": saved,
+                "size": entry.size,
+                "pinned": entry.pinned,
+                "readable": entry.readable,
+            }
+            _print(codec.dumps(Redactor().value(value)).decode())
+        else:
+            notes = " pinned" * entry.pinned + " damaged" * (not entry.readable)
+            _print(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
+
+
+@checkpoint.command()
+@click.argument("id")
+@click.option(
+    "--prompt",
+    "source",
+    metavar="FILE|-",
+    default="-",
+    show_default=True,
+    help="The next agent's prompt; it is passed on byte for byte.",
+)
+@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of the block.")
+def inject(id: str, *, source: str, budget: int | None) -> None:
+    """The next agent's prompt with the checkpoint ID before it, on stdout."""
+    from leftoff.cli import complain
+    from leftoff.documents.checkpoint import injection, valid
+    from leftoff.errors import SourceError
+
+    kept = _load(id)
+    for issue in kept.issues:
+        complain(issue.what)
+    made = valid(kept.document)
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise SourceError(f"{source}: {error.strerror}") from error
+    prompt = data.decode("utf-8", "surrogateescape")
+    size = injection.BUDGET if budget is None else budget
+    whole = injection.inject(made, prompt, budget=size)
+    if whole == prompt and not injection.block(made, size):
+        complain(f"a block does not fit into {size} tokens; the prompt is passed on alone")
+    sys.stdout.buffer.write(whole.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+@checkpoint.command()
+@click.option("--days", type=click.FloatRange(min=0), help="Keep those younger than this.")
+@click.option("--keep", type=click.IntRange(min=0), help="Keep so many of the newest.")
+@click.option("--yes", is_flag=True, help="Remove them; without it they are only named.")
+def clean(*, days: float | None, keep: int | None, yes: bool) -> None:
+    """Remove old checkpoints: those that retention no longer keeps. Names them first."""
+    from leftoff.settings import load_here
+    from leftoff.stores.retention import Retention, prune
+
+    if days is None and keep is None:
+        days = load_here().settings.token_budget.context_dump.retention_days
+    now = datetime.now(UTC).timestamp()
+    done = prune(_store(), "checkpoint", Retention(keep, days), now=now, dry_run=not yes)
+    for entry in done.removed:
+        _print(f"{entry.id}\n")
+    verb = "removed" if yes else "would be removed (--yes does it)"
+    print(f"{len(done.removed)} {verb}, {len(done.kept)} kept", file=sys.stderr)
+
+
+@checkpoint.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def accept(file: Path) -> int:
+    """Take a checkpoint as right that was changed by hand: checks it, shows where it differs,
+    and seals it again. Exit 1 if it contradicts itself."""
+    from leftoff.cli import complain
+    from leftoff.documents.checkpoint import valid
+    from leftoff.errors import SourceError, StateError
+    from leftoff.stores.files import FileStore
+    from leftoff.stores.reading import unpack
+    from leftoff.stores.sealing import unseal
+
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{file}: {error.strerror}") from error
+    where = str(file)
+    opened = unseal("checkpoint", unpack(data, where), where, accept=True)
+    name = file.name.removesuffix(".gz").removesuffix(".json")
+    try:
+        made = valid(opened.document)
+    except StateError as error:
+        complain(f"{file}: not accepted: {error}")
+        return 1
+    if made.checkpoint_id != name:
+        complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
+        return 1
+    compress = {"checkpoint": 0} if file.suffix == ".gz" else {}
+    store = FileStore(file.parent, places={"checkpoint": file.parent}, compress=compress)
+    done = store.accept("checkpoint", name)
+    if done.changed is None:
+        print("no earlier version to compare with", file=sys.stderr)
+    for place in done.changed or ():
+        _print(f"{place}\n")
+    print(f"sealed {done.where}", file=sys.stderr)
+    return 0
+
+
+def _store() -> FileStore:
+    from leftoff.settings import load_here
+    from leftoff.stores.files import store_for
+
+    return store_for(load_here().settings)
+
+
+def _load(id: str) -> Any:
+    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file.
+
+    Raises:
+        UnknownName: there is none.
+        UsageError: several begin so.
+        StateError: it is damaged.
+    """
+    from leftoff.errors import UnknownName, UsageError
+    from leftoff.stores import Kept
+    from leftoff.stores.reading import unpack
+    from leftoff.stores.sealing import unseal
+
+    path = Path(id)
+    if path.suffix in {".json", ".gz"} and path.is_file():
+        opened = unseal("checkpoint", unpack(path.read_bytes(), id), id)
+        return Kept(opened.document, opened.issues, id)
+    store = _store()
+    entries = store.list("checkpoint")
+    names = [e.id for e in entries]
+    found = [n for n in names if n == id] or [n for n in names if n.startswith(id)]
+    if id == "latest":
+        found = names[:1]
+    if len(found) > 1:
+        listing = ", ".join(found[:5])
+        raise UsageError(f"{id!r} could be any of {len(found)} checkpoints: {listing}")
+    kept = store.load("checkpoint", found[0]) if found else None
+    if kept is None:
+        raise UnknownName("checkpoint", id, names[:20])
+    return kept
+
+
+def _print(text: str) -> None:
+    from leftoff.cli.streams import deliver
+
+    deliver(text, None)

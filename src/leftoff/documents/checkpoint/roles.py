@@ -1,0 +1,99 @@
+"""Roles of agents, as data: what each dumps, which files belong to it, who takes it on."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.errors import UnknownName, UsageError
+
+
+class Role(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an agent does in a task.
+
+    Attributes:
+        checkpoint_sections: what its dump has to speak of.
+        files_to_track: globs for the files that are listed and diffed; none means all.
+        instruction: what is added to the request for a dump.
+        providers: who works in this role, the best first.
+    """
+
+    checkpoint_sections: tuple[str, ...] = ()
+    files_to_track: tuple[str, ...] = ()
+    instruction: str = ""
+    providers: tuple[str, ...] = ()
+
+    def tracks(self, path: str) -> bool:
+        """Whether a path, relative to the task's directory, is one of the role's files."""
+        return not self.files_to_track or any(
+            glob(pattern).fullmatch(path) for pattern in self.files_to_track
+        )
+
+    def rank(self, provider: str) -> int:
+        """A provider's place in this role, 0 is the best; those not named share the last."""
+        named = self.providers
+        return named.index(provider) if provider in named else len(named)
+
+
+@lru_cache(maxsize=256)
+def glob(pattern: str) -> re.Pattern[str]:
+    """A glob as a pattern: `**` is any directories, `*` and `?` stay within one.
+
+    >>> bool(glob("src/**/*.ts").fullmatch("src/app.ts"))
+    True
+    """
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out.append("(?:[^/]+/)*")
+            at += 3
+        elif pattern.startswith("**", at):
+            out.append(".*")
+            at += 2
+        else:
+            character = pattern[at]
+            plain = {"*": "[^/]*", "?": "[^/]"}.get(character)
+            out.append(re.escape(character) if plain is None else plain)
+            at += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def roles(text: str) -> dict[str, Role]:
+    """The roles that a TOML document holds, by name.
+
+    Raises:
+        UsageError: it is no TOML, or a role has another shape than `Role`.
+    """
+    try:
+        return {name: msgspec.convert(row, Role) for name, row in tomllib.loads(text).items()}
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"no roles: {error}") from error
+
+
+ROLES: Mapping[str, Role] = MappingProxyType(
+    roles(files("leftoff").joinpath("documents", "checkpoint", "roles.toml").read_text("utf-8"))
+)
+"""The roles that ship: backend, frontend, helper."""
+
+
+def role(name: str, more: Mapping[str, Role] | None = None) -> Role:
+    """A role by name.
+
+    Args:
+        more: roles that come before the shipped ones.
+
+    Raises:
+        UnknownName: there is none of that name.
+    """
+    known = {**ROLES, **(more or {})}
+    if name not in known:
+        raise UnknownName("role", name, known)
+    return known[name]

@@ -1,0 +1,707 @@
+"""From a crossing to a handoff: checkpoints, dumps, decisions, and what a kill leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.documents.checkpoint import dumps, valid
+from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
+from leftoff.live.checkpoint_files import Sandbox, git_diff
+from leftoff.live.checkpoints import CheckpointOrchestrator
+from leftoff.live.recorded import Recorded, Recording
+from leftoff.live.session import SessionManager
+from leftoff.live.telemetry import Event
+from leftoff.settings import load
+from leftoff.stores.files import FileStore
+
+DUMP = """## Context Dump: 90% Capacity
+
+### What was accomplished:
+- the outbox keeps its entries over a restart
+
+### Next steps needed:
+- wire the form to the outbox
+"""
+
+
+class Clock:
+    """A clock that goes on by a second whenever it is read."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
+
+
+class World:
+    """A supervisor with a store and a directory; it can be started again."""
+
+    def __init__(self, folder: Path, session: Path, **flags: Any) -> None:
+        self.folder, self.session = folder, session
+        self.store: Any = FileStore(folder / "home")
+        self.settings = load(flags=flags).settings
+        self.clock = Clock()
+        self.events: list[Event] = []
+        self.start()
+
+    def start(self) -> None:
+        """Begins anew with nothing but what is on the disk."""
+        self.manager = SessionManager(settings=self.settings, clock=self.clock)
+        self.manager.subscribe(self.events.append)
+        self.orchestrator = CheckpointOrchestrator(
+            self.manager,
+            self.store,
+            providers={"a": 1_000_000, "b": 1_000_000, "c": 500_000},
+            clock=self.clock,
+            diff=lambda *_: None,
+        )
+
+    def add(self, task: str = "t1", **more: Any) -> None:
+        options: dict[str, Any] = {"provider": "a", "recording": self.session, **more}
+        self.orchestrator.add(
+            task, goal="Keep inspections", directory=self.folder, project="shop", **options
+        )
+
+    def use(self, percent: float, task: str = "t1") -> None:
+        """The provider that works on the task reports so much of its budget."""
+        budget = self.manager.task(task).token_budget
+        assert budget is not None
+        self.manager.update_token_usage(
+            int(percent * budget.total_allocated / 100), 0, message_id=str(self.clock()),
+            task_id=task,
+        )  # fmt: skip
+
+    def markdown(self, name: str = "project") -> str:
+        path = self.folder / "contexts" / "sandbox" / "shop" / f"{name}.md"
+        return path.read_text("utf-8") if path.exists() else ""
+
+    def named(self, name: str) -> list[dict[str, Any]]:
+        return [e.fields for e in self.events if e.name == name]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions keep their own resume logs in the directory they run in. Nothing here cuts the
+    power, so nothing need wait for the disk."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
+@pytest.fixture
+def session(root: Path) -> Path:
+    return root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+
+
+@pytest.fixture
+def world(tmp_path: Path, session: Path) -> World:
+    return World(tmp_path, session)
+
+
+# -- crossings -------------------------------------------------------------------------------
+
+
+def test_each_crossing_makes_one_checkpoint_and_its_sections(world: World) -> None:
+    world.add()
+    kinds = []
+    for percent in (50, 82, 91, 92, 96, 99):
+        world.use(percent)
+        for outcome in world.orchestrator.handle("t1"):
+            kept = world.store.load("checkpoint", outcome.checkpoint.checkpoint_id)
+            assert valid(kept.document) == outcome.checkpoint
+            assert outcome.seconds < 5
+            kinds.append((outcome.checkpoint.capacity_threshold, outcome.decision.type))
+    assert kinds == [("90", "continue"), ("95", "fallback"), ("98", "force_handoff")]
+    project, specific = world.markdown(), world.markdown("keep-inspections")
+    assert list(dumps.sections(project)) == ["t1 90", "t1 95", "t1 98"]
+    assert list(dumps.sections(specific)) == ["t1 90", "t1 95"]
+    assert "## EMERGENCY Checkpoint at 98% Capacity (Iteration 8)" in project
+    assert "src/outbox.js" in project
+    task = world.manager.task("t1")
+    assert len(task.checkpoints) == 3
+    assert task.token_budget is not None
+    assert task.token_budget.provider == "b"
+    assert [e["capacity_percent"] for e in world.named("CHECKPOINT_CREATED")] == [90, 95, 98]
+    assert [e["to_provider"] for e in world.named("HANDOFF_DECISION")] == ["b"]
+
+
+def test_one_step_over_all_thresholds_asks_the_agent_once(world: World) -> None:
+    asked: list[str] = []
+    world.add(agent=asked.append)
+    world.use(99)
+    outcomes = world.orchestrator.handle("t1")
+    assert [o.checkpoint.capacity_threshold for o in outcomes] == ["90", "95", "98"]
+    time.sleep(0.05)  # nobody waited for it
+    assert [a.splitlines()[0] for a in asked] == [
+        "EMERGENCY: Dump critical state only. Handoff IMMINENT."
+    ]
+    assert world.orchestrator.handle("t1") == []
+
+
+def test_after_a_handoff_the_prompt_carries_the_checkpoint(world: World) -> None:
+    world.add()
+    world.use(99)
+    last = world.orchestrator.handle("t1")[-1]
+    prompt = last.prompt("Go on.\n")
+    assert prompt.startswith(f"[Context Checkpoint: {last.checkpoint.checkpoint_id}]\n")
+    assert prompt.endswith("\nContinue task: Go on.\n")
+
+
+def test_a_section_is_replaced_when_a_threshold_is_crossed_again(world: World) -> None:
+    world.add()
+    world.use(91)
+    world.orchestrator.handle("t1")
+    notes = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
+    notes.write_text("# Shop\n\nBy hand.\n\n" + notes.read_text("utf-8"), "utf-8")
+    world.manager.note_compaction("t1")
+    world.use(93)
+    (again,) = world.orchestrator.handle("t1")
+    text = world.markdown()
+    assert text.startswith("# Shop\n\nBy hand.\n")
+    assert text.count("## Checkpoint at 90% Capacity") == 1
+    assert again.checkpoint.created_at in text
+    assert len(world.manager.task("t1").checkpoints) == 2
+
+
+def test_without_a_recording_the_checkpoint_says_what_the_budget_says(world: World) -> None:
+    world.add(recording=world.folder / "missing.jsonl")
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.checkpoint.tokens.percent_used == pytest.approx(91)
+    assert "## Checkpoint at 90% Capacity" in world.markdown()
+
+
+def test_a_slow_recording_does_not_hold_the_checkpoint_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leftoff.live.checkpoints.READING", 0.05)
+    released = threading.Event()
+    world.add(recording=lambda: released.wait(20))
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1")
+    released.set()
+    assert outcome.seconds < 2
+    assert outcome.checkpoint.conversation.full_history == ()
+
+
+# -- the agent's dump ------------------------------------------------------------------------
+
+
+async def _async_dump(instruction: str) -> str:
+    await asyncio.sleep(0)
+    return DUMP
+
+
+@pytest.mark.parametrize("agent", [lambda _: DUMP, _async_dump], ids=["plain", "async"])
+@pytest.mark.parametrize("driver", ["handle", "handle_async"])
+def test_a_dump_that_is_given_back_takes_the_place_of_ours(
+    world: World, agent: Any, driver: str
+) -> None:
+    world.add(agent=agent)
+    world.use(91)
+    if driver == "handle":
+        (outcome,) = world.orchestrator.handle("t1")
+    else:
+        (outcome,) = asyncio.run(world.orchestrator.handle_async("t1"))
+    assert (outcome.told_by, outcome.why) == ("agent", "")
+    assert "keeps its entries over a restart" in world.markdown()
+    assert "## Checkpoint at 90% Capacity (Iteration 8)" in world.markdown()
+    assert [e["status"] for e in world.named("CONTEXT_DUMP_REQUESTED")] == ["sent", "written"]
+
+
+def _appends(world: World) -> Callable[[str], None]:
+    def agent(instruction: str) -> None:
+        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
+        path.write_text(path.read_text("utf-8") + "\n" + DUMP, "utf-8")
+
+    return agent
+
+
+def _edits(world: World) -> Callable[[str], None]:
+    def agent(instruction: str) -> None:
+        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
+        text = path.read_text("utf-8")
+        mark = "<!-- leftoff:checkpoint t1 90 -->\n"
+        start, end = text.index(mark) + len(mark), text.index("<!-- /leftoff:checkpoint t1")
+        path.write_text(text[:start] + DUMP + text[end:], "utf-8")
+
+    return agent
+
+
+def _overwrites(world: World) -> Callable[[str], None]:
+    def agent(instruction: str) -> None:
+        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
+        path.write_text("# My own notes\n\n" + DUMP, "utf-8")
+
+    return agent
+
+
+@pytest.mark.parametrize("way", [_appends, _edits, _overwrites])
+def test_a_dump_written_into_the_file_is_found_and_stands_once(
+    world: World, way: Callable[[World], Callable[[str], None]]
+) -> None:
+    world.add(agent=way(world))
+    world.add("t0", agent=None)
+    world.use(91, "t0")
+    world.orchestrator.handle("t0")
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1")
+    text = world.markdown()
+    assert outcome.told_by == "agent"
+    assert text.count("keeps its entries over a restart") == 1
+    assert "keeps its entries" in dumps.sections(text)["t1 90"]
+    assert set(dumps.sections(text)) == {"t0 90", "t1 90"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (None, "it wrote nothing"),
+        ("done", "it is nearly empty"),
+        ("I cannot do that, because it would take too long and I am tired.", "none of the"),
+        (DUMP.replace("- the outbox", "{git diff summary}\n- the outbox"), "is the form"),
+        ("### What was accomplished:\n" + "x" * 300_000, "more than 262,144"),
+        (42, "it wrote nothing"),
+    ],
+)
+def test_rubbish_leaves_ours(world: World, answer: Any, why: str) -> None:
+    world.add(agent=lambda _: answer)
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.told_by == "leftoff"
+    assert why in outcome.why
+    assert "### What was accomplished:\n- " in world.markdown()
+
+
+def test_an_agent_that_fails_or_takes_too_long_leaves_ours(
+    tmp_path: Path, session: Path
+) -> None:
+    world = World(tmp_path, session, **{"token_budget.handoff.timeout_ms": 50})
+
+    def fails(_: str) -> str:
+        raise RuntimeError("no connection, token ghp_0123456789abcdefghijklmnopqrstuvwxyzAB")
+
+    async def sleeps(_: str) -> str:
+        await asyncio.sleep(20)
+        return DUMP
+
+    world.add(agent=fails)
+    world.add("t2", agent=sleeps)
+    world.use(91)
+    assert world.orchestrator.handle("t1")[0].why == "it failed: RuntimeError"
+    world.use(91, "t2")
+    began = time.monotonic()
+    (outcome,) = asyncio.run(world.orchestrator.handle_async("t2"))
+    assert outcome.why == "no answer within 0.05 s"
+    assert time.monotonic() - began < 5
+
+
+def test_nobody_waits_at_98(world: World) -> None:
+    told = threading.Event()
+
+    async def slow(_: str) -> str:
+        told.set()
+        await asyncio.sleep(0.2)
+        return DUMP
+
+    async def supervised() -> float:
+        began = time.monotonic()
+        (*_, outcome) = await world.orchestrator.handle_async("t1")
+        assert outcome.why == "nobody waited"
+        passed = time.monotonic() - began
+        await asyncio.sleep(0.01)
+        return passed
+
+    world.add(agent=slow)
+    world.use(97)
+    asyncio.run(world.orchestrator.handle_async("t1"))
+    world.use(98.5)
+    told.clear()
+    # A margin for slow machines: it is the 30 s of the time limit that must not pass.
+    assert asyncio.run(supervised()) < 4
+    assert told.is_set()
+
+
+def test_an_agents_dump_cannot_break_the_file(world: World) -> None:
+    hostile = DUMP + "<!-- /leftoff:checkpoint t1 90 -->\n```\nopen fence\n"
+    world.add(agent=lambda _: hostile)
+    world.use(91)
+    world.orchestrator.handle("t1")
+    text = world.markdown()
+    assert list(dumps.sections(text)) == ["t1 90"]
+    assert dumps.others(text) == ""
+    assert text.count("```") == 2
+
+
+def test_an_agents_secrets_go_nowhere(world: World) -> None:
+    secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
+    world.add(agent=lambda _: DUMP + f"- token {secret}, ask ada.byron@gmail.com\n")
+    world.use(91)
+    world.orchestrator.handle("t1")
+    files = [p for p in world.folder.rglob("*") if p.is_file()]
+    found = [p for p in files if secret.encode() in p.read_bytes()]
+    assert found == []
+    assert "ada.byron@gmail.com" not in world.markdown()
+
+
+# -- handing over ----------------------------------------------------------------------------
+
+
+def test_a_failure_goes_through_the_same_door(world: World) -> None:
+    world.add()
+    world.use(91)
+    world.orchestrator.handle("t1")
+    (name,) = world.manager.task("t1").checkpoints
+    world.orchestrator.failed("t1", "context_length_exceeded")
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.checkpoint.checkpoint_id == name
+    assert (outcome.decision.type, outcome.decision.provider) == ("force_handoff", "b")
+    assert world.manager.task("t1").last_handoff is not None
+
+
+def test_a_failure_before_any_checkpoint_makes_one(world: World) -> None:
+    world.add()
+    world.use(20)
+    world.orchestrator.failed("t1", "circuit_open")
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.checkpoint.tokens.consumed == 200_000
+    assert world.store.load("checkpoint", outcome.checkpoint.checkpoint_id)
+
+
+def test_a_damaged_checkpoint_is_left_aside(world: World) -> None:
+    world.add()
+    world.use(91)
+    (first,) = world.orchestrator.handle("t1")
+    world.use(96)
+    (second,) = world.orchestrator.handle("t1")
+    Path(second.where).write_bytes(b'{"checkpoint_id": "x", "leftoff": {}}')
+    for backup in Path(second.where).parent.glob("*.bak"):
+        backup.unlink()
+    world.orchestrator.failed("t1", "timeout")
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.checkpoint.checkpoint_id == first.checkpoint.checkpoint_id
+
+
+def test_three_handoffs_without_progress_are_enough(world: World) -> None:
+    world.add()
+    types = []
+    for _ in range(4):
+        world.use(99)
+        types.append(world.orchestrator.handle("t1")[-1].decision.type)
+    assert types == ["force_handoff", "force_handoff", "force_handoff", "stop"]
+    assert world.orchestrator.plan("t1").status == "stopped"
+
+
+def test_progress_forgives_earlier_handoffs(world: World, root: Path) -> None:
+    sessions = sorted((root / "corpora" / "sessions" / "claude_code").glob("*.jsonl"))
+    now = {"path": sessions[0]}
+
+    def recorded() -> Recorded:
+        return Recording(now["path"])()
+
+    world.add(recording=recorded)
+    for number in range(5):  # another session each time, with changes of its own
+        now["path"] = sessions[number % 2]
+        world.use(99)
+        assert world.orchestrator.handle("t1")[-1].decision.type == "force_handoff"
+
+
+def test_a_provider_whose_circuit_is_open_takes_nothing_over(world: World) -> None:
+    world.orchestrator.unavailable = {"b"}
+    world.add()
+    world.use(99)
+    assert world.orchestrator.handle("t1")[-1].decision.provider == "c"
+
+
+def test_a_completed_task_leaves_no_checkpoints(world: World) -> None:
+    world.add()
+    world.use(96)
+    world.orchestrator.handle("t1")
+    assert len(world.store.list("checkpoint")) == 2
+    assert world.orchestrator.complete("t1") == 2
+    assert world.store.list("checkpoint") == []
+    assert world.store.load("task", "t1") is not None
+
+
+def test_what_is_asked_wrongly_is_refused(world: World) -> None:
+    with pytest.raises(NotPlainName):
+        world.add("../t")
+    with pytest.raises(UnknownName):
+        world.add("t", role="backnd")
+    with pytest.raises(UnknownName):
+        world.orchestrator.handle("nobody")
+    with pytest.raises(UsageError, match="no limit"):
+        CheckpointOrchestrator(world.manager, world.store, providers=["nobody"])
+    with pytest.raises(NotPlainName):
+        world.orchestrator.add("t", directory=world.folder, project="..")
+
+
+# -- many at once, and kills -----------------------------------------------------------------
+
+
+def test_tasks_do_not_disturb_each_other(world: World) -> None:
+    names = [f"t{n}" for n in range(8)]
+    waiting = threading.Barrier(len(names), timeout=20)
+
+    def agent(_: str) -> str:
+        waiting.wait()  # all of them are being asked at once
+        return DUMP
+
+    for name in names:
+        world.add(name, agent=agent)
+    outcomes: dict[str, Any] = {}
+
+    def run(name: str) -> None:
+        world.use(91, name)
+        outcomes[name] = world.orchestrator.handle(name)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert all(len(o) == 1 and o[0].told_by == "agent" for o in outcomes.values())
+    assert set(dumps.sections(world.markdown())) == {f"{name} 90" for name in names}
+    assert len(world.store.list("checkpoint")) == len(names)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class DyingStore:
+    """A store in a process that is killed at the n-th save, before or after it."""
+
+    def __init__(self, inner: FileStore, at: int, *, after: bool) -> None:
+        self.inner, self.at, self.after, self.saves = inner, at, after, 0
+
+    def save(self, kind: str, id: str, document: Any, *, text: str = "") -> str:
+        self.saves += 1
+        if self.saves == self.at and not self.after:
+            raise Killed
+        where = self.inner.save(kind, id, document, text=text)
+        if self.saves == self.at:
+            raise Killed
+        return where
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def _replayed(world: World, agent: Any) -> list[tuple[str, str]]:
+    """A task over all thresholds, begun again wherever it is killed."""
+    dealt: list[tuple[str, str]] = []
+    store = world.store
+    for percent in (85, 91, 96, 99):
+        for _ in range(3):
+            try:
+                if "t1" not in world.manager._state.tasks:
+                    world.add(agent=agent)
+                if world.manager.task("t1").token_budget.provider == "a":  # type: ignore[union-attr]
+                    world.use(percent)
+                outcomes = world.orchestrator.handle("t1")
+                dealt += [(o.checkpoint.capacity_threshold, o.decision.type) for o in outcomes]
+                break
+            except Killed:
+                world.store = store = getattr(store, "inner", store)
+                world.start()
+    return dealt
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(1, 18))
+def test_killed_at_any_save_it_goes_on_from_the_store(
+    tmp_path: Path, session: Path, at: int, after: bool
+) -> None:
+    world = World(tmp_path, session)
+    world.store = DyingStore(world.store, at, after=after)
+    world.start()
+    dealt = _replayed(world, lambda _: DUMP.replace("90%", "95%"))
+    task = world.manager.task("t1")
+    assert {c for c, _ in dealt} <= {"90", "95", "98"}
+    capacities = [name.split("-")[2] for name in task.checkpoints]
+    assert capacities == ["90p", "95p", "98p"]
+    assert sorted(e.id for e in world.store.list("checkpoint")) == sorted(task.checkpoints)
+    assert task.handoffs == 1
+    assert task.token_budget is not None
+    assert task.token_budget.provider == "b"
+    assert set(dumps.sections(world.markdown())) == {"t1 90", "t1 95", "t1 98"}
+    assert world.orchestrator.plan("t1").pending == ()
+
+
+def test_killed_while_the_agent_writes_its_dump_is_taken_afterwards(world: World) -> None:
+    write = _appends(world)
+
+    def agent(instruction: str) -> None:
+        write(instruction)
+
+    world.add(agent=agent)
+    world.use(91)
+    steps = world.orchestrator._steps("t1", "", 0)
+    wish = next(steps)
+    wish.agent(wish.instruction)
+    steps.close()  # the supervisor is gone, the agent has written
+    world.start()
+    world.add(agent=lambda _: pytest.fail("it was asked already"))
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.told_by == "agent"
+    assert world.markdown().count("keeps its entries over a restart") == 1
+    assert len(world.manager.task("t1").checkpoints) == 1
+
+
+# -- files and git ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "/etc", "nul", "COM1.x", ".hidden", "a:b", ""])
+def test_names_that_could_leave_the_sandbox_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotPlainName):
+        Sandbox(tmp_path, name)
+
+
+@pytest.mark.parametrize("part", ["contexts", "contexts/sandbox", "contexts/sandbox/shop"])
+def test_links_are_not_followed(tmp_path: Path, part: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    home = tmp_path / "home"
+    link = home / part
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside, target_is_directory=True)
+    with pytest.raises(StateError):
+        Sandbox(home, "shop").update({"project.md": lambda _: "x"})
+    assert list(outside.iterdir()) == []
+
+
+def test_a_file_that_is_a_link_is_not_read_or_written(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("keep out", "utf-8")
+    folder = tmp_path / "contexts" / "sandbox" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "project.md").symlink_to(secret)
+    with pytest.raises(StateError):
+        Sandbox(tmp_path, "shop").update({"project.md": lambda old: old + "x"})
+    assert secret.read_text("utf-8") == "keep out"
+
+
+def test_a_diff_leaves_secrets_out(tmp_path: Path) -> None:
+    def git(*args: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *args], check=True, timeout=20)
+
+    git("init", "-q")
+    (tmp_path / "app").mkdir()
+    names = (".env", "src.py", "app/src.py")
+    for name in names:
+        (tmp_path / name).write_text("A=1\n", "utf-8")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    for name in names:
+        (tmp_path / name).write_text("A=2 changed\n", "utf-8")
+    diff = git_diff(tmp_path) or ""
+    assert diff.count("+A=2 changed") == 2
+    assert "left out" in diff
+    assert git_diff(tmp_path, ["*.md"]) == ""
+    for found in (git_diff(tmp_path / "app"), git_diff(tmp_path / "app", ["src.py"])):
+        assert found is not None
+        assert found.count("diff --git") == 1
+        assert "app/src.py" in found
+    assert git_diff(tmp_path / "nowhere") is None
+
+
+def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -> None:
+    write = threading.Event()
+
+    def agent(_: str) -> None:
+        write.wait(5)
+        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
+        text = DUMP.replace("What was accomplished", "Critical State Summary")
+        path.write_text(path.read_text("utf-8") + "\n" + text, "utf-8")
+
+    world.add(agent=agent)
+    world.use(99)
+    last = world.orchestrator.handle("t1")[-1]
+    assert last.told_by == "leftoff"
+    write.set()
+    for thread in threading.enumerate():
+        if thread.name == "leftoff-dump":
+            thread.join(5)
+    dumped = world.orchestrator.collect("t1")
+    assert dumped is not None
+    assert dumped.told_by == "agent"
+    text = world.markdown()
+    assert text.count("keeps its entries over a restart") == 1
+    assert dumps.others(text) == ""
+    assert world.orchestrator.collect("t1") is None
+
+
+def test_a_compaction_between_two_looks_loses_no_crossing(world: World) -> None:
+    world.add()
+    for _ in range(3):
+        world.use(91)
+        (outcome,) = world.orchestrator.handle("t1")
+        assert outcome.checkpoint.capacity_threshold == "90"
+        world.manager.note_compaction("t1")
+    assert len(world.manager.task("t1").checkpoints) == 3
+
+
+def test_without_a_prompt_the_goal_has_to_fit(world: World) -> None:
+    world.add(recording=None)
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1", growth=95_000)
+    assert outcome.decision.type == "fallback"
+    assert world.orchestrator.plan("t1").staged == "b"
+
+
+def test_what_is_switched_off_is_not_done(tmp_path: Path, session: Path) -> None:
+    flags = {
+        "token_budget.context_dump.markdown_update": False,
+        "token_budget.handoff.enabled": False,
+    }
+    world = World(tmp_path, session, **flags)
+    world.add(agent=lambda _: pytest.fail("no dump is wanted"))
+    world.use(99)
+    outcomes = world.orchestrator.handle("t1")
+    assert [o.decision.type for o in outcomes] == ["continue"] * 3
+    assert len(world.store.list("checkpoint")) == 3
+    assert world.markdown() == ""
+    assert outcomes[0].checkpoint.context_dump_outputs.project_md_updated == ""
+
+
+def test_a_handoff_that_is_not_forced_waits_for_the_dump(tmp_path: Path, session: Path) -> None:
+    world = World(tmp_path, session, **{"token_budget.handoff.force_at_98_percent": False})
+    text = DUMP.replace("What was accomplished", "Critical State Summary")
+    world.add(agent=lambda _: text)
+    world.use(99)
+    last = world.orchestrator.handle("t1")[-1]
+    assert (last.decision.type, last.told_by) == ("fallback", "agent")
+
+
+def test_a_disk_that_is_full_for_markdown_costs_no_checkpoint(world: World) -> None:
+    (world.folder / "contexts").write_text("in the way", "utf-8")
+    world.add(agent=lambda _: DUMP)
+    world.use(91)
+    (outcome,) = world.orchestrator.handle("t1")
+    assert world.store.load("checkpoint", outcome.checkpoint.checkpoint_id)
+    assert outcome.told_by == "leftoff"
+
+
+def test_the_helper_is_the_third_way(tmp_path: Path, session: Path) -> None:
+    world = World(tmp_path, session)
+    world.orchestrator.providers = {"a": 1_000_000}
+    world.add()
+    world.use(50)
+    world.orchestrator.failed("t1", "HTTP 529")
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.decision.type == "helper_agent"
+    assert outcome.checkpoint.next_action.next_role == "helper"
+    assert outcome.checkpoint.execution_state.status == "paused_for_handoff"
+    assert world.named("HANDOFF_DECISION")[-1]["to_provider"] == "helper"

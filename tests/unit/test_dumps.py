@@ -1,0 +1,170 @@
+"""Dumps: the words of the design, sections that are replaced, files that others write into."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leftoff import api
+from leftoff.budgets import TaskTokenBudget
+from leftoff.documents.checkpoint import ContextCheckpoint, dumps, from_summary
+from leftoff.documents.checkpoint.facts import facts_of
+from leftoff.documents.checkpoint.naming import checked, derived, paths, project_of, specific_of
+from leftoff.documents.checkpoint.roles import role
+from leftoff.documents.checkpoint.words import WORDS, fill
+from leftoff.errors import NotPlainName
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def _golden(root: Path) -> dict[str, str]:
+    text = (root / "tests" / "golden" / "checkpoint_blocks.txt").read_text("utf-8")
+    parts = [part.partition("\n") for part in text.split("=== ")[1:]]
+    # A file that the design appends to at several capacities is listed once for each.
+    found: dict[str, str] = {}
+    for name, _, body in parts:
+        capacity = "".join(c for c in body.partition("Capacity")[0] if c.isdigit())[:2]
+        key = name if name in {"block", "handoff"} or "dump" in name else f"{name} {capacity}"
+        found[key] = body.strip("\n")
+    return found
+
+
+@pytest.mark.parametrize("capacity", ["90", "95", "98"])
+def test_the_words_are_those_of_the_design(root: Path, capacity: str) -> None:
+    golden, level = _golden(root), WORDS.at(capacity)
+    asked = golden[f"/tmp/context-dump-{capacity}.md"]
+    asked = asked.replace('$(date -u +"%Y-%m-%dT%H:%M:%SZ")', "{timestamp}")
+    example = {"remaining": "40"} if capacity == "98" else {}
+    assert fill(level.dump, example) == asked
+    assert level.project == golden[f"contexts/sandbox/{{project}}/project.md {capacity}"]
+    own = golden.get(f"contexts/sandbox/{{project}}/{{specific_project}}.md {capacity}")
+    assert own is None or level.specific == own
+
+
+def test_the_block_and_the_line_are_those_of_the_design(root: Path) -> None:
+    golden = _golden(root)
+    assert (WORDS.block, WORDS.handoff) == (golden["block"], golden["handoff"])
+
+
+@pytest.fixture
+def made(root: Path) -> tuple[ContextCheckpoint, dumps.ContextDumpPayload]:
+    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    summary, messages = api.summarize(path), list(api.read(str(path)))
+    budget = TaskTokenBudget.start("t-1", "g", created_at="", total_allocated=2_000_000)
+    checkpoint = from_summary(
+        summary, messages, budget=budget.used(1_900_000), capacity="95", at=AT,
+        git_diff="diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n+```\n-x\n",
+    )  # fmt: skip
+    project, specific = paths("shop", "outbox")
+    payload = dumps.payload(
+        checkpoint, facts_of(summary), project_path=project, specific_path=specific
+    )
+    return checkpoint, payload
+
+
+def test_a_dump_of_ours_fills_every_place(
+    made: tuple[ContextCheckpoint, dumps.ContextDumpPayload],
+) -> None:
+    _, payload = made
+    page = payload.project_md
+    assert page.path == "contexts/sandbox/shop/project.md"
+    assert page.section == "## CRITICAL Checkpoint at 95% Capacity (Iteration 8)"
+    assert "**Tokens Remaining**: 100K (CRITICAL)" in page.content
+    assert "**Tokens Consumed**: 1900K / 2000K" in page.content
+    assert "{" not in page.content.replace("{}", "")
+    special = payload.specific_project_md
+    assert special.section == "## 95% Capacity Checkpoint"
+    assert special.content.endswith("````diff\ndiff --git a/a.md b/a.md\n--- a/a.md\n"
+                                    "+++ b/a.md\n+```\n-x\n````")  # fmt: skip
+
+
+def test_the_instruction_names_form_files_and_role(
+    made: tuple[ContextCheckpoint, dumps.ContextDumpPayload],
+) -> None:
+    words = dumps.instruction(made[0], "Dump now.", ["p.md", "q.md"], role("frontend"))
+    assert words.startswith("Dump now.\n")
+    for part in ("p.md and q.md", "Dump component tree", "COMPONENT_TREE, ROUTING", "{step}"):
+        assert part in words
+    assert dumps.rubbish(words, "95") == "it is the form, not filled in"
+
+
+def test_a_section_is_put_once_and_replaced() -> None:
+    text = dumps.put("# Title\n\nMine.\n", "t 90", "one")
+    assert text == (
+        "# Title\n\nMine.\n\n<!-- leftoff:checkpoint t 90 -->\none\n"
+        "<!-- /leftoff:checkpoint t 90 -->\n"
+    )
+    text = dumps.put(text + "\nAfter.\n", "t 90", "two")
+    assert "one" not in text
+    assert text.endswith("two\n<!-- /leftoff:checkpoint t 90 -->\n\nAfter.\n")
+    assert dumps.put(text, "t 90", "two") == text
+
+
+def test_half_a_marker_loses_nothing_around_it() -> None:
+    torn = "Before.\n<!-- leftoff:checkpoint t 90 -->\nhalf\nAfter.\n"
+    text = dumps.put(torn, "t 90", "new")
+    assert dumps.sections(text) == {"t 90": "new"}
+    assert dumps.others(text) == "Before.\nhalf\nAfter."
+
+
+@pytest.mark.parametrize("task", ["a--b", "a-->b", "a---b"])
+def test_no_task_id_breaks_a_marker(task: str) -> None:
+    budget = TaskTokenBudget.start(task, "g", created_at="", total_allocated=1)
+    from leftoff.documents.checkpoint import Capacity, ExecutionState, Tokens
+
+    capacity: Capacity = "90"
+    made = ContextCheckpoint(
+        checkpoint_id="x", created_at="", capacity_threshold=capacity, reason="window_warning",
+        task_id=task, provider_name="g", tokens=Tokens.of(budget),
+        execution_state=ExecutionState(iteration=1),
+    )  # fmt: skip
+    key = dumps.key_of(made)
+    assert "--" not in key
+    assert dumps.sections(dumps.put("", key, "x")) == {key: "x"}
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("/home/ada/My Shop", "my-shop"),
+        ("C:\\work\\nul", "nul-files"),
+        ("/", "project"),
+        ("/home/ada/..", "project"),
+        ("/srv/Größe", "grösse"),
+    ],
+)
+def test_a_project_is_named_by_its_directory(text: str, name: str) -> None:
+    assert project_of(text) == name
+    assert checked(name) == name
+
+
+def test_a_task_is_named_by_its_goal() -> None:
+    assert specific_of("Build the API: routes, models, tests!", "t1") == (
+        "build-the-api-routes-models-tests"
+    )
+    assert specific_of("", "T-1") == "t-1"
+    assert specific_of("Project", "t") == "project-task"
+    assert specific_of("???", "...") == "task"
+    assert len(derived("x" * 500)) == 64
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "a/b", "a\\b", "/a", "con", "CON.txt", "lpt9", "a:b", "x" * 65, "a\nb",
+     " a", "a.", "-rf", "a..b", "ｃｏｎ", "a*"],
+)  # fmt: skip
+def test_names_that_are_given_are_checked(name: str) -> None:
+    with pytest.raises(NotPlainName):
+        paths(name, "ok")
+    with pytest.raises(NotPlainName):
+        paths("ok", name)
+
+
+def test_a_task_does_not_write_into_the_projects_file() -> None:
+    with pytest.raises(NotPlainName):
+        paths("shop", "Project")

@@ -1,0 +1,46 @@
+"""What we put before a prompt ourselves is not taken for something that a person typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from leftoff.formats.injected import block_end, typed_spans
+
+BLOCK = (
+    "[Context Checkpoint: t-a-90p-x]\nIteration: 3\nProgress Summary:\n- a\n\nContinue task: "
+)
+
+
+def typed(text: str) -> list[str]:
+    return [text[s.start : s.end] for s in typed_spans(0, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BLOCK + "Go on.", ["Go on."]),
+        (BLOCK.replace("\n", "\r\n") + "Go on.", ["Go on."]),
+        ("\n" + BLOCK + "Go on.", ["Go on."]),
+        (BLOCK + BLOCK + "Go on.", ["Go on."]),
+        (BLOCK * 3000 + "Go on.", ["Go on."]),
+        (BLOCK + "Go\nContinue task: on.", ["Go\nContinue task: on."]),
+        (BLOCK + "<system-reminder>x</system-reminder>Go on.", ["Go on."]),
+        (BLOCK[:-20], []),
+        ("[Context Checkpoint: is what I call it] Go on.",
+         ["[Context Checkpoint: is what I call it] Go on."]),
+        ("<leftoff>\nDecided:\n- x\n</leftoff>\nGo on.", ["Go on."]),
+        ("<!-- leftoff:checkpoint t 90 -->\n## x\n<!-- /leftoff:checkpoint t 90 -->\nGo on.",
+         ["Go on."]),
+        ("# Session Resume Log: 20251101_115000\n\n## Mission Summary\n", []),
+        ("WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF\n\nPREVIOUS", []),
+        ("WORKFLOW RESUME is broken, mend it", ["WORKFLOW RESUME is broken, mend it"]),
+    ],
+)  # fmt: skip
+def test_only_the_prompt_was_typed(text: str, expected: list[str]) -> None:
+    assert typed(text) == expected
+
+
+def test_where_a_block_ends() -> None:
+    assert block_end(BLOCK + "x") == len(BLOCK)
+    assert block_end("x" + BLOCK) == 0
+    assert block_end("x" + BLOCK, 1) == len(BLOCK) + 1
