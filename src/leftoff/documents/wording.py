@@ -50,6 +50,18 @@ def duration(seconds: int | None) -> str:
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
 
 
+def unseen(effects: list[dict[str, Any]], limit: int = 5) -> str:
+    """Programs that may have changed files which nothing names, in one phrase; "" for none."""
+    counts: dict[str, int] = {}
+    for effect in effects:
+        tool = brief(effect["tool"], 40)
+        counts[tool] = counts.get(tool, 0) + effect["count"]
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    names = ", ".join(f"{tool} ×{count}" for tool, count in shown[:limit])
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return f"may have changed others: {names}{more}" if names else ""
+
+
 def said(text: str, limit: int = ITEM) -> str:
     """What a person or the agent said, on one line: markup of code stays where it is closed,
     but nothing can begin a block or look like a tag."""

@@ -22,7 +22,7 @@ from leftoff.documents.checkpoint.history import (
     validations,
 )
 from leftoff.documents.checkpoint.roles import Role
-from leftoff.documents.checkpoint.values import Value
+from leftoff.documents.value import Value
 from leftoff.errors import NotPlainName, StateError
 from leftoff.findings import ContextSummary
 from leftoff.model import Message

@@ -14,8 +14,8 @@ from leftoff.documents.checkpoint import ContextCheckpoint, component
 from leftoff.documents.checkpoint.facts import Facts
 from leftoff.documents.checkpoint.history import PromptLogEntry, ValidationResult
 from leftoff.documents.checkpoint.roles import Role
-from leftoff.documents.checkpoint.values import Value
 from leftoff.documents.checkpoint.words import WORDS, Level, fill
+from leftoff.documents.value import Value
 from leftoff.documents.wording import brief, inline
 from leftoff.text import clean, truncate
 from leftoff.thresholds import thousands

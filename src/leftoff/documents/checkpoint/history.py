@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leftoff import codec
-from leftoff.documents.checkpoint.values import Value
+from leftoff.documents.value import Value
 from leftoff.judgement.activities import of_command
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction import is_secret_path

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.codec import MAX_DOCUMENT
-from leftoff.documents.resume_state.shape import Shape, squashed, type_name
+from leftoff.documents.value import Value, squashed, type_name
 from leftoff.errors import StateError
 
 SCHEMA = "leftoff.resume-state/1"
@@ -30,7 +30,13 @@ _GZIP_AS_TEXT = b"H4sI"
 """How gzip begins in Base64."""
 
 
-class CompletedTool(Shape, frozen=True, kw_only=True):
+class Part(Value, frozen=True, kw_only=True):
+    """A part of a resume state; what is not known is written as null."""
+
+    NULLS: ClassVar[bool] = True
+
+
+class CompletedTool(Part, frozen=True, kw_only=True):
     """A tool call that came back.
 
     Attributes:
@@ -47,7 +53,7 @@ class CompletedTool(Shape, frozen=True, kw_only=True):
     ai_reasoning: str | None = None
 
 
-class FunctionCall(Shape, frozen=True, kw_only=True):
+class FunctionCall(Part, frozen=True, kw_only=True):
     """A call that an assistant's message asks for."""
 
     function_name: str = ""
@@ -55,7 +61,7 @@ class FunctionCall(Shape, frozen=True, kw_only=True):
     call_id: str = ""
 
 
-class ChatMessage(Shape, frozen=True, kw_only=True):
+class ChatMessage(Part, frozen=True, kw_only=True):
     """One message of the conversation. role: user | assistant | tool | system."""
 
     OPTIONAL: ClassVar[frozenset[str]] = frozenset({"tool_call_id", "function_calls"})
@@ -67,7 +73,7 @@ class ChatMessage(Shape, frozen=True, kw_only=True):
     function_calls: tuple[FunctionCall, ...] | None = None
 
 
-class ContextChange(Shape, frozen=True, kw_only=True):
+class ContextChange(Part, frozen=True, kw_only=True):
     """One value of the context changed. `source`: which tool or process did it."""
 
     timestamp: str = ""
@@ -78,7 +84,7 @@ class ContextChange(Shape, frozen=True, kw_only=True):
     reasoning: str = ""
 
 
-class ContextEvolution(Shape, frozen=True, kw_only=True):
+class ContextEvolution(Part, frozen=True, kw_only=True):
     """What is known now, what was found out, and how the context came to be so."""
 
     current_context: dict[str, Any] = field(default_factory=dict)
@@ -86,7 +92,7 @@ class ContextEvolution(Shape, frozen=True, kw_only=True):
     changes: tuple[ContextChange, ...] = ()
 
 
-class WorkflowMetadata(Shape, frozen=True, kw_only=True):
+class WorkflowMetadata(Part, frozen=True, kw_only=True):
     """Which workflow this is, and its file as it was. Times ISO 8601.
 
     `workflow_hash` is the SHA-256 of the file's raw content in hex.
@@ -102,7 +108,7 @@ class WorkflowMetadata(Shape, frozen=True, kw_only=True):
     current_strategy: str = ""
 
 
-class RecordedFile(Shape, frozen=True, kw_only=True):
+class RecordedFile(Part, frozen=True, kw_only=True):
     """A file that the work touched. `sha256` is "" where it was not looked at."""
 
     OPTIONAL: ClassVar[frozenset[str]] = frozenset({"sha256"})
@@ -112,7 +118,7 @@ class RecordedFile(Shape, frozen=True, kw_only=True):
     sha256: str = ""
 
 
-class World(Shape, frozen=True, kw_only=True):
+class World(Part, frozen=True, kw_only=True):
     """The world in which the state was saved, as far as it is known: ours, not the design's.
 
     Attributes:
@@ -136,7 +142,7 @@ class World(Shape, frozen=True, kw_only=True):
     files: tuple[RecordedFile, ...] = ()
 
 
-class ResumeFile(Shape, frozen=True, kw_only=True):
+class ResumeFile(Part, frozen=True, kw_only=True):
     """The file of a resume state.
 
     Attributes:
@@ -161,7 +167,7 @@ class ResumeFile(Shape, frozen=True, kw_only=True):
     completed: bool = False
 
 
-class ResumeState(Shape, frozen=True, kw_only=True):
+class ResumeState(Part, frozen=True, kw_only=True):
     """Everything that resuming a workflow needs.
 
     Attributes:
@@ -223,7 +229,7 @@ class ResumeState(Shape, frozen=True, kw_only=True):
                 "not a resume state: it has neither 'workflow_metadata' nor 'workflow_id'"
             )
         # The class body is not seen by `super()` here: msgspec makes the class anew.
-        made: Self = Shape.from_dict.__func__(cls, value, where)  # type: ignore[attr-defined]
+        made: Self = Part.from_dict.__func__(cls, value, where)  # type: ignore[attr-defined]
         return made
 
     @classmethod
@@ -270,7 +276,7 @@ AIWorkflowResumeState = ResumeState
 """The name of the original design."""
 
 
-class ExecutionHistoryEntry(Shape, frozen=True, kw_only=True):
+class ExecutionHistoryEntry(Part, frozen=True, kw_only=True):
     """One step of a run; `step_type` is function, user_input or another."""
 
     step_name: str = ""
@@ -281,7 +287,7 @@ class ExecutionHistoryEntry(Shape, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class WorkflowExecutionContext(Shape, frozen=True, kw_only=True):
+class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
     """What a running workflow holds. `current_step` is the number of context changes."""
 
     current_step: int = 0

@@ -1,0 +1,108 @@
+"""Parts of documents that keep what they do not know: `to_dict` and `from_dict`."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import Any, ClassVar, Self, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Struct, field
+from msgspec.structs import fields
+
+from leftoff.errors import StateError
+
+
+class Value(Struct, frozen=True, kw_only=True):
+    """A part of a document, with the keys of the original design.
+
+    Attributes:
+        extra: keys that are not ours, as they were read; they are written back.
+    """
+
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    NULLS: ClassVar[bool] = False
+    """Whether None is written as null; else the key is left out."""
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset()
+    """Keys that are left out where they say nothing."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, in their order, then what is not ours."""
+        written: dict[str, Any] = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            silent = (value is None and not self.NULLS) or (name in self.OPTIONAL and not value)
+            if name != "extra" and not silent:
+                written[name] = _written(value)
+        return {**written, **{k: v for k, v in self.extra.items() if k not in written}}
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "") -> Self:
+        """What `to_dict` gave; keys in snake, camel or Pascal case, null for a default.
+
+        Args:
+            where: its place in the document, for the error.
+
+        Raises:
+            StateError: a field is missing or has the wrong type; the message names it.
+        """
+        if not isinstance(data, dict):
+            raise StateError(
+                f"{where or cls.__name__}: an object is wanted, not {type_name(data)}"
+            )
+        known = {squashed(f.name): f for f in fields(cls) if f.name != "extra"}
+        taken: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        for key, item in data.items():
+            found = known.get(squashed(str(key)))
+            if found is None or found.name in taken:
+                extra[str(key)] = item
+            elif item is not None:
+                place = f"{where}.{found.name}" if where else found.name
+                taken[found.name] = _read(item, found.type, place)
+        for needed in known.values():
+            fallback = needed.default is NODEFAULT and needed.default_factory is NODEFAULT
+            if fallback and needed.name not in taken:
+                place = f"{where}.{needed.name}" if where else needed.name
+                raise StateError(f"{place}: is missing")
+        return cls(**taken, extra=extra)
+
+
+def squashed(key: str) -> str:
+    """A key without case and separators: `functionName` and `function_name` are one."""
+    return "".join(c for c in key.casefold() if c.isalnum())
+
+
+def type_name(value: Any) -> str:
+    """What kind of JSON value this is, in words."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+    return names.get(type(value), "nothing" if value is None else "a number")
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_written(item) for item in value]
+    return msgspec.to_builtins(value) if isinstance(value, Struct) else value
+
+
+def _read(value: Any, type_: Any, place: str) -> Any:
+    """A plain value as a field's type: a `Value`, a tuple of them, or what msgspec knows."""
+    for option in _options(type_):
+        if isinstance(option, type) and issubclass(option, Value):
+            return option.from_dict(value, place)
+        if get_origin(option) is tuple:
+            if not isinstance(value, (list, tuple)):
+                raise StateError(f"{place}: a list is wanted, not {type_name(value)}")
+            item = get_args(option)[0]
+            return tuple(_read(v, item, f"{place}[{i}]") for i, v in enumerate(value))
+    try:
+        return msgspec.convert(value, type_)
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"{place}: {error}") from error
+
+
+def _options(type_: Any) -> tuple[Any, ...]:
+    """The members of a union, or the type itself."""
+    return get_args(type_) if get_origin(type_) in {Union, UnionType} else (type_,)
