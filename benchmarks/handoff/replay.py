@@ -20,9 +20,9 @@ from leftoff.documents.checkpoint import dumps, valid
 from leftoff.documents.checkpoint.injection import block
 from leftoff.documents.checkpoint.words import WORDS, fill
 from leftoff.handoff import Decision
-from leftoff.live.checkpoint_files import Sandbox
 from leftoff.live.checkpoints import CheckpointOrchestrator, Outcome
-from leftoff.live.recorded import Recorded
+from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.sources import lines_of

@@ -22,9 +22,8 @@ from leftoff.documents.review import Review
 from leftoff.errors import ClientError
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient, CodexReviewer
-from leftoff.live import children
-from leftoff.live.clients import Answer, Failure
-from leftoff.live.reviews import Reviewer, ReviewRequest, ReviewResult
+from leftoff.live.reviews import Reviewer, ReviewRequest, ReviewResult, children
+from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
 

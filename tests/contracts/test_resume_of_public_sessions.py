@@ -11,7 +11,7 @@ from leftoff.compatibility import Workspace, assess
 from leftoff.documents.resume_state import ResumeState, decode
 from leftoff.documents.resume_state.bounds import Bounds, optimize_for_storage
 from leftoff.documents.resume_state.message import BUDGET, resume_message
-from leftoff.live.resume_transcripts import from_transcript
+from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.redaction import Redactor
 from leftoff.tokens import max_tokens
 

@@ -19,7 +19,7 @@ from leftoff.documents.checkpoint import (
     valid,
 )
 from leftoff.documents.checkpoint.facts import relative
-from leftoff.documents.checkpoint.history import history, validations
+from leftoff.documents.checkpoint.prompt_log import history, validations
 from leftoff.documents.checkpoint.roles import ROLES, Role, role, roles
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed

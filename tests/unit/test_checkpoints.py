@@ -15,9 +15,9 @@ import pytest
 
 from leftoff.documents.checkpoint import dumps, valid
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
-from leftoff.live.checkpoint_files import Sandbox, git_diff
 from leftoff.live.checkpoints import CheckpointOrchestrator
-from leftoff.live.recorded import Recorded, Recording
+from leftoff.live.checkpoints.files import Sandbox, git_diff
+from leftoff.live.checkpoints.recorded import Recorded, Recording
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import load

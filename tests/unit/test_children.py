@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.live import children
+from leftoff.live.reviews import children
 
 
 def _alive(pid: int) -> bool:

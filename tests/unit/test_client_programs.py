@@ -13,7 +13,7 @@ import pytest
 from leftoff.errors import UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.clients import Answer, Client, Failure
+from leftoff.live.reviews.clients import Answer, Client, Failure
 from leftoff.model import Usage
 
 SESSION = "24d2f8cf-64cb-4d27-ba2c-b3ee07d9ddf6"

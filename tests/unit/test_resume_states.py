@@ -22,9 +22,9 @@ from leftoff.documents.resume_state import (
     WorkflowExecutionContext,
 )
 from leftoff.errors import NotPlainName, StateError, UnknownName
-from leftoff.live.resume_orchestrator import ResumeOrchestrator, resumption
 from leftoff.live.resume_states import FileResumeStateManager
-from leftoff.live.resume_transcripts import from_transcript
+from leftoff.live.resume_states.orchestrator import ResumeOrchestrator, resumption
+from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.settings import Resume, Settings
 from leftoff.stores.files import FileStore, store_for
 

@@ -64,9 +64,9 @@ def create(
     from leftoff import api, codec
     from leftoff.documents.checkpoint import component, dumps, from_summary, naming, roles
     from leftoff.documents.checkpoint.facts import facts_of
-    from leftoff.documents.checkpoint.history import validations
-    from leftoff.live.checkpoint_dumping import outputs
-    from leftoff.live.checkpoint_files import git_diff
+    from leftoff.documents.checkpoint.prompt_log import validations
+    from leftoff.live.checkpoints.dumping import outputs
+    from leftoff.live.checkpoints.files import git_diff
     from leftoff.redaction import Redactor
     from leftoff.settings import load_here
 
@@ -148,7 +148,7 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
     from functools import partial
 
     from leftoff.documents.checkpoint import dumps
-    from leftoff.live.checkpoint_files import Sandbox
+    from leftoff.live.checkpoints.files import Sandbox
     from leftoff.redaction import Redactor
 
     gate = Redactor(personal=True)

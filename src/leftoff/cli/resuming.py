@@ -245,7 +245,7 @@ def _list(manager: FileResumeStateManager) -> int:
 def _save(manager: FileResumeStateManager, session: str, file: str | None) -> int:
     """Makes a resume state of a recorded session; prints its id."""
     from leftoff.cli.naming import path_of
-    from leftoff.live.resume_transcripts import from_transcript
+    from leftoff.live.resume_states.transcripts import from_transcript
 
     state = from_transcript(path_of(session), workflow=file)
     where = manager.save(state)

@@ -13,8 +13,8 @@ from typing import Any
 from leftoff import codec
 from leftoff.documents.review import DEFAULT_MODEL, FailureKind
 from leftoff.integrations.arguments import argument, session_argument
-from leftoff.live.clients import Answer, Failure
 from leftoff.live.reviews import Reviewer
+from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.model import Usage
 from leftoff.stores import Store
 

@@ -15,8 +15,8 @@ from leftoff.documents.review import DEFAULT_MODEL, FailureKind
 from leftoff.errors import UsageError
 from leftoff.integrations.arguments import argument, session_argument
 from leftoff.integrations.claude_cli import count, failure
-from leftoff.live.clients import Answer, Failure
 from leftoff.live.reviews import Reviewer
+from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.model import Usage
 from leftoff.stores import Store
 

@@ -24,7 +24,7 @@ from leftoff.api import Collector
 from leftoff.documents.resume_state import ChatMessage
 from leftoff.documents.resume_state.conversation import Conversation, shortened
 from leftoff.errors import UsageError
-from leftoff.live.resume_tracking import Tracker, Tracking, told
+from leftoff.live.resume_states.tracking import Tracker, Tracking, told
 from leftoff.live.telemetry import logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction import Redactor

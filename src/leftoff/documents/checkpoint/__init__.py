@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from leftoff.budgets import CheckpointMetadata, TaskTokenBudget
 from leftoff.documents.checkpoint.facts import Facts, facts_of
-from leftoff.documents.checkpoint.history import (
+from leftoff.documents.checkpoint.prompt_log import (
     PromptLogEntry,
     ValidationResult,
     history,

@@ -12,7 +12,7 @@ from itertools import groupby
 from leftoff.budgets import CheckpointMetadata
 from leftoff.documents.checkpoint import ContextCheckpoint, component
 from leftoff.documents.checkpoint.facts import Facts
-from leftoff.documents.checkpoint.history import PromptLogEntry, ValidationResult
+from leftoff.documents.checkpoint.prompt_log import PromptLogEntry, ValidationResult
 from leftoff.documents.checkpoint.roles import Role
 from leftoff.documents.checkpoint.words import WORDS, Level, fill
 from leftoff.documents.value import Value

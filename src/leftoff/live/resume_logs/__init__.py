@@ -15,7 +15,7 @@ from leftoff.api import summarize
 from leftoff.budgets import ContextMetrics
 from leftoff.documents.resume_log import KIND, OwnSection, ResumeLog
 from leftoff.errors import LeftoffError, UsageError
-from leftoff.live.shelves import OwnBackend, Shelf, StorageBackend, StoreShelf
+from leftoff.live.resume_logs.shelves import OwnBackend, Shelf, StorageBackend, StoreShelf
 from leftoff.live.tasks import now
 from leftoff.live.telemetry import logger
 from leftoff.redaction import Redactor

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from leftoff.documents.review import FailureKind
 from leftoff.errors import ClientError
-from leftoff.live import children
+from leftoff.live.reviews import children
 from leftoff.model import Usage
 from leftoff.redaction import Redactor
 from leftoff.text import one_line

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from leftoff.documents.checkpoint import ContextCheckpoint, DumpOutputs, dumps, naming
 from leftoff.documents.checkpoint.roles import Role
 from leftoff.errors import StateError
-from leftoff.live.checkpoint_agents import Agent, Answer
-from leftoff.live.checkpoint_files import Sandbox
-from leftoff.live.checkpoint_plans import Late, Plan, Plans
-from leftoff.live.recorded import Told
+from leftoff.live.checkpoints.agents import Agent, Answer
+from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.checkpoints.plans import Late, Plan, Plans
+from leftoff.live.checkpoints.recorded import Told
 from leftoff.live.telemetry import logger
 from leftoff.redaction import Redactor
 

@@ -40,11 +40,11 @@ from leftoff.handoff import (
     announced,
     decide,
 )
-from leftoff.live.checkpoint_agents import Agent, Answer, ask, ask_async, within
-from leftoff.live.checkpoint_dumping import Ask, Dumped, Dumping, outputs
-from leftoff.live.checkpoint_files import git_diff
-from leftoff.live.checkpoint_plans import Pending, Plan, Plans
-from leftoff.live.recorded import Recorded, Recorder, Recording, Told, told_of
+from leftoff.live.checkpoints.agents import Agent, Answer, ask, ask_async, within
+from leftoff.live.checkpoints.dumping import Ask, Dumped, Dumping, outputs
+from leftoff.live.checkpoints.files import git_diff
+from leftoff.live.checkpoints.plans import Pending, Plan, Plans
+from leftoff.live.checkpoints.recorded import Recorded, Recorder, Recording, Told, told_of
 from leftoff.live.tasks import TaskBudgets, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction import Redactor

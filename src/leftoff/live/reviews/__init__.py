@@ -28,7 +28,7 @@ from leftoff.documents.review import (
 )
 from leftoff.documents.review.metrics import ReviewMetrics, metrics
 from leftoff.errors import ClientError, SourceError, StateError, UnknownName, UsageError
-from leftoff.live.clients import Answer, Asking, Client, Failure
+from leftoff.live.reviews.clients import Answer, Asking, Client, Failure
 from leftoff.live.tasks import now
 from leftoff.live.telemetry import logger
 from leftoff.model import Usage

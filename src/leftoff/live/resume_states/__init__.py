@@ -42,7 +42,7 @@ from leftoff.documents.resume_state.running import (
     with_tool,
 )
 from leftoff.errors import StateError, UsageError
-from leftoff.live.resume_tracking import Tracked, Tracking
+from leftoff.live.resume_states.tracking import Tracked, Tracking
 from leftoff.model import Issue
 from leftoff.redaction import Redactor
 from leftoff.settings import Settings
