@@ -164,9 +164,14 @@ def _decision(told: Mapping[str, Any]) -> str:
     lines = [f"- {status}{by}{words}"]
     for key, label in (("rationale", "Rationale"), ("alternative", "Rejected")):
         more = _flat(told.get(key) or "")
-        if more and more not in words:
+        if more and _bare(more) not in _bare(words):
             lines.append(f"  - {label}: {more}")
     return "\n".join(lines)
+
+
+def _bare(text: str) -> str:
+    """A text without marks and spaces: what is quoted in other marks is the same."""
+    return "".join(filter(str.isalnum, text))
 
 
 def _critical(context: Mapping[str, Any]) -> list[Item]:

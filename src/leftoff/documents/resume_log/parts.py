@@ -249,7 +249,8 @@ def _metadata(summary: ContextSummary) -> dict[str, Any]:
         "files_modified": [said(f.path, WORDS) for f in changed],
         "file_notes": notes,
         "agents_used": [
-            f"{said(c.id, 80)}: {said(c.request, 160)}" for c in summary.session.children
+            ": ".join(filter(None, (said(c.id, 80), said(c.request, 160))))
+            for c in summary.session.children
         ],
         "errors": errors,
         "session_duration_minutes": None if seconds is None else round(seconds / 60),
