@@ -25,10 +25,14 @@ from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
+from leftoff.settings import from_mapping
 from leftoff.sources import lines_of
 from leftoff.stores.files import FileStore
 from leftoff.thresholds import preset
 from leftoff.tokens import max_tokens
+
+QUIET = from_mapping({"context_management": {"resume_logs": {"enabled": False}}})
+"""The session's own resume logs are not what is measured."""
 
 PROVIDERS = ("a", "b", "c", "d")
 NOTES = "# Shop\n\nWritten by hand.\n"
@@ -246,7 +250,9 @@ class _Run:
         store: Any = SteppedStore(FileStore(self.folder / "home"), self.steps)
         self.store = store
         state = self.folder / "state.json"
-        self.manager = SessionManager(state, session_id="s", clock=self.clock)
+        self.manager = SessionManager(
+            state, session_id="s", settings=QUIET.settings, clock=self.clock
+        )
         self.manager.subscribe(self.heard)
         self.orchestrator = CheckpointOrchestrator(
             self.manager,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         track_file_modifications,
         verify,
     )
+    from leftoff.batch import Summarized, summarize_all, summarize_all_async, to_dataframe
     from leftoff.errors import (
         FormatError,
         InputError,
@@ -62,6 +63,7 @@ _HOME = {
         "track_file_modifications",
         "verify",
     ),
+    "leftoff.batch": ("Summarized", "summarize_all", "summarize_all_async", "to_dataframe"),
     "leftoff.errors": (
         "FormatError",
         "InputError",
@@ -82,6 +84,7 @@ _HOME = {
     "leftoff.rendering": ("render",),
     "leftoff.summary": ("Pass", "format_context_summary", "from_json", "to_json"),
 }
+_SUMMARIZING = frozenset({"leftoff.api", "leftoff.findings", "leftoff.summary"})
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -99,6 +102,7 @@ __all__ = [
     "Ref",
     "SourceError",
     "StateError",
+    "Summarized",
     "Text",
     "ToolCall",
     "ToolResult",
@@ -115,6 +119,9 @@ __all__ = [
     "read",
     "render",
     "summarize",
+    "summarize_all",
+    "summarize_all_async",
+    "to_dataframe",
     "to_json",
     "track_file_modifications",
     "verify",
@@ -129,6 +136,9 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     value: object = getattr(import_module(module), name)
+    if module in _SUMMARIZING:
+        # Summaries stand below what shows them: whoever comes by this door gets both.
+        import_module("leftoff.rendering.notebook")
     globals()[name] = value
     return value
 

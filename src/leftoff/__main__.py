@@ -6,9 +6,13 @@ managers ask for it often. All other words go to `leftoff.cli`.
 
 from __future__ import annotations
 
+import errno
 import sys
 
 from leftoff._version import __version__
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What writing to a disk that takes no more fails with."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -22,10 +26,15 @@ def main(args: list[str] | None = None) -> int:
         closed the pipe early has what it wanted: 0.
     """
     words = sys.argv[1:] if args is None else args
+    code = 0
     try:
         if words[:1] == ["--version"]:
             print(f"leftoff {__version__}")
             code = 0
+        elif words == ["hook"]:  # a client waits for it: no command line is built
+            from leftoff.integrations.claude_hooks import main as hook
+
+            code = hook()
         else:
             from leftoff.cli import main as run
 
@@ -36,6 +45,13 @@ def main(args: list[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 0
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _drop_stdout()
+        if code != 2:  # else it has been said
+            print(f"leftoff: stdout: cannot be written ({error.strerror})", file=sys.stderr)
+        return 2
     return code
 
 

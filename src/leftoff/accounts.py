@@ -7,14 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from leftoff.api import open_pass
+from leftoff.api import Gathered, open_pass
 from leftoff.errors import FormatError, SourceError
 from leftoff.extraction.recording import Recording
-from leftoff.judgement.story import Story
 from leftoff.ledger import Account, account
 from leftoff.pieces import in_pieces
 from leftoff.sources import STDIN, parts_of
-from leftoff.summary import Pass
+from leftoff.summary import Pass, story_of
 from leftoff.thresholds import Preset
 from leftoff.windows import ModelRow
 
@@ -80,23 +79,34 @@ def _accounted(
     session: int,
     windows: Sequence[ModelRow],
 ) -> Accounted:
-    recordings = dict(reading.sessions[session])
-    main = recordings.pop("")
-    if not len(main.thread) and not beside and recordings:
-        # A subagent's own file: the subagent is the session.
-        main = recordings.pop(min(recordings))
     # A subagent's own file stands before the copies in the main one.
-    recordings.update(beside)
-    children = [Story(r) for _, r in sorted(recordings.items()) if len(r.thread)]
+    _, main = story_of({**reading.sessions[session], **beside}, {})
     name = reading.format.name if reading.format else ""
+    header = main.recording.header
     return Accounted(
-        id=main.agent or main.header.id,
+        id=main.recording.agent or header.id,
         format=name,
         path=path,
-        models=tuple(main.header.models),
+        models=tuple(header.models),
         preset=preset.name,
-        account=account(Story(main), children, preset, name, windows=windows),
+        account=account(main, main.children, preset, name, windows=windows),
     )
+
+
+def account_of_gathered(
+    gathered: Gathered,
+    preset: Preset,
+    *,
+    agent: str = "",
+    windows: Sequence[ModelRow] = (),
+) -> Account:
+    """The account of what was read for a summary, of all of it or of one subagent.
+
+    Args:
+        windows: rows that come before the built-in table of models.
+    """
+    _, main = story_of(*gathered.recordings(agent))
+    return account(main, main.children, preset, gathered.formats[0], windows=windows)
 
 
 class Following:

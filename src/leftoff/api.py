@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -75,16 +75,39 @@ def summarize(
     'claude_code'
     """
     paths = [path] if isinstance(path, (str, PathLike)) else list(path)
-    found = _Gathered()
+    return gather(paths, format, extractors, session).summary(agent)
+
+
+def gather(
+    paths: Iterable[str | PathLike[str]],
+    format: str | None = None,
+    extractors: Sequence[str] = (),
+    session: int | str = -1,
+) -> Gathered:
+    """The recordings of one line of work, read once (see `summarize`)."""
+    found = Gathered()
     for place in paths:
         found.add(str(place), format, extractors, session)
-    return found.summary(agent)
+    return found
 
 
-class _Gathered:
-    """What was read of one line of work: main recordings and subagents, with their files."""
+class Opener(Protocol):
+    """Reads a recording to its end; `open_pass` is one."""
 
-    def __init__(self) -> None:
+    def __call__(
+        self, path: str, *, format: str | None = None, extractors: Sequence[str] = ()
+    ) -> Pass: ...
+
+
+class Gathered:
+    """What was read of one line of work: main recordings and subagents, with their files.
+
+    Args:
+        opened: reads each file.
+    """
+
+    def __init__(self, opened: Opener = open_pass) -> None:
+        self._opened = opened
         self.sources: list[Source] = []
         self.mains: list[tuple[Recording, int]] = []
         self.agents: dict[str, tuple[Recording, int]] = {}
@@ -97,7 +120,7 @@ class _Gathered:
     ) -> None:
         """Reads a file or directory and the side files of its subagents."""
         main, subagents = parts_of(path)
-        reading = open_pass(main, format=format, extractors=extractors)
+        reading = self._opened(main, format=format, extractors=extractors)
         self._account(reading, main)
         here = len(self.sources) - 1
         if len(reading.sessions) > 1:
@@ -111,7 +134,7 @@ class _Gathered:
                 self.agents.setdefault(name, (recording, here))
         for name, side in subagents:
             try:
-                other = open_pass(side, extractors=extractors)
+                other = self._opened(side, extractors=extractors)
             except FormatError:
                 continue  # the empty file of an agent that never spoke
             self._account(other, side)
@@ -132,8 +155,9 @@ class _Gathered:
                 places = tuple(f"source {number}, {place}" for place in places)
             self.issues.append(replace(issue, places=places))
 
-    def summary(self, agent: str) -> ContextSummary:
-        """The summary of all of it, or of one subagent."""
+    def recordings(self, agent: str = "") -> tuple[dict[str, Recording], dict[str, int]]:
+        """The main thread under "" and each subagent under its id, and the source of each; or
+        one subagent alone."""
         recordings = {name: recording for name, (recording, _) in self.agents.items()}
         places = {name: source for name, (_, source) in self.agents.items()}
         mains = [r for r, _ in self.mains]
@@ -155,6 +179,11 @@ class _Gathered:
                     "summarize them one by one"
                 )
             recordings[""] = stitch([self.mains[i] for i in order])
+        return recordings, places
+
+    def summary(self, agent: str = "") -> ContextSummary:
+        """The summary of all of it, or of one subagent."""
+        recordings, places = self.recordings(agent)
         return assemble(
             recordings,
             sources=self.sources,
@@ -252,6 +281,73 @@ def track_file_modifications(messages: Iterable[Any]) -> tuple[FileModification,
     return create_context_summary(messages).file_modifications
 
 
+def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Message]:
+    """The messages that references of a summary point at, read again; what is not there any
+    more, or has changed, is left out.
+
+    A reference without line and item, or to a record that is no message, means the message of
+    that number in the thread that the summary tells of; it is found where one session in one
+    file holds that thread.
+
+    Raises:
+        SourceError: a source of the summary cannot be read.
+        FormatError: it is no recording any more.
+    """
+    by_source: dict[int, list[Ref]] = {}
+    for ref in refs:
+        by_source.setdefault(ref.source, []).append(ref)
+    found: dict[Ref, Message] = {}
+    numbered: dict[int, dict[str, dict[int, Message]]] = {}
+    spoken: set[tuple[Any, ...]] = set()
+    for number, wanted in sorted(by_source.items()):
+        placed: dict[tuple[Any, Any], list[Ref]] = {}
+        for ref in wanted:
+            if _has_place(ref):
+                placed.setdefault((ref.line, ref.item), []).append(ref)
+        indexes = {ref.message for ref in wanted}
+        threads = numbered[number] = {"": {}, summary.session.id: {}}
+        for message in read(summary.session.sources[number].path):
+            for ref in placed.get((message.line, message.item), ()):
+                spoken.add((number, message.line, message.item))
+                if ref not in found and _is_of(ref, message):
+                    found[ref] = message
+            if message.index in indexes and message.agent in threads:
+                threads[message.agent].setdefault(message.index, message)
+    for number, wanted in sorted(by_source.items()):
+        if _in_one_file(summary, number, found):
+            # A subagent that is summarized by itself has messages under its own id.
+            thread = numbered[number][summary.session.id] or numbered[number][""]
+            for ref in wanted:
+                place = (number, ref.line, ref.item)
+                if ref not in found and place not in spoken and ref.message in thread:
+                    found[ref] = thread[ref.message]
+    return found
+
+
+def _has_place(ref: Ref) -> bool:
+    return ref.line is not None or ref.item is not None
+
+
+def _in_one_file(summary: ContextSummary, number: int, found: dict[Ref, Message]) -> bool:
+    """Whether messages of the thread have the same numbers in that file as in the summary."""
+    if any(issue.code == "several_sessions" for issue in summary.issues):
+        return False
+    beside = {n for child in summary.session.children for n in child.sources} - {number}
+    if not {ref.source for ref in found} <= {number} | beside:
+        return False
+    return all(m.index == ref.message for ref, m in found.items() if ref.source == number)
+
+
+def _is_of(ref: Ref, message: Message) -> bool:
+    """Whether a message is the one that a reference was taken from."""
+    if ref.start is None or ref.part is None:
+        return record_hash(message.raw) == ref.hash
+    if ref.part >= len(message.parts):
+        return False
+    text = getattr(message.parts[ref.part], "text", "")
+    return slice_hash(text[ref.start : ref.end]) == ref.hash
+
+
 # -- checking --------------------------------------------------------------------------------
 
 
@@ -336,5 +432,5 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
             shown = gate.text(text)
             if not words or words in {text, shown, text.strip(), shown.strip()}:
                 return ""
-            return f"{where}: says {text[:60]!r}, not {words[:60]!r}"
+            return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"

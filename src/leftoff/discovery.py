@@ -27,6 +27,7 @@ from leftoff.formats import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
 from leftoff.pieces import conversations, in_pieces
 from leftoff.sources import STDIN, head_of
+from leftoff.text import whole
 
 LATEST = "latest"
 
@@ -135,16 +136,35 @@ def recordings(environ: Mapping[str, str], format: str = "") -> list[Recorded]:
     for place in places():
         if format and format not in place.formats:
             continue
-        pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
         for folder in folders(place, environ):
-            base = len(str(folder)) + 1
-            for files in place.files:
-                for entry in _walk(str(folder), files.split("/")):
-                    below = entry.path[base:].replace(os.sep, "/")
-                    if not skip.search(below):
-                        for recorded in _entries(entry, place, pattern.search("/" + below)):
-                            found.setdefault(recorded.path, recorded)
+            for recorded in _inside(place, str(folder)):
+                found.setdefault(recorded.path, recorded)
     return sorted(found.values(), key=lambda r: (-r.modified, r.path))
+
+
+def recordings_in(folder: str, environ: Mapping[str, str]) -> list[Recorded]:
+    """The files of all sessions in a folder where some client keeps its own, by path; [] if
+    it is no such folder: neither one of the default places nor called as one of them is."""
+    path = os.path.abspath(folder)  # noqa: PTH100 - compared as a string
+    found: dict[str, Recorded] = {}
+    for place in places():
+        named = {"/" + known.partition("/")[2] for known in place.folders}
+        here = [os.path.realpath(known) for known in folders(place, environ)]
+        if path.replace(os.sep, "/").endswith(tuple(named)) or os.path.realpath(path) in here:
+            for recorded in _inside(place, path):
+                found.setdefault(recorded.path, recorded)
+    return sorted(found.values(), key=lambda r: r.path)
+
+
+def _inside(place: Place, folder: str) -> Iterator[Recorded]:
+    """What stands in one of the folders of a place."""
+    pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
+    base = len(folder) + 1
+    for files in place.files:
+        for entry in _walk(folder, files.split("/")):
+            below = entry.path[base:].replace(os.sep, "/")
+            if not skip.search(below):
+                yield from _entries(entry, place, pattern.search("/" + below))
 
 
 def _entries(
@@ -243,7 +263,7 @@ def describe(recorded: Recorded) -> Listed | None:
         path=recorded.path,
         project=project,
         branch=facts.get("branch", ""),
-        title=" ".join((facts.get("title") or header.prompt)[:400].split()),
+        title=" ".join(whole(facts.get("title") or header.prompt, 400).split()),
         started=facts.get("started", ""),
         modified=_time(recorded.modified),
         size=recorded.size,

@@ -203,6 +203,22 @@ class FileModification(Struct, frozen=True):
     refs: tuple[Ref, ...] = ()
 
 
+class UnknownEffect(Struct, frozen=True):
+    """Calls of one program that may have changed files which nothing names.
+
+    Attributes:
+        tool: the program; "shell" or the language where a whole command line is not understood.
+        action: created | modified | deleted where that is known, else unknown.
+        count: how many calls.
+        refs: those calls, the last 20.
+    """
+
+    tool: str
+    action: str
+    count: int
+    refs: tuple[Ref, ...] = ()
+
+
 class UserRequest(Struct, frozen=True):
     """The person's own words. status: done | open | withdrawn."""
 
@@ -269,7 +285,8 @@ class WorkingSet(Struct, frozen=True):
     """What whoever goes on would have to find out again.
 
     Attributes:
-        commit: the last commit that the session made, else the one that it began at, "".
+        commit: the last commit that the session made, as far as a tool showed it; "" if none.
+        commit_at_start: the one that it began at, "" where the recorder does not tell.
         commands: checks as they last ended, then others that worked, the latest first.
         variables: names of environment variables in commands; never values.
         names: those that came up often and late first, at most 200.
@@ -278,6 +295,7 @@ class WorkingSet(Struct, frozen=True):
     """
 
     commit: str = ""
+    commit_at_start: str = ""
     commands: tuple[Command, ...] = ()
     variables: tuple[str, ...] = ()
     names: tuple[Name, ...] = ()
@@ -340,6 +358,7 @@ class ContextSummary(Struct, frozen=True):
     key_decisions: tuple[KeyDecision, ...] = ()
     progress: ProgressInfo = ProgressInfo()
     file_modifications: tuple[FileModification, ...] = ()
+    unknown_effects: tuple[UnknownEffect, ...] = ()
     tools_used: tuple[str, ...] = ()
     tool_counts: dict[str, int] = field(default_factory=dict)
     user_requests: tuple[UserRequest, ...] = ()

@@ -217,6 +217,20 @@ class Changes(Struct, frozen=True):
     raw: bytes = b""
 
 
+class Presence(Struct, frozen=True):
+    """Where the recorder itself looked whether files are there; it does not say who made or
+    removed them.
+
+    Attributes:
+        files: (path, whether there is such a file now).
+    """
+
+    files: tuple[tuple[str, bool], ...]
+    line: int | None = None
+    item: int | None = None
+    raw: bytes = b""
+
+
 class TokenCount(Struct, frozen=True):
     """The recorder's own running total (as Codex writes it), apart from any message.
 
@@ -241,8 +255,9 @@ class Unknown(Struct, frozen=True, gc=False):
 
 
 Record: TypeAlias = (
-    Message | SessionFacts | Compaction | Changes | Link | TokenCount | NewSession | Unknown
-)
+    Message | SessionFacts | Compaction | Changes | Presence | Link | TokenCount | NewSession
+    | Unknown
+)  # fmt: skip
 
 
 class Ref(Struct, frozen=True, gc=False):

@@ -55,6 +55,7 @@ __all__ = [
     "redact",
     "redactors",
     "rules_digest",
+    "shown_alone",
 ]
 
 BLOCK: Final = 16_384
@@ -169,6 +170,8 @@ def _apply(rule: Rule, text: str, start: int, end: int) -> Iterator[_Hit]:
                 continue
             group = next((name for name in groups if match[name] is not None), 0)
             value = match[group]
+            if check is not None and match.end() == end < len(text) and not text[end].isspace():
+                continue  # cut by our own reach: the next block sees it whole, and judges it
             if check is None or check(value, match):
                 yield _Hit(match.start(group), match.end(group), rule.rank, rule.kind, value)
                 at = max(at, match.end())
@@ -540,6 +543,32 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
     elif isinstance(v, str):
         texts.append(v)
     return deep
+
+
+_BEFORE: Final = 6_000
+_AFTER: Final = 2_000
+
+
+def shown_alone(text: str, start: int, end: int) -> int:
+    """Where a quotation that begins at `start` must end, at most at `end`, so that it shows
+    nothing alone that would be hidden where it stands.
+
+    What says that a secret follows may stand before the quotation: `password:` on the line
+    above, or the head of a private key; and a cut may halve one. Looked at is what stands up to
+    6,000 characters before it and 2,000 after it.
+    """
+    first = max(0, start - _BEFORE)
+    around = text[first : end + _AFTER]
+    gate = _gate(False)
+    here = [h for h in _find(around, gate) if h.end + first > start and h.start + first < end]
+    if not here:
+        return end
+    alone = _find(text[start:end], gate)
+    for hit in here:
+        low, high = max(hit.start + first, start), min(hit.end + first, end)
+        if not any(own.start + start <= low and high <= own.end + start for own in alone):
+            return low
+    return end
 
 
 def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:

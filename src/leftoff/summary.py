@@ -51,27 +51,22 @@ def assemble(
         sources: the files that the session was read from; refs index into them.
         child_sources: index into `sources` for subagents with a file of their own.
     """
-    main_id = ""
-    if "" not in recordings or not len(recordings[""].thread):
-        # A subagent's own file: the subagent is the session.
-        main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
-    places = child_sources or {}
-    children = [
-        Story(recording, places.get(agent, 0))
-        for agent, recording in sorted(recordings.items())
-        if agent not in {"", main_id} and len(recording.thread)
-    ]
-    story = Story(recordings[main_id], places.get(main_id, 0), children)
+    main_id, story = story_of(recordings, child_sources or {})
+    children = story.children
     header = story.recording.header
     # Facts of a subagent's own file are told of the session that it belongs to.
     told = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
-    events = files.file_events(story)
+    tracker = files.Tracker(story)
+    events = tracker.all()
+    unseen = tracker.unseen
     spent: dict[str, Usage] = {}
     told_of: list[Child] = []
     for child in children:
-        did = files.file_events(child)
+        tracker = files.Tracker(child)
+        did = tracker.all()
         events += did
+        unseen += tracker.unseen
         spent[child.recording.agent] = _total(spend(child))
         told_of.append(_child(child, files.file_modifications(did, told.cwd)))
     summary = ContextSummary(
@@ -97,6 +92,7 @@ def assemble(
         key_decisions=decisions.key_decisions(story),
         progress=progress.progress(story),
         file_modifications=files.file_modifications(events, told.cwd),
+        unknown_effects=files.unknown_effects(unseen),
         user_requests=requests.user_requests(story),
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
@@ -107,6 +103,22 @@ def assemble(
         **_tools([story, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
+
+
+def story_of(
+    recordings: Mapping[str, Recording], child_sources: Mapping[str, int]
+) -> tuple[str, Story]:
+    """The story of a session with those of its subagents, and the name of its recording: ""
+    but for a subagent's own file, where the subagent is the session."""
+    main_id = ""
+    if "" not in recordings or not len(recordings[""].thread):
+        main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
+    children = [
+        Story(recording, child_sources.get(agent, 0))
+        for agent, recording in sorted(recordings.items())
+        if agent not in {"", main_id} and len(recording.thread)
+    ]
+    return main_id, Story(recordings[main_id], child_sources.get(main_id, 0), children)
 
 
 def _tools(stories: Sequence[Story]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Three things are offered, all of them pure functions of their arguments:
 
 * the layout of markdown-like text: `prose`, `sentences`, `sentence_at`, `in_code`;
 * `graphemes`, and the cleaning of text that is about to be shown: `clean`, `one_line`, `short`;
+* `whole`, which cuts raw text so that no secret is halved;
 * `truncate`, which cuts at a sentence, else a word, else a grapheme, and leaves nothing open.
 
 Every span is ``(start, end)`` in code points of the text that was given. Every function takes
@@ -43,6 +44,7 @@ __all__ = [
     "sentences",
     "short",
     "truncate",
+    "whole",
 ]
 
 # ----------------------------------------------------------------------------------------------
@@ -153,7 +155,43 @@ def one_line(text: str, limit: int, marker: str = "…") -> str:
     room = limit - len(marker)
     if room <= 0:
         return line[: _grapheme_floor(line, max(0, limit))]
-    return line[: _word_floor(line, room)].rstrip() + marker
+    return line[: _unhalved(line, _word_floor(line, room))].rstrip() + marker
+
+
+# A word that may be the beginning of a key: what is drawn holds a digit or small and capital
+# letters, and none of the marks that part the words of code.
+_OPEN_WORD = re.compile(r"[^\s{}\[\](),;\"'<>|\x80-\U0010ffff]*\Z")
+_DRAWN = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+
+
+def _unhalved(line: str, cut: int) -> int:
+    """The cut, moved before a word that it would halve if that may be a key.
+
+    Much is cut before it is redacted, and half of a key is no key to any rule.
+    """
+    if cut >= len(line) or line[cut].isspace() or line[cut] >= "\x80":
+        return cut
+    word = _OPEN_WORD.search(line, max(0, cut - 4096), cut)
+    return word.start() if word and _DRAWN.search(word[0]) else cut
+
+
+def whole(text: str, limit: int) -> str:
+    """Gives the beginning of a text, at most ``limit`` code points, cut where no secret can be
+    halved: at white space or beside a character that is not ASCII.
+
+    Text is redacted after much of it was thrown away. Half of a key is no key to a rule that
+    looks for a whole one, so raw text must be cut here and nowhere else.
+    """
+    if len(text) <= limit:
+        return text
+    at = limit
+    while (
+        at > 0
+        and text[at - 1] < "\x80" > text[at]
+        and not (text[at - 1].isspace() or text[at].isspace())
+    ):
+        at -= 1
+    return text[: _grapheme_floor(text, at)].rstrip()
 
 
 def short(text: str, limit: int = 100) -> str:

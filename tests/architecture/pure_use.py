@@ -38,7 +38,7 @@ def summarize(data: bytes) -> None:
     reading.summary()
     reading.feed(data[half:])
     summary = reading.summary()
-    for form in ("text", "markdown", "prompt", "json"):
+    for form in ("text", "markdown", "prompt", "json", "html"):
         render(summary, form)
 
 

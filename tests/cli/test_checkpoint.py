@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import re
 from pathlib import Path
 
 import click
@@ -11,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from leftoff.cli.checkpointing import checkpoint
 from leftoff.cli.redacting import redact
-from leftoff.errors import Damaged, LeftoffError, UnknownName, UsageError
+from leftoff.errors import Damaged, LeftoffError, SourceError, UnknownName, UsageError
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
 
@@ -73,12 +76,109 @@ def test_create_writes_the_sections_on_request(root: Path, tmp_path: Path) -> No
         assert text.count("<!-- leftoff:checkpoint") == 1
 
 
-def test_clean_names_first_and_removes_with_yes(made: str) -> None:
-    first = call(checkpoint, "clean", "--days", "0")
-    assert first.stdout.split() == [made]
-    assert "would be removed" in first.stderr
-    assert call(checkpoint, "clean", "--days", "0", "--yes").stdout.split() == [made]
+@pytest.mark.parametrize(
+    ("limit", "level", "note"),
+    [
+        ("17000", "98", ""),
+        ("17900", "95", ""),
+        ("18900", "90", ""),
+        ("171710", "90", "made on request at 10 %"),
+    ],
+)
+def test_the_capacity_is_the_one_that_is_reached(
+    root: Path, limit: str, level: str, note: str
+) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"  # holds 17,171 tokens
+    done = call(checkpoint, "create", path, "--task", "t1", "--limit", limit)
+    assert f"-{level}p-" in done.stdout
+    value = json.loads(call(checkpoint, "show", "latest", "--json").stdout)
+    assert value["capacity_threshold"] == level
+    page = call(checkpoint, "show", "latest").stdout
+    assert (note in done.stderr, note in page) == (True, True)
+    assert ("on request" in done.stderr, "on request" in page) == (bool(note), bool(note))
+
+
+def test_standard_input_is_read_once_and_told_whole(root: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    options = ["--task", "t1", "--json"]
+    there = json.loads(call(checkpoint, "create", path, *options).stdout)
+    piped = json.loads(
+        call(checkpoint, "create", "-", *options, stdin=path.read_bytes()).stdout
+    )
+    assert piped["conversation"] == there["conversation"]
+    assert piped["execution_state"] == there["execution_state"]
+    assert piped["conversation"]["full_history"]
+    assert piped["execution_state"]["last_validation_result"]
+
+
+def _two_sessions() -> str:
+    first = {"role": "user", "content": "Sort the first list."}
+    second = {"role": "user", "content": "Paint the second door."}
+    return "".join(
+        json.dumps({"messages": [m, {"role": "assistant", "content": "Yes, I will."}]}) + "\n"
+        for m in (first, second)
+    )
+
+
+def test_a_session_of_several_is_chosen_or_the_last_is_told_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "two.jsonl").write_text(_two_sessions(), "utf-8")
+    last = call(checkpoint, "create", "two.jsonl", "--task", "t1", "--json")
+    assert "choose with --session" in last.stderr
+    assert "Paint the second" in json.loads(last.stdout)["conversation"]["summary"]
+    first = call(checkpoint, "create", "two.jsonl", "--task", "t1", "--json", "--session", "1")
+    assert "choose with --session" not in first.stderr
+    conversation = json.loads(first.stdout)["conversation"]
+    assert "Sort the first" in conversation["summary"]
+    assert "second" not in str(conversation["full_history"])
+
+
+def test_a_diff_that_git_cannot_give_is_refused(root: Path, tmp_path: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    (tmp_path / "bare").mkdir()
+    for folder, why in (("gone", "no such folder"), ("bare", "is it a repository")):
+        with pytest.raises(SourceError, match=why):
+            call(checkpoint, "create", path, "--git", folder)
     assert call(checkpoint, "list").stdout == ""
+
+
+def test_the_folder_of_the_markdown_is_made_and_the_id_always_printed(
+    root: Path, tmp_path: Path
+) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    call(checkpoint, "create", path, "--markdown", "a/b", "--project", "shop")
+    assert (tmp_path / "a/b/contexts/sandbox/shop/project.md").is_file()
+    if os.name == "posix":
+        assert {(tmp_path / p).stat().st_mode & 0o777 for p in ("a", "a/b")} == {0o700}
+    (tmp_path / "file").write_text("x", "utf-8")
+    options = ["create", str(path), "--task", "t9", "--markdown", "file/x"]
+    done = CliRunner().invoke(checkpoint, options)
+    assert isinstance(done.exception, SourceError)
+    assert done.stdout.startswith("t9-")
+
+
+def test_clean_removes_and_a_dry_run_only_tells(made: str) -> None:
+    first = call(checkpoint, "clean", "--days", "0", "--dry-run")
+    assert first.stdout.split() == [made]
+    assert "1 would be removed, 0 kept" in first.stderr
+    assert call(checkpoint, "clean", "--days", "0").stdout.split() == [made]
+    assert call(checkpoint, "list").stdout == ""
+
+
+def test_a_damaged_one_is_marked_and_stays(made: str, tmp_path: Path) -> None:
+    file = tmp_path / ".leftoff" / "context-checkpoints" / f"{made}.json.gz"
+    edited = gzip.decompress(file.read_bytes()).replace(b'"t1"', b'"t2"', 1)
+    file.write_bytes(gzip.compress(edited))
+    assert call(checkpoint, "list").stdout.rstrip().endswith(" damaged")
+    assert json.loads(call(checkpoint, "list", "--json").stdout)["readable"] is False
+    for options in (["--dry-run"], []):
+        done = call(checkpoint, "clean", "--days", "0", *options)
+        assert (done.stdout, "1 kept" in done.stderr) == ("", True)
+    hint = re.escape(f"leftoff checkpoint accept {file.relative_to(tmp_path)}")
+    for command in ("show", "inject"):
+        with pytest.raises(Damaged, match=hint):
+            call(checkpoint, command, made)
 
 
 def test_ids_are_unambiguous_or_refused(made: str, root: Path) -> None:
@@ -99,9 +199,9 @@ def test_an_edited_checkpoint_is_refused_until_it_is_accepted(
     file = tmp_path / ".leftoff" / "context-checkpoints" / f"{made}.json"
     text = file.read_text("utf-8")
     before, state, after = text.partition('"execution_state"')
-    edited = before + state + after.replace('"iteration": 8', '"iteration": 9', 1)
+    edited = before + state + after.replace('"iteration": 4', '"iteration": 9', 1)
     file.write_text(edited, "utf-8")
-    with pytest.raises(Damaged):
+    with pytest.raises(Damaged, match="leftoff checkpoint accept"):
         call(checkpoint, "inject", file)
     assert call(checkpoint, "accept", file).exit_code == 0
     assert "Iteration: 9\n" in call(checkpoint, "inject", made).stdout

@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 from typing import Any, TypeAlias
 
 import pytest
+from msgspec.structs import replace
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
@@ -129,3 +130,38 @@ def test_what_cannot_be_done_is_said(
     done = run("eval", "labels", *(a.format(labels=labels) for a in args))
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_sessions_that_were_trained_on_are_told_apart(
+    labels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leftoff.evaluation import reports
+    from leftoff.evaluation.labels import fingerprint
+    from leftoff.evaluation.runs import evaluate_labels, kept
+    from leftoff.extraction import decision_model
+
+    def report(*trained: str) -> reports.Report:
+        known = tuple(fingerprint(str(labels / f"{name}.jsonl")) for name in trained)
+        model = replace(decision_model.MODEL, learnt_from=known)
+        with monkeypatch.context() as patched:
+            patched.setattr(decision_model, "MODEL", model)
+            return evaluate_labels(kept(str(labels)), str(labels), resamples=20).report
+
+    for number, name in enumerate(("acme__tools__2", "zeta__site__1")):  # no two alike
+        with (labels / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"role": "user", "content": f"Thanks {number}."}) + "\n")
+    none = report()
+    assert (none.trained, none.apart) == ((), ())
+    assert "trained on none of these" in reports.table(none)
+    assert " *" not in reports.table(none)
+    some = report("acme__tools__2")
+    assert some.trained == ("acme__tools__2.jsonl",)
+    assert [p.figures["decisions_f1"].sessions for p in some.apart] == [2, 1]
+    text = reports.table(some)
+    assert "* the decision weights were trained on 1 of these 3 sessions" in text
+    assert text.index("leftoff, not trained on (2)") < text.index("leftoff, trained on (1)")
+    assert text.count("key decisions: F1 *") == 2
+    assert text.count("stages: macro-F1 *") == 0
+    every = report("acme__tools__1", "acme__tools__2", "zeta__site__1")
+    assert (len(every.trained), every.apart) == (3, ())
+    assert reports.from_run(reports.to_run(some)) == some

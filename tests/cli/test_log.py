@@ -66,6 +66,46 @@ def test_what_cannot_be_is_said(run: Run, args: tuple[str, ...], said: bytes) ->
     assert b"Traceback" not in done.stderr
 
 
+def test_old_logs_that_go_are_named_and_pinned_ones_stay(
+    run: Run, session: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "leftoff.toml").write_text(
+        "[context_management.resume_logs.cleanup]\nkeep_count = 2\n"
+    )
+    run("log", "create", str(session), "--id", "first")
+    run("log", "pin", "first")
+    for name in ("second", "third"):
+        assert run("log", "create", str(session), "--id", name).stderr == b""
+    done = run("log", "create", str(session), "--id", "fourth")
+    assert b"removed the old log .leftoff/resume-logs/session-second.json" in done.stderr
+    listed = run("log", "list").stdout.decode()
+    assert [line.split("B  ")[1] for line in listed.splitlines()] == [
+        "fourth",
+        "third",
+        "first  pinned",
+    ]
+
+
+def test_of_several_sessions_one_is_chosen(run: Run, tmp_path: Path) -> None:
+    rows = [
+        {
+            "messages": [
+                {"role": "user", "content": f"Task {n}."},
+                {"role": "assistant", "content": "Done."},
+            ]
+        }
+        for n in (1, 2)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    last = run("log", "create", str(path), "--stdout")
+    assert b"Task 2." in last.stdout
+    assert b"choose with --session" in last.stderr
+    first = run("log", "create", str(path), "--stdout", "--session", "1")
+    assert b"Task 1." in first.stdout
+    assert first.stderr == b""
+
+
 def test_an_id_that_may_be_two_is_asked_for(run: Run, session: Path) -> None:
     run("log", "create", str(session), "--id", "day-1")
     run("log", "create", str(session), "--id", "day-2")

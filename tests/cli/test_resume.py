@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import shutil
 import subprocess
@@ -101,6 +102,51 @@ def test_nothing_to_list_and_nothing_to_clean(resume: Resume) -> None:
     assert (done.returncode, done.stdout) == (0, "No workflows available for resume.\n")
     done = resume("--clean")
     assert (done.returncode, done.stdout) == (0, "Cleaned up 0 old resume files.\n")
+
+
+def test_a_dry_run_of_a_cleanup_removes_nothing(
+    resume: Resume, project: Path, example: dict[str, Any]
+) -> None:
+    file = keep(project, {**example, "completed": True})
+    done = resume("--clean", "--dry-run")
+    assert done.stdout == "1 old resume files would be removed.\n"
+    assert (done.stderr, file.exists()) == (f"{EXAMPLE}\n", True)
+    assert not (file.parent / "cleanup_metadata.json").exists()
+    done = resume("--clean")
+    assert done.stdout == "Cleaned up 1 old resume files.\n"
+    assert not file.exists()
+
+
+def test_a_session_is_saved_from_standard_input(
+    resume: Resume, root: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
+    with session.open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+        piped = resume("--save", "-")
+    assert piped.returncode == 0, piped.stderr
+    there = resume("--save", str(session))
+    values = [
+        json.loads((project / ".leftoff" / "resume" / f"{d.stdout.strip()}.json").read_text())
+        for d in (piped, there)
+    ]
+    assert values[0]["completed_tools"] == values[1]["completed_tools"]
+    assert values[0]["chat_history"]
+
+
+def test_one_of_several_sessions_is_saved(resume: Resume, project: Path) -> None:
+    answer = {"role": "assistant", "content": "Yes, I will."}
+    requests = ("Sort the first list.", "Paint the second door.")
+    lines = [{"messages": [{"role": "user", "content": r}, answer]} for r in requests]
+    (project / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    last = resume("--save", "two.jsonl")
+    assert "choose with --session" in last.stderr
+    assert "second door" in resume(last.stdout.strip(), "--prompt-only").stdout
+    first = resume("--save", "two.jsonl", "--session", "1")
+    assert "choose with --session" not in first.stderr
+    message = resume(first.stdout.strip(), "--prompt-only").stdout
+    assert "first list" in message
+    assert "second door" not in message
 
 
 def test_the_message_goes_to_stdout_and_notices_to_stderr(

@@ -36,7 +36,7 @@ def test_json_is_one_object_with_every_section(run: Run, session: Path) -> None:
     value = json.loads(done.stdout)
     assert list(value) == [
         "schema", "leftoff", "rules", "session", "stats", "key_decisions", "progress",
-        "file_modifications", "tools_used", "tool_counts", "user_requests", "key_findings",
+        "file_modifications", "unknown_effects", "tools_used", "tool_counts", "user_requests", "key_findings",
         "errors", "next_steps", "working_set", "context", "issues", "formatted",
     ]  # fmt: skip
     assert done.stdout == run("summarize", str(session), "-f", "json").stdout

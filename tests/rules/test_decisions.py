@@ -48,6 +48,9 @@ def test_the_shipped_weights_are_whole() -> None:
     assert MODEL.calibration[0] > 0, "a higher score must mean a higher probability"
     assert MODEL.calibration[2] <= 0, "a lower rank must not mean a higher probability"
     assert MODEL.trained["statements"] > 400
+    assert len(MODEL.learnt_from) == MODEL.trained["sessions"]
+    assert list(MODEL.learnt_from) == sorted(set(MODEL.learnt_from))
+    assert all(len(one) == 16 and int(one, 16) >= 0 for one in MODEL.learnt_from)
 
 
 def test_the_shipped_weights_hold_nothing_but_words_and_cues() -> None:

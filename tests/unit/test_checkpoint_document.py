@@ -22,7 +22,8 @@ from leftoff.documents.checkpoint.facts import relative
 from leftoff.documents.checkpoint.prompt_log import history, validations
 from leftoff.documents.checkpoint.roles import ROLES, Role, role, roles
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
-from leftoff.model import Message, Text, ToolCall, ToolResult, Typed
+from leftoff.findings import Command, ContextSummary, SessionInfo, Stats, WorkingSet
+from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, Typed
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 BUDGET = TaskTokenBudget.start(
@@ -60,11 +61,11 @@ def test_it_has_the_keys_of_the_design(made: ContextCheckpoint) -> None:
 def test_it_says_what_the_recording_says(made: ContextCheckpoint) -> None:
     state = made.execution_state
     assert "src/outbox.js" in state.files_created
-    assert (state.iteration, made.conversation.iteration_count) == (8, 8)
+    assert (state.iteration, made.conversation.iteration_count) == (5, 5)
     assert state.last_validation_result is not None
     assert state.last_validation_result.command.startswith("npm test")
     assert state.last_validation_result.failed == 0
-    assert {e.iteration for e in made.conversation.full_history} == {4, 5, 6, 7, 8}
+    assert {e.iteration for e in made.conversation.full_history} == {1, 2, 3, 4, 5}
     assert (made.reason, made.tokens.remaining) == ("window_critical", 50)
     assert problems(made) == []
 
@@ -169,32 +170,93 @@ def test_what_a_file_of_secrets_holds_is_left_out() -> None:
     assert "green" in words
 
 
+def test_what_tools_gave_back_stands_under_tool() -> None:
+    """Some recorders write results on lines of the user; a word of the person beside them
+    stays the person's."""
+    line = (ToolResult("c", "3 passed"), Text("go on"))
+    messages = [
+        _message(0, "test it", typed=True),
+        Message(1, "assistant", (ToolCall("c", "Bash", "shell", {"command": "pytest"}),)),
+        Message(2, "user", line, origin="tool", typed=(Typed(1, 0, 5),)),
+        Message(3, "user", (Text("<reminder>"),), origin="injected"),
+    ]
+    entries, count = history(messages)
+    assert [(e.role, e.content) for e in entries if e.role != "assistant"] == [
+        ("user", "test it"),
+        ("tool", "[result] 3 passed"),
+        ("user", "go on"),
+        ("system", "<reminder>"),
+    ]
+    assert count == 2
+
+
+@pytest.mark.parametrize("via", ["rejection", "command", "answer"])
+def test_only_a_prompt_begins_an_iteration(via: str) -> None:
+    messages = [
+        _message(0, "go", typed=True),
+        Message(1, "user", (Text("no, not so"),), typed=(Typed(0, 0, 10, via),)),
+    ]
+    assert history(messages)[1] == 1
+    queued = Message(2, "user", (Text("and that"),), typed=(Typed(0, 0, 8, "queued"),))
+    assert history([*messages, queued])[1] == 2
+
+
+# -- checks ----------------------------------------------------------------------------------
+
+
+def _ran(command: str, text: str, *, name: str = "Bash", at: int = 0) -> list[Message]:
+    given: Any = {"command": command} if name == "Bash" else command
+    kind = "shell" if name == "Bash" else "script"
+    return [
+        Message(at, "assistant", (ToolCall(f"c{at}", name, kind, given),)),
+        Message(at + 1, "tool", (ToolResult(f"c{at}", text, "ok"),)),
+    ]
+
+
+def _knowing(command: str, passed: bool | None, at: int) -> Any:
+    ref = Ref(
+        source=0, line=at + 1, item=None, message=at, part=0, start=None, end=None, hash=""
+    )
+    known = WorkingSet(commands=(Command(command, "test", passed, 1, ref),))
+    return ContextSummary(schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
+                          working_set=known)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("command", "text", "status", "expected"),
+    ("command", "text", "expected"),
     [
-        ("pytest -q", "3 failed, 10 passed in 1.2s", "error", (10, 3)),
-        ("npm test", "# pass 5\n# fail 0", "ok", (5, 0)),
-        ("make build", "done", "ok", (1, 0)),
-        ("ruff check .", "E501", "error", (0, 1)),
+        ("pytest -q", "3 failed, 10 passed in 1.2s", (10, 3)),
+        ("npm test", "# pass 5\n# fail 0", (5, 0)),
+        ("pytest -q", "10 passed in 1.2s", (10, None)),
+        ("make build", "done", (None, None)),
+        ("ruff check .", "E501", (None, None)),
     ],
 )
-def test_a_check_tells_how_many_passed(
-    command: str, text: str, status: str, expected: tuple[int, int]
+def test_a_check_tells_only_counts_that_its_output_gives(
+    command: str, text: str, expected: tuple[int | None, int | None]
 ) -> None:
-    messages = [
-        Message(0, "assistant", (ToolCall("c", "Bash", "shell", {"command": command}),)),
-        Message(1, "tool", (ToolResult("c", text, status),)),
-    ]
-    (found,) = validations(messages)
+    (found,) = validations(_knowing("", None, 9), _ran(command, text))
     assert (found.passed, found.failed) == expected
 
 
+@pytest.mark.parametrize("passed", [True, False, None])
+def test_the_summary_says_whether_a_check_succeeded(passed: bool | None) -> None:
+    messages = [*_ran("pytest | tail -3", "x"), *_ran("pytest | tail -3", "y", at=2)]
+    earlier, last = validations(_knowing("pytest | tail -3", passed, 2), messages)
+    assert (earlier.succeeded, last.succeeded) == (None, passed)
+    assert last.output_tail == "y"
+
+
+def test_a_check_that_a_script_of_the_agent_runs_is_one() -> None:
+    script = 'const r = await tools.exec_command({ cmd: "pytest -q", workdir: "/w" });'
+    (found,) = validations(
+        _knowing("pytest -q", True, 0), _ran(script, "1 passed", name="exec")
+    )
+    assert (found.command, found.succeeded) == ("pytest -q", True)
+
+
 def test_looking_around_is_no_check() -> None:
-    messages = [
-        Message(0, "assistant", (ToolCall("c", "Bash", "shell", {"command": "ls tests"}),)),
-        Message(1, "tool", (ToolResult("c", "1 passed"),)),
-    ]
-    assert validations(messages) == ()
+    assert validations(_knowing("", None, 9), _ran("ls tests", "1 passed")) == ()
 
 
 # -- roles -----------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_each_crossing_makes_one_checkpoint_and_its_sections(world: World) -> No
     project, specific = world.markdown(), world.markdown("keep-inspections")
     assert list(dumps.sections(project)) == ["t1 90", "t1 95", "t1 98"]
     assert list(dumps.sections(specific)) == ["t1 90", "t1 95"]
-    assert "## EMERGENCY Checkpoint at 98% Capacity (Iteration 8)" in project
+    assert "## EMERGENCY Checkpoint at 98% Capacity (Iteration 4)" in project
     assert "src/outbox.js" in project
     task = world.manager.task("t1")
     assert len(task.checkpoints) == 3
@@ -215,7 +215,7 @@ def test_a_dump_that_is_given_back_takes_the_place_of_ours(
         (outcome,) = asyncio.run(world.orchestrator.handle_async("t1"))
     assert (outcome.told_by, outcome.why) == ("agent", "")
     assert "keeps its entries over a restart" in world.markdown()
-    assert "## Checkpoint at 90% Capacity (Iteration 8)" in world.markdown()
+    assert "## Checkpoint at 90% Capacity (Iteration 4)" in world.markdown()
     assert [e["status"] for e in world.named("CONTEXT_DUMP_REQUESTED")] == ["sent", "written"]
 
 

@@ -70,7 +70,7 @@ def test_a_dump_of_ours_fills_every_place(
     _, payload = made
     page = payload.project_md
     assert page.path == "contexts/sandbox/shop/project.md"
-    assert page.section == "## CRITICAL Checkpoint at 95% Capacity (Iteration 8)"
+    assert page.section == "## CRITICAL Checkpoint at 95% Capacity (Iteration 5)"
     assert "**Tokens Remaining**: 100K (CRITICAL)" in page.content
     assert "**Tokens Consumed**: 1900K / 2000K" in page.content
     assert "{" not in page.content.replace("{}", "")

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from leftoff.findings import FileModification
-from leftoff.summary import Pass
+from leftoff.findings import ContextSummary, FileModification
+from leftoff.rendering import render
+from leftoff.summary import Pass, seed_shape
 
 ROOT = "/home/ana/app"
 
@@ -68,10 +69,13 @@ class Recording:
     def edit(self, path: str, old: str = "a", new: str = "b") -> None:
         self.call("Edit", "ok", file_path=path, old_string=old, new_string=new)
 
-    def files(self) -> tuple[FileModification, ...]:
+    def summary(self) -> ContextSummary:
         reading = Pass("<test>")
         reading.feed(b"".join(json.dumps(line).encode() + b"\n" for line in self.lines))
-        return reading.summary().file_modifications
+        return reading.summary()
+
+    def files(self) -> tuple[FileModification, ...]:
+        return self.summary().file_modifications
 
     def net(self) -> dict[str, str]:
         return {f.path: f.action for f in self.files()}
@@ -423,3 +427,121 @@ def test_a_file_changed_on_both_branches_is_not_marked() -> None:
     made.edit("a.py")
     (found,) = [f for f in made.files() if f.path == "a.py"]
     assert (found.branch, found.certainty, found.touch_count) == ("", "sure", 2)
+
+
+# -- snapshots: where the recorder itself looked ------------------------------------------------
+
+
+def _snapshot(recording: Recording, **files: bool) -> None:
+    """What the recorder writes before an edit and at a prompt: which files are there."""
+    number = len(recording.lines)
+    tracked = {
+        f"{name}.py": {
+            "backupFileName": f"{name}@v{number}" if there else None,
+            "version": number,
+        }
+        for name, there in files.items()
+    }
+    recording.lines.append(
+        {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": tracked}}
+    )
+
+
+def _write_with_snapshot(recording: Recording, name: str, *, there: bool) -> None:
+    """A write whose result does not say whether the file is new; the snapshot stands between."""
+    recording.call("Write", "ok", file_path=f"{name}.py", content="x")
+    came = recording.lines.pop()
+    _snapshot(recording, **{name: there})
+    recording.lines.append(came)
+
+
+def test_a_file_that_was_not_there_before_the_write_is_surely_new(made: Recording) -> None:
+    _write_with_snapshot(made, "a", there=False)
+    _write_with_snapshot(made, "b", there=True)  # the copy may show what was just written
+    assert [(f.path, f.action, f.certainty) for f in made.files()] == [
+        ("a.py", "created", "sure"),
+        ("b.py", "created", "likely"),
+    ]
+
+
+def test_a_file_that_went_before_the_write_is_written_anew(made: Recording) -> None:
+    made.edit("a.py")
+    _snapshot(made, a=False)
+    made.run("test -f a.py || echo x > a.py", "")
+    assert [(f.path, f.action, f.certainty) for f in made.files()] == [
+        ("a.py", "modified", "sure")
+    ]
+
+
+def test_a_changed_file_that_is_not_found_at_the_end_is_likely_at_most(made: Recording) -> None:
+    made.edit("a.py")
+    made.write("b.py")
+    made.edit("c.py")
+    made.run("rm d.py")
+    _snapshot(made, a=False, b=False, c=True, d=False)
+    said = {f.path: (f.action, f.certainty) for f in made.files()}
+    assert said == {
+        "a.py": ("modified", "likely"),
+        "b.py": ("created", "likely"),
+        "c.py": ("modified", "sure"),
+        "d.py": ("deleted", said["d.py"][1]),
+    }
+
+
+def test_a_file_that_is_found_again_is_as_sure_as_before(made: Recording) -> None:
+    made.edit("a.py")
+    made.edit("b.py")
+    _snapshot(made, a=False, b=False)
+    _snapshot(made, a=True, b=False)
+    made.edit("b.py")
+    assert {f.certainty for f in made.files()} == {"sure"}
+
+
+# -- what programs may have done to files that nothing names ------------------------------------
+
+
+def _unseen(recording: Recording) -> list[tuple[str, str, int]]:
+    return [(e.tool, e.action, e.count) for e in recording.summary().unknown_effects]
+
+
+def test_programs_that_may_have_changed_files_are_counted_by_call(made: Recording) -> None:
+    made.run("go generate ./... && go build ./...")
+    made.run("go generate ./...")
+    made.run("black src tests")
+    made.run("ls && cat a.py && rm b.py")
+    assert _unseen(made) == [("go", "unknown", 2), ("black", "unknown", 1)]
+    assert made.net() == {"a.py": "read", "b.py": "deleted"}
+
+
+def test_powershell_is_told_as_unknown(made: Recording) -> None:
+    made.run("Get-ChildItem | Remove-Item -Path build -Force")
+    made.call("PowerShell", "", command="Remove-Item build")
+    assert _unseen(made) == [("powershell", "unknown", 2)]
+
+
+def test_what_was_denied_or_came_to_nothing_is_no_effect(made: Recording) -> None:
+    denied = "The user doesn't want to proceed with this tool use."
+    made.run("go generate ./...", denied, failed=True)
+    made.call("PowerShell", denied, failed=True, command="Remove-Item build")
+    made.run("go test ./... && ls")
+    assert _unseen(made) == []
+
+
+def test_the_last_twenty_calls_are_named(made: Recording) -> None:
+    for _ in range(25):
+        made.run("make all")
+    (effect,) = made.summary().unknown_effects
+    assert (effect.tool, effect.count, len(effect.refs)) == ("make", 25, 20)
+    assert effect.refs[-1].message == 2 * 25 - 1
+
+
+def test_every_form_says_it_in_one_line(made: Recording) -> None:
+    made.edit("a.py")
+    for tool in ("make", "make", "npm install", "cargo build", "hugo", "mvn package", "gradle"):
+        made.run(tool)
+    said = "may have changed others: make ×2, cargo ×1, gradle ×1, hugo ×1, mvn ×1 and 1 more"
+    for form in ("text", "markdown", "prompt"):
+        lines = [line for line in render(made.summary(), form).splitlines() if said in line]
+        assert len(lines) == 1, form
+    assert "unknown_effects" not in seed_shape(made.summary())
+    assert "make" not in made.summary().formatted

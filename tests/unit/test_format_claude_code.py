@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff import ContextSummary, Pass
-from leftoff.extraction.evidence import Asked, Called, Compacted, Returned
+from leftoff.extraction.evidence import Asked, Called, Compacted, Returned, Stood
 from leftoff.model import Message, ToolResult, Usage
 
 BASE = {"sessionId": "s-1", "cwd": "/home/dev/app", "version": "2.1.0", "gitBranch": "main"}
@@ -357,3 +357,46 @@ def test_messages_carry_what_was_recorded() -> None:
     assert first.cwd == "/home/dev/app"
     assert isinstance(second.parts[0], ToolResult)
     assert second.origin == "tool"
+
+
+def snapshot(**files: tuple[str | None, int] | None) -> dict[str, Any]:
+    """A snapshot of files: by name, the copy and its number; "__" stands for a slash."""
+    tracked = {
+        name.replace("__", "/"): {"backupFileName": copy[0], "version": copy[1]}
+        for name, copy in files.items()
+        if copy is not None
+    }
+    kept = {
+        "messageId": "m",
+        "trackedFileBackups": tracked,
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
+    return {"type": "file-history-snapshot", "messageId": "m", "snapshot": kept}
+
+
+def stood(*lines: dict[str, Any]) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
+    found = fed(user("Go."), *lines, user("On.")).sessions[-1][""].evidence
+    return [(e.ref.message, e.files) for e in found if isinstance(e, Stood)]
+
+
+def test_a_snapshot_tells_which_files_are_not_there() -> None:
+    assert stood(snapshot(a=(None, 1), b=("b@v1", 1))) == [(0, (("a", False),))]
+    assert stood(snapshot(b=("b@v1", 1))) == []
+
+
+def test_what_an_earlier_snapshot_told_is_told_once() -> None:
+    first = snapshot(a=(None, 1))
+    assert stood(first, snapshot(a=(None, 1), c__d=("d@v1", 1)), snapshot(a=("a@v2", 2))) == [
+        (0, (("a", False),)),
+        (0, (("a", True),)),
+    ]
+    assert stood(first, snapshot(a=(None, 2))) == [(0, (("a", False),)), (0, (("a", False),))]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [None, {}, {"trackedFileBackups": None}, {"trackedFileBackups": {"a": None}}, [1], "x"],
+)
+def test_a_snapshot_of_another_shape_is_no_more_than_an_issue(kept: Any) -> None:
+    line = {"type": "file-history-snapshot", "messageId": "m", "snapshot": kept}
+    assert stood(line) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -65,3 +66,18 @@ def test_a_reader_that_leaves_early_is_no_error(words: int) -> None:
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("words", [["--version"], ["plugins"], ["schema", "summary"]])
+def test_a_full_disk_is_one_line_and_exit_2(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "leftoff", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"leftoff: stdout: cannot be written")
+    assert done.stderr.count(b"\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from leftoff.budgets import ContextMetrics
 from leftoff.documents.resume_log import ResumeLog
-from leftoff.errors import NotPlainName, StateError, UsageError
+from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.live.resume_logs import BUILT_IN, ResumeLogGenerator
 
 STATE = {"mission_summary": "Sort the invoices.", "next_steps": ["Ask finance."]}
@@ -108,6 +109,40 @@ def test_statistics(generator: ResumeLogGenerator) -> None:
     assert (stats["count"], stats["by_trigger"]) == (2, {"manual": 1, "max_tokens": 1})
     assert stats["bytes"] > 0
     assert stats["oldest"] < stats["newest"]
+
+
+def test_a_pinned_log_stays_and_what_went_is_told(tmp_path: Path) -> None:
+    config = {"storage_dir": str(tmp_path), "cleanup": {"keep_count": 1}}
+    generator = ResumeLogGenerator(config)
+    kept(generator, "first", age=100)
+    generator.pin_resume_log("first")
+    kept(generator, "second", age=50)
+    assert not generator.removed
+    kept(generator, "third")
+    assert [path.name for path in generator.removed] == ["session-second.json"]
+    assert [(e.id, e.pinned) for e in generator.entries()] == [
+        ("third", False),
+        ("first", True),
+    ]
+    with pytest.raises(UnknownName):
+        generator.pin_resume_log("nobody")
+
+
+def test_logs_of_the_original_program_are_read_and_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude-mpm" / "resume-logs"
+    folder.mkdir(parents=True)
+    old = ResumeLog.from_session_state("20251101_115000", STATE)
+    path = folder / "session-20251101_115000.json"
+    path.write_text(json.dumps(old.to_dict()))
+    before = path.read_bytes()
+    generator = ResumeLogGenerator(project=tmp_path)
+    latest = generator.get_latest_resume_log()
+    assert latest is not None
+    assert latest.mission_summary == "Sort the invoices."
+    generator.save_resume_log(generator.generate_from_session_state("new", STATE))
+    assert [name for name, _ in generator.list_resume_logs()] == ["new", "20251101_115000"]
+    generator.cleanup_old_logs(0)
+    assert path.read_bytes() == before
 
 
 def test_nothing_secret_is_kept(generator: ResumeLogGenerator, tmp_path: Path) -> None:

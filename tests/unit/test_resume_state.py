@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from leftoff.documents.remains import EARLIER
 from leftoff.documents.resume_state import (
     ChatMessage,
     CompletedTool,
@@ -23,10 +24,20 @@ from leftoff.documents.resume_state import (
     schema,
 )
 from leftoff.documents.resume_state.bounds import Bounds, importance, optimize_for_storage
+from leftoff.documents.resume_state.calls import commands_of, described
 from leftoff.documents.resume_state.message import resume_message
-from leftoff.documents.resume_state.record import workflow_id, workflow_name
+from leftoff.documents.resume_state.record import from_summary, workflow_id, workflow_name
 from leftoff.documents.resume_state.words import COMMAND, COMPATIBILITY, STRATEGIES, clock
 from leftoff.errors import StateError, UsageError
+from leftoff.findings import (
+    Command,
+    ContextSummary,
+    SessionInfo,
+    Stats,
+    UserRequest,
+    WorkingSet,
+)
+from leftoff.model import Ref
 from leftoff.tokens import max_tokens
 
 
@@ -492,7 +503,103 @@ def test_values_that_were_secret_are_asked_for() -> None:
             "fine": 1,
             "deep": {"a": ["x [REDACTED:secret:2]"]},
         },
+        # What we say of a recording cannot be given again by anybody.
+        context_evolution=ContextEvolution(
+            current_context={"open_errors": ["Bash: no [REDACTED:secret:3]"]}
+        ),
     )
     assert needs_value(state) == ("api", "deep")
     text = resume_message(replace(state, needs_value=needs_value(state)))
     assert "not kept: api, deep" in text
+
+
+# -- of a recording --------------------------------------------------------------------------
+
+
+def at(message: int) -> Ref:
+    return Ref(source=0, line=message + 1, item=None, message=message, part=None,
+               start=None, end=None, hash="")  # fmt: skip
+
+
+def known_of(
+    requests: tuple[UserRequest, ...] = (), commands: tuple[Command, ...] = ()
+) -> dict[str, Any]:
+    """What the state of a recording says is known."""
+    summary = ContextSummary(
+        schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
+        user_requests=requests, working_set=WorkingSet(commands=commands),
+    )  # fmt: skip
+    return from_summary(summary).context_evolution.current_context
+
+
+def test_a_request_that_nothing_shows_as_done_is_not_told_as_undone() -> None:
+    known = known_of(
+        (
+            UserRequest("Sort the list", "task", "done", at(0)),
+            UserRequest("Show the size of the diff", "task", "open", at(5)),
+            UserRequest("only in the page", "constraint", "open", at(6)),
+        )
+    )
+    assert known["main_goal"] == "Sort the list [done, as far as the recording shows]"
+    assert known["latest_request"] == "Show the size of the diff [not seen done]"
+
+
+def test_constraints_of_an_earlier_task_are_told_as_such() -> None:
+    known = known_of(
+        (
+            UserRequest("Write the page", "task", "done", at(0)),
+            UserRequest("do not write code. just the page", "constraint", "open", at(1)),
+            UserRequest("never push", "constraint", "open", at(2)),
+            UserRequest("great, let's implement it", "task", "open", at(9)),
+            UserRequest("without new packages", "constraint", "open", at(10)),
+        )
+    )
+    assert known["constraints"] == [
+        f"do not write code. just the page ({EARLIER})",
+        "never push",
+        "without new packages",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [(True, "passed"), (False, "failed"), (None, "ended, nobody knows how")],
+)
+def test_checks_end_as_the_summary_says(passed: bool | None, words: str) -> None:
+    known = known_of(commands=(Command("pytest | tail", "test", passed, 1, at(3)),))
+    assert known["checks"] == [f"pytest | tail → {words}"]
+
+
+# -- scripts of the agent --------------------------------------------------------------------
+
+
+def script(command: str) -> dict[str, str]:
+    return {
+        "input": f'const r = await tools.exec_command({{ cmd: "{command}" }}); text(r.output);'
+    }
+
+
+def test_a_script_is_told_by_the_commands_that_it_runs() -> None:
+    assert described("exec", script("npm test")) == "npm test"
+    patch = "*** Begin Patch\\n*** Update File: a.py\\n@@\\n-x\\n+y\\n*** End Patch"
+    given = {"input": f'await tools.apply_patch("{patch}");'}
+    assert described("exec", given) == "apply_patch a.py"
+    assert commands_of("exec", script("npm test")) == ("npm test",)
+    assert described("exec", {"input": "const x = 1;"}) == "exec const x = 1;"
+
+
+def test_a_message_tells_what_scripts_did_and_not_where_they_looked() -> None:
+    calls = (("npm test", "Wall time 2 s\n3 passed"), ("cat a.py", "x = 1"))
+    state = ResumeState(
+        workflow_id="w",
+        completed_tools=tuple(
+            CompletedTool(
+                function_name="exec", parameters=script(command), result=text, success=True
+            )
+            for command, text in calls
+        ),
+    )
+    message = resume_message(state)
+    assert "  - npm test → 3 passed" in message
+    assert "cat a.py" not in message
+    assert "exec_command" not in message

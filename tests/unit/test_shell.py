@@ -382,3 +382,26 @@ def test_python_runs_a_command() -> None:
     known = FileState(["a b"], [], ["."])
     found = resolve(analyze(f'python3 -c "{code}"'), outcome=OK, known=known)
     assert [(effect.path, effect.action) for effect in found] == [("a b", "deleted")]
+
+
+# --- what the grammar groups otherwise than the shell -----------------------------------------
+
+
+def test_a_list_behind_a_pipe_is_two_pipes() -> None:
+    """Of some ``a | b && c | d`` the grammar takes all that follows the first bar for the right
+    side of that pipe, which the fast reading of plain commands showed."""
+    command = "tail -n +5 a.go | nl -ba -v525 | cat -vet && tail -n +8 b.go | nl -ba -v84"
+    assert run(command, "a.go b.go") == {"a.go": "read", "b.go": "read"}
+    body = analyze(command).body
+    assert type(body).__name__ == "Logical"
+
+
+def test_a_moved_name_without_a_suffix_is_a_file_where_the_new_name_says_so() -> None:
+    assert run("mv .hidden notes.txt", told=False) == {
+        ".hidden": "deleted",
+        "notes.txt": "created",
+    }
+    assert run("mv .venv .venv.old", told=False) == {
+        ".venv/": "deleted",
+        ".venv.old/": "created",
+    }

@@ -16,6 +16,7 @@ from leftoff.text import (
     sentences,
     short,
     truncate,
+    whole,
 )
 
 
@@ -295,3 +296,18 @@ def test_hostile_text_takes_time_linear_in_its_length(hostile: str) -> None:
     truncate(hostile, len(hostile) // 2)
     # Quadratic time would be minutes; the bound leaves a slow machine room.
     assert time.process_time() - started < 4
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("short", 10, "short"),
+        ("the key is AKIAIOSFODNN7EXAMPLE", 20, "the key is"),
+        ("the key is AKIAIOSFODNN7EXAMPLE and", 31, "the key is AKIAIOSFODNN7EXAMPLE"),
+        ("AKIAIOSFODNN7EXAMPLE", 10, ""),
+        ("設定を変えました。次に進みます", 5, "設定を変え"),
+        ("値はAKIAIOSFODNN7EXAMPLE", 9, "値は"),
+    ],
+)
+def test_raw_text_is_cut_where_no_key_is_halved(text: str, limit: int, expected: str) -> None:
+    assert whole(text, limit) == expected

@@ -19,6 +19,7 @@ from benchmarks.accuracy.decisions import figures
 from benchmarks.accuracy.decisions.bag import Bag
 from benchmarks.accuracy.decisions.labelled import load
 from benchmarks.accuracy.decisions.training import Claims, folds, train, without
+from msgspec.structs import replace
 
 from leftoff import codec
 
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report["cross_validated"] = figures.table(ours)
         report["against_bag_of_words"] = figures.paired(ours, theirs)
         report["sessions"] = {c.name: round(figures.f1([c]), 3) for c in ours}
-    model = train(sessions)
+    model = replace(train(sessions), learnt_from=tuple(sorted(s.fingerprint for s in sessions)))
     report["training"] = figures.table([Claims(s, model) for s in sessions if s.double])
     if args.held_out:
         unseen = [s for s in load(args.labels, args.transcripts, held_out=True) if s.double]

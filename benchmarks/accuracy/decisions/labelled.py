@@ -10,6 +10,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from leftoff.api import open_pass, read
+from leftoff.evaluation.labels import fingerprint
 from leftoff.extraction.decision_model import Model
 from leftoff.extraction.decisions import Decisions
 from leftoff.extraction.evidence import Said
@@ -33,6 +34,7 @@ class Session(Struct):
     """One labelled session.
 
     Attributes:
+        fingerprint: of its recording.
         repository: the source repository: folds are made of whole repositories.
         double: labelled by two readers, so that it may be reported on.
         said: every sentence of the agent's prose; `labels` the label that each states, or -1.
@@ -41,6 +43,7 @@ class Session(Struct):
     """
 
     name: str
+    fingerprint: str
     repository: str
     double: bool
     story: Story
@@ -107,6 +110,7 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
     }
     return Session(
         given["file"],
+        fingerprint(str(transcript)),
         repository(given["file"]),
         double,
         story,

@@ -2,6 +2,7 @@
 
     python -m benchmarks.accuracy.redaction                     recall, per kind and carrier
     python -m benchmarks.accuracy.redaction --benign DIR        false redactions, speed
+    python -m benchmarks.accuracy.redaction --documents         pieces that any output shows
 
 Prints one JSON object: numbers, names and positions only.
 """
@@ -133,9 +134,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--benign", type=Path, action="append", default=[])
+    parser.add_argument("--documents", action="store_true")
     options = parser.parse_args()
     report: dict[str, Any] = {"rules": rules_digest()}
-    if options.benign:
+    if options.documents:
+        from benchmarks.accuracy.redaction.documents import documents
+
+        report["documents"], _ = documents(options.count, options.seed)
+    elif options.benign:
         report["benign"] = benign(options.benign)
     else:
         report["planted"] = recall(options.count, options.seed)

@@ -14,6 +14,8 @@ from leftoff._version import __version__
 
 _COMMANDS = {
     "ask": ("leftoff.cli.asking:ask", "Ask an agent's client, and go on with it later."),
+    "audit": ("leftoff.cli.auditing:audit", "What each compaction of a session lost."),
+    "batch": ("leftoff.cli.batching:batch", "Many sessions at once, as tables."),
     "budget": ("leftoff.cli.budgeting:budget", "How full the window is, and for how long."),
     "checkpoint": (
         "leftoff.cli.checkpointing:checkpoint",
@@ -22,12 +24,16 @@ _COMMANDS = {
     "completion": ("leftoff.cli.extending:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.configuring:config", "Every setting and where it comes from."),
     "convert": ("leftoff.cli.exporting:convert", "A session in another format."),
+    "corpora": ("leftoff.cli.fetching:corpora", "Public recordings, fetched by git."),
     "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
     "export": ("leftoff.cli.exporting:export", "A whole session as readable markdown."),
+    "hook": ("leftoff.cli.hooking:hook", "For the hooks of Claude Code and Codex."),
     "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
     "log": ("leftoff.cli.resume_logs:log", "Make, show, list and clean up resume logs."),
+    "mcp": ("leftoff.cli.serving:mcp", "Serve sessions to agents over MCP."),
     "plugins": ("leftoff.cli.extending:plugins", "Formats, extractors and redactors."),
     "redact": ("leftoff.cli.redacting:redact", "A file without its secrets."),
+    "report": ("leftoff.cli.reporting:report", "Many sessions on one HTML page."),
     "resume": ("leftoff.cli.resuming:resume", "Take up an interrupted workflow."),
     "schema": ("leftoff.cli.extending:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarizing:summarize", "What happened in a session."),

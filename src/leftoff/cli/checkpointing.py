@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leftoff.cli.naming import complete, path_of
+from leftoff.cli.naming import chosen_session, complete, path_of, warn_of_several
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leftoff.documents.checkpoint import ContextCheckpoint
     from leftoff.findings import ContextSummary
+    from leftoff.stores import Entry
     from leftoff.stores.files import FileStore
 
 CAPACITIES = ("90", "95", "98")
@@ -43,6 +48,12 @@ def checkpoint() -> None:
 )
 @click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
 @click.option("--git", "repository", metavar="DIR", help="Keep the diff of this repository.")
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
 @click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
 def create(
@@ -57,30 +68,34 @@ def create(
     markdown: str | None,
     project: str,
     repository: str | None,
+    which: str | None,
     recorder: str | None,
     as_json: bool,
 ) -> None:
     """Make a checkpoint of SESSION now; prints its id."""
-    from leftoff import api, codec
+    from leftoff import codec
+    from leftoff.cli import complain
     from leftoff.documents.checkpoint import component, dumps, from_summary, naming, roles
-    from leftoff.documents.checkpoint.facts import facts_of
-    from leftoff.documents.checkpoint.prompt_log import validations
+    from leftoff.live.checkpoints import nearest
     from leftoff.live.checkpoints.dumping import outputs
-    from leftoff.live.checkpoints.files import git_diff
+    from leftoff.live.checkpoints.recorded import recorded, told_of
     from leftoff.redaction import Redactor
     from leftoff.settings import load_here
 
     settings = load_here().settings
     path = path_of(session)
     chosen = roles.role(role) if role else None
-    summary = api.summarize(path, format=recorder)
-    messages = list(api.read(path, format=recorder)) if path != "-" else []
+    globs = chosen.files_to_track if chosen else ()
+    diff = _diff(repository, globs) if repository is not None else None
+    found = recorded(path, format=recorder, session=chosen_session(which))
+    summary, messages = found.summary, found.messages
+    warn_of_several(summary, which)
     task_id = task or component(summary.session.id or Path(path).name)[:80] or "task"
     budget = _budget(summary, task_id, provider, limit, settings)
-    level: Any = capacity or next(
-        (c for c in ("98", "95") if budget.percent_used >= int(c)), "90"
-    )
-    globs = chosen.files_to_track if chosen else ()
+    level: Any = capacity or nearest(budget)
+    note = ""
+    if budget.percent_used < int(level):
+        note = f"made on request at {int(budget.percent_used)} %"
     made = from_summary(
         summary,
         messages,
@@ -89,22 +104,25 @@ def create(
         at=datetime.now(UTC),
         goal=goal,
         role=chosen,
-        git_diff=git_diff(repository, globs) if repository else None,
+        git_diff=diff,
         history_lines=settings.token_budget.context_dump.max_history_lines,
     )
-    facts = facts_of(summary, goal=goal, role=chosen)
-    own = naming.specific_of(goal or facts.task, task_id)
+    told = told_of(found, goal, chosen)
+    own = naming.specific_of(goal or told.facts.task, task_id)
     folder = project or naming.project_of(summary.session.cwd)
     names = naming.paths(folder, own)
     payload = dumps.payload(
         made,
-        facts,
+        told.facts,
         project_path=names[0],
         specific_path=names[1],
-        checks=validations(messages),
+        checks=told.checks,
+        note=note,
     )
     if markdown is not None:
         made = made.dumped(outputs(payload, made.created_at))
+    if note:
+        complain(f"{note} of {budget.total_allocated:,} tokens, told as at {level} %")
     if as_json:
         value = Redactor(personal=True).value(made.to_dict())
         _print(codec.dumps(value, indent=2).decode())
@@ -117,9 +135,26 @@ def create(
         text=f"{page.section}\n{page.content}\n",
     )
     print(f"wrote {where}", file=sys.stderr)
+    _print(made.checkpoint_id + "\n")  # before the markdown: it is kept whatever comes of that
     if markdown is not None:
         _write(Path(markdown), folder, made, payload)
-    _print(made.checkpoint_id + "\n")
+
+
+def _diff(repository: str, globs: Sequence[str]) -> str:
+    """The diff that was asked for.
+
+    Raises:
+        SourceError: git gives none.
+    """
+    from leftoff.errors import SourceError
+    from leftoff.live.checkpoints.files import git_diff
+
+    if not Path(repository).is_dir():
+        raise SourceError(f"--git {repository}: no such folder")
+    diff = git_diff(repository, globs)
+    if diff is None:
+        raise SourceError(f"--git {repository}: git gives no diff: is it a repository?")
+    return diff
 
 
 def _budget(
@@ -148,9 +183,15 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
     from functools import partial
 
     from leftoff.documents.checkpoint import dumps
+    from leftoff.errors import SourceError
     from leftoff.live.checkpoints.files import Sandbox
     from leftoff.redaction import Redactor
 
+    try:
+        for place in (*reversed(directory.parents), directory):
+            place.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"--markdown {directory}: {error.strerror}") from error
     gate = Redactor(personal=True)
     for page in (payload.project_md, payload.specific_project_md):
         if page.section:
@@ -188,7 +229,9 @@ def list_command(*, as_json: bool) -> None:
     from leftoff.documents.wording import number
     from leftoff.redaction import Redactor
 
-    for entry in _store().list("checkpoint"):
+    store = _store()
+    for entry in store.list("checkpoint"):
+        whole = _whole(store, entry)
         saved = datetime.fromtimestamp(entry.saved, UTC).isoformat(timespec="seconds")
         if as_json:
             value = {
@@ -197,11 +240,11 @@ def list_command(*, as_json: bool) -> None:
                 "saved": saved,
                 "size": entry.size,
                 "pinned": entry.pinned,
-                "readable": entry.readable,
+                "readable": whole,
             }
             _print(codec.dumps(Redactor().value(value)).decode())
         else:
-            notes = " pinned" * entry.pinned + " damaged" * (not entry.readable)
+            notes = " pinned" * entry.pinned + " damaged" * (not whole)
             _print(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
 
 
@@ -242,20 +285,24 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
 @checkpoint.command()
 @click.option("--days", type=click.FloatRange(min=0), help="Keep those younger than this.")
 @click.option("--keep", type=click.IntRange(min=0), help="Keep so many of the newest.")
-@click.option("--yes", is_flag=True, help="Remove them; without it they are only named.")
-def clean(*, days: float | None, keep: int | None, yes: bool) -> None:
-    """Remove old checkpoints: those that retention no longer keeps. Names them first."""
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
+    """Remove old checkpoints, those that retention no longer keeps, and print what was
+    removed; pinned ones stay."""
     from leftoff.settings import load_here
     from leftoff.stores.retention import Retention, prune
 
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
-    now = datetime.now(UTC).timestamp()
-    done = prune(_store(), "checkpoint", Retention(keep, days), now=now, dry_run=not yes)
-    for entry in done.removed:
+    now, store = datetime.now(UTC).timestamp(), _store()
+    done = prune(store, "checkpoint", Retention(keep, days), now=now, dry_run=dry_run)
+    # What is damaged stays, so it must not be told as going.
+    gone = [e for e in done.removed if not dry_run or _whole(store, e)]
+    for entry in gone:
         _print(f"{entry.id}\n")
-    verb = "removed" if yes else "would be removed (--yes does it)"
-    print(f"{len(done.removed)} {verb}, {len(done.kept)} kept", file=sys.stderr)
+    verb = "would be removed" if dry_run else "removed"
+    kept = len(done.removed) + len(done.kept) - len(gone)
+    print(f"{len(gone)} {verb}, {kept} kept", file=sys.stderr)
 
 
 @checkpoint.command()
@@ -318,7 +365,8 @@ def _load(id: str) -> Any:
 
     path = Path(id)
     if path.suffix in {".json", ".gz"} and path.is_file():
-        opened = unseal("checkpoint", unpack(path.read_bytes(), id), id)
+        with _hint(path):
+            opened = unseal("checkpoint", unpack(path.read_bytes(), id), id)
         return Kept(opened.document, opened.issues, id)
     store = _store()
     entries = store.list("checkpoint")
@@ -329,10 +377,36 @@ def _load(id: str) -> Any:
     if len(found) > 1:
         listing = ", ".join(found[:5])
         raise UsageError(f"{id!r} could be any of {len(found)} checkpoints: {listing}")
-    kept = store.load("checkpoint", found[0]) if found else None
+    kept = None
+    if found:
+        where = next(e.where for e in entries if e.id == found[0])
+        with _hint(Path(where)):
+            kept = store.load("checkpoint", found[0])
     if kept is None:
         raise UnknownName("checkpoint", id, names[:20])
     return kept
+
+
+def _whole(store: FileStore, entry: Entry) -> bool:
+    """Whether a checkpoint is what was saved; a list of a store does not check that."""
+    from leftoff.errors import StateError
+
+    try:
+        return entry.readable and store.load("checkpoint", entry.id) is not None
+    except StateError:
+        return False
+
+
+@contextmanager
+def _hint(file: Path) -> Iterator[None]:
+    """Says how a checkpoint that was changed by hand can be taken as right."""
+    from leftoff.errors import Damaged
+
+    try:
+        yield
+    except Damaged as error:
+        hint = f"if it was edited on purpose: leftoff checkpoint accept {file}"
+        raise Damaged(f"{error}; {hint}") from error
 
 
 def _print(text: str) -> None:

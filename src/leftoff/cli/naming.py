@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from leftoff.findings import ContextSummary
 
 
 def path_of(session: str) -> str:
@@ -14,6 +17,22 @@ def path_of(session: str) -> str:
     from leftoff.discovery import find
 
     return find(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
+
+
+def chosen_session(which: str | None) -> int | str:
+    """The session of a file that `--session N|ID` means; the last if nothing is said."""
+    if which is None:
+        return -1
+    return int(which) - 1 if which.isdecimal() and int(which) else which
+
+
+def warn_of_several(summary: ContextSummary, which: str | None) -> None:
+    """Says on stderr that a file holds several sessions, where none was chosen."""
+    from leftoff.cli import complain
+
+    for issue in summary.issues:
+        if issue.code == "several_sessions" and which is None:
+            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:

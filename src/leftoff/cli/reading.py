@@ -20,7 +20,7 @@ def show(place: str, *, full: bool) -> None:
     Numbers count from 1; without a range, all messages.
     """
     from leftoff.api import read
-    from leftoff.cli.streams import deliver
+    from leftoff.cli.streams import coloured, deliver
     from leftoff.errors import UsageError
     from leftoff.redaction import Redactor
     from leftoff.rendering.messages import message_text
@@ -42,6 +42,7 @@ def show(place: str, *, full: bool) -> None:
         if message.index + 1 > last:
             break
         shown = True
-        deliver(message_text(message, gate, full=full), None)
+        text = message_text(message, gate, full=full, colour=coloured())
+        deliver(text, None)
     if not shown:
         raise UsageError(f"{session}: has no message #{first}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.naming import complete, path_of
+from leftoff.cli.naming import chosen_session, complete, path_of
 
 if TYPE_CHECKING:
     from leftoff.live.resume_logs import ResumeLogGenerator
@@ -23,28 +24,51 @@ def log() -> None:
 
 @log.command()
 @click.argument("session", default="latest", shell_complete=complete)
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens.  [default: 10000]")
+@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
 @click.option("--id", "name", metavar="ID", default="", help="Keep it under this id.")
 @click.option("--stdout", is_flag=True, help="Print it instead of keeping it.")
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
 def create(
-    session: str, *, budget: int | None, name: str, stdout: bool, recorder: str | None
+    session: str,
+    *,
+    budget: int | None,
+    name: str,
+    stdout: bool,
+    recorder: str | None,
+    which: str | None,
 ) -> None:
-    """Make the log of SESSION (the newest of this directory by default) and print its place."""
+    """Make the log of SESSION (the newest of this directory by default) and print its place.
+
+    Where more than ten are kept, the oldest go; stderr names them.
+    """
+    from leftoff.api import summarize
+    from leftoff.cli import complain
     from leftoff.cli.streams import deliver
 
     made = _generator(budget)
-    written = made.generate_from_transcript(path_of(session), session_id=name, format=recorder)
+    summary = summarize(path_of(session), format=recorder, session=chosen_session(which))
+    for issue in summary.issues:
+        if issue.code == "several_sessions" and which is None:
+            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+    written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens), None)
-    else:
-        deliver(f"{made.save_resume_log(written)}\n", None)
+        return
+    deliver(f"{made.save_resume_log(written)}\n", None)
+    for gone in made.removed:
+        complain(f"removed the old log {gone}")
 
 
 @log.command()
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens.  [default: 10000]")
+@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
     """Print a kept log: the one of session ID (its beginning is enough), or the newest."""
     from leftoff import codec
@@ -53,7 +77,7 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
 
     made = _generator(budget)
     if name:
-        found = made.load_resume_log(_id(name, [key for key, _ in made.list_resume_logs()]))
+        found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
     else:
         found = made.get_latest_resume_log()
     if found is None:
@@ -75,12 +99,27 @@ def list_logs(*, as_json: bool) -> None:
     from leftoff.cli.streams import deliver
     from leftoff.text import clean
 
-    found = _generator().list_resume_logs()
+    for_people = []
+    found = _generator().entries()
     if as_json:
-        rows = [{"session_id": key, "where": str(where)} for key, where in found]
+        rows = [{"session_id": e.id, **codec.plain(e)} for e in found]
         deliver(codec.dumps(rows, indent=2).decode(), None)
         return
-    deliver("".join(f"{clean(key)}  {clean(str(where))}\n" for key, where in found), None)
+    for entry in found:
+        saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        notes = ["pinned"] * entry.pinned + ["damaged"] * (not entry.readable)
+        words = [saved, f"{entry.size:>8,} B", clean(entry.id), *notes]
+        for_people.append("  ".join(words) + "\n")
+    deliver("".join(for_people), None)
+
+
+@log.command()
+@click.argument("name", metavar="ID")
+@click.option("--off", is_flag=True, help="Let retention remove it again.")
+def pin(name: str, *, off: bool) -> None:
+    """Protect the log of session ID from retention."""
+    made = _generator()
+    made.pin_resume_log(_id(name, [entry.id for entry in made.entries()]), pinned=not off)
 
 
 @log.command()

@@ -24,13 +24,21 @@ NEWEST = "latest"
 @click.option("--list", "listing", is_flag=True, help="List what can be resumed.")
 @click.option("--force", is_flag=True, help="Resume although the workflow has changed.")
 @click.option("--clean", is_flag=True, help="Remove states that are done or too old.")
+@click.option("--dry-run", is_flag=True, help="With --clean: only print what would be removed.")
 @click.option(
     "--save",
-    "session",
+    "recording",
     metavar="[SESSION]",
     is_flag=False,
     flag_value=NEWEST,
     help="Make a resume state of a recorded session; of the newest without a name.",
+)
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="With --save: which session of a file that holds several: its number from 1, or its "
+    "id.",
 )
 @click.option(
     "--workflow",
@@ -50,7 +58,9 @@ def resume(
     listing: bool,
     force: bool,
     clean: bool,
-    session: str | None,
+    dry_run: bool,
+    recording: str | None,
+    which: str | None,
     file: str | None,
     command: str | None,
     prompt_only: bool,
@@ -70,12 +80,9 @@ def resume(
     if listing:
         return _list(manager)
     if clean:
-        from leftoff.documents.resume_state.words import COMMAND
-
-        _say(COMMAND["cleaned"].format(count=manager.cleanup_old_resume_files()))
-        return 0
-    if session is not None:
-        return _save(manager, session, file)
+        return _clean(manager, dry_run=dry_run)
+    if recording is not None:
+        return _save(manager, recording, file, which)
     if checkpoint is not None:
         return _from_file(
             manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
@@ -242,12 +249,27 @@ def _list(manager: FileResumeStateManager) -> int:
     return 0
 
 
-def _save(manager: FileResumeStateManager, session: str, file: str | None) -> int:
-    """Makes a resume state of a recorded session; prints its id."""
-    from leftoff.cli.naming import path_of
-    from leftoff.live.resume_states.transcripts import from_transcript
+def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
+    from leftoff.documents.resume_state.words import COMMAND, OURS
 
-    state = from_transcript(path_of(session), workflow=file)
+    done = manager.clean_up(dry_run=dry_run)
+    for name in done.removed:
+        _note(name)
+    words = OURS["would_clean"] if dry_run else COMMAND["cleaned"]
+    _say(words.format(count=len(done.removed)))
+    return 0
+
+
+def _save(
+    manager: FileResumeStateManager, recording: str, file: str | None, which: str | None
+) -> int:
+    """Makes a resume state of a recorded session; prints its id."""
+    from leftoff.cli.naming import chosen_session, path_of, warn_of_several
+    from leftoff.live.resume_states.transcripts import of_transcript
+
+    path = path_of(recording)
+    state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
+    warn_of_several(summary, which)
     where = manager.save(state)
     _note(f"saved {where}")
     _say(state.workflow_id)

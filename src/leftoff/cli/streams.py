@@ -30,11 +30,17 @@ def deliver(text: str, output: str | None) -> None:
     """Writes a result to stdout, or to a file of the user's choice.
 
     Raises:
-        SourceError: the file cannot be written.
+        SourceError: the file, or stdout, cannot be written.
+        BrokenPipeError: nobody reads any more.
     """
     if output is None or output == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise SourceError(f"stdout: cannot be written ({error.strerror})") from error
         return
     try:
         Path(output).write_text(text, encoding="utf-8")

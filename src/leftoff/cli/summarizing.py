@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.naming import path_of, session_argument
+from leftoff.cli.naming import chosen_session, path_of, session_argument
 
 if TYPE_CHECKING:
+    from leftoff.api import Gathered
     from leftoff.findings import ContextSummary
+    from leftoff.redaction import Redactor
 
-FORMS = ("text", "markdown", "json", "prompt", "log")
+FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 
 @click.command()
@@ -43,6 +45,11 @@ FORMS = ("text", "markdown", "json", "prompt", "log")
     metavar="N|last",
     help="Only what is new since line N, since message '#N', or since you last asked.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print why: what fired, what it weighed, what was nearly told. Text, or with --json.",
+)
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
@@ -58,6 +65,7 @@ def summarize(
     hide: tuple[str, ...],
     budget: int | None,
     since: str | None,
+    explain: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -74,25 +82,32 @@ def summarize(
     from leftoff.rendering import news, render
     from leftoff.summary import seed_shape
 
+    if explain:
+        _explainable(form, shape, since)
     line, message = (None, None) if since == "last" else _place(since)
     gate = Redactor(extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
-    chosen: int | str = -1
-    if which is not None:
-        chosen = int(which) - 1 if which.isdecimal() and int(which) else which
+    chosen = chosen_session(which)
     paths = [path_of(session) for session in sessions]
-    summary = api.summarize(
-        paths, format=recorder, extractors=extra, session=chosen, agent=agent
-    )
+    gathered = api.gather(paths, recorder, extra, chosen)
+    summary = gathered.summary(agent)
     for issue in summary.issues:
         if issue.code == "several_sessions" and which is None:
             complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+    if explain:
+        text = _explained(gathered, agent, gate, as_json=as_json or form == "json")
+        deliver(text, output)
+        return 0
     if since == "last":
         summary = _since_last(summary)
     elif since is not None:
         summary = news.since(summary, line=line, message=message)
-    if shape == "seed001":
+    if form == "html" and shape == "leftoff" and not as_json:
+        from leftoff.cli.reporting import page_of
+
+        text = page_of(summary, gathered, agent=agent, gate=gate)
+    elif shape == "seed001":
         text = codec.dumps(seed_shape(summary, gate), indent=2).decode()
     else:
         plain = output is not None
@@ -109,6 +124,32 @@ def summarize(
     for issue in faults:
         complain(f"{paths[0]}: {issue.what} ({issue.count})")
     return 2 if faults else 0
+
+
+def _explainable(form: str, shape: str, since: str | None) -> None:
+    """Whether an explanation of that kind can be given.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    from leftoff.errors import UsageError
+
+    if form not in {"text", "json"} or shape != "leftoff" or since is not None:
+        raise UsageError("--explain gives text or, with --json, an object of its own")
+
+
+def _explained(gathered: Gathered, agent: str, gate: Redactor, *, as_json: bool) -> str:
+    """Why the summary says what it says."""
+    from leftoff import codec
+    from leftoff.cli.streams import columns
+    from leftoff.judgement.explanation import explain
+    from leftoff.rendering import explanation
+    from leftoff.summary import story_of
+
+    found = explain(story_of(*gathered.recordings(agent))[1])
+    if as_json:
+        return codec.dumps(explanation.plain(found, gate), indent=2).decode()
+    return explanation.text(found, width=columns(), gate=gate)
 
 
 def _since_last(summary: ContextSummary) -> ContextSummary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leftoff.text import clean, one_line
+from leftoff.text import clean, whole
 
 ITEM = 400
 """Code points that one item of a document may take."""
@@ -18,8 +18,16 @@ def inline(text: str) -> str:
 
 
 def brief(text: str, limit: int = ITEM) -> str:
-    """`inline`, in at most `limit` code points."""
-    return inline(one_line(text, limit))
+    """`inline`, in at most `limit` code points; no secret is halved where it is cut."""
+    return inline(_short(text, limit))
+
+
+def _short(text: str, limit: int) -> str:
+    """The beginning of a raw text, on one line, with "…" where it was cut."""
+    flat = " ".join(clean(whole(text, 8 * limit + 400)).split())
+    if len(flat) <= limit and len(text) <= 8 * limit + 400:
+        return flat
+    return whole(flat, limit - 1) + "…"
 
 
 def place(ref: dict[str, Any]) -> str:
@@ -35,6 +43,11 @@ def number(count: int) -> str:
 def plural(count: int, word: str) -> str:
     """`3 files`, `1 file`."""
     return f"{number(count)} {word}{'' if count == 1 else 's'}"
+
+
+def ended(passed: bool | None) -> str:
+    """How a command ended, in words; None where nobody knows."""
+    return "ended, nobody knows how" if passed is None else "passed" if passed else "failed"
 
 
 def duration(seconds: int | None) -> str:
@@ -65,7 +78,7 @@ def unseen(effects: list[dict[str, Any]], limit: int = 5) -> str:
 def said(text: str, limit: int = ITEM) -> str:
     """What a person or the agent said, on one line: markup of code stays where it is closed,
     but nothing can begin a block or look like a tag."""
-    flat = one_line(text, limit).replace("<", "‹")
+    flat = _short(text, limit).replace("<", "‹")
     return flat if flat.count("`") % 2 == 0 else flat.replace("`", "'")
 
 

@@ -20,25 +20,18 @@ from leftoff.evaluation.metrics import (
 )
 from leftoff.evaluation.mistakes import Mistake, confused_types, mistakes
 from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.reports import Report, Result, added, interval_text
+from leftoff.evaluation.reports import Report, Result, added, interval_text, training_note
 from leftoff.evaluation.sessions import Session
 from leftoff.redaction import Redactor
-from leftoff.text import clean
+from leftoff.rendering.html.frame import frame, shown
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8882; --ink: #2563eb }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto;
-  padding: 0 1rem }
-h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .15rem .7rem; text-align: right; border-bottom: 1px solid var(--line) }
-th:first-child, td:first-child { text-align: left }
-details { margin: .4rem 0 } summary { cursor: pointer }
-blockquote { margin: .3rem 0 .8rem; padding: .4rem .8rem; background: var(--soft);
-  border-left: 3px solid var(--line); white-space: pre-wrap; overflow-wrap: anywhere }
-mark { background: #fde04788; color: inherit } small, .quiet { opacity: .7 }
-svg text { font: 11px system-ui, sans-serif; fill: currentColor }
-""".strip()
+body { max-width: 68rem }
+td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
+.right, .wrong { --shade: 0% }
+.right { background: color-mix(in srgb, var(--link) var(--shade), transparent) }
+.wrong { background: color-mix(in srgb, var(--bad) var(--shade), transparent) }
+""" + "".join(f".shade-{n} {{ --shade: {n * 6}% }}\n" for n in range(1, 11))
 
 
 def page(
@@ -58,10 +51,13 @@ def page(
             f"{escape(report.recordings)} · leftoff {escape(report.leftoff)}, rules "
             f"{escape(report.rules)}{_made(report)}</p>"
         ),
-        *(f"<p class=quiet>left out: {_shown(what, gate)}</p>" for what in report.left_out),
+        *(f"<p class=quiet>left out: {shown(what, gate)}</p>" for what in report.left_out),
+        f"<p class=quiet>{escape(training_note(report))}</p>",
         "<h2>Figures</h2>",
         _figures(ours),
     ]
+    for part in report.apart:
+        body += [f"<h2>{escape(part.system)}</h2>", _figures(part)]
     for other in report.results[1:]:
         body += [f"<h2>Baseline: {escape(other.system)}</h2>", _against(other)]
     body.append("<h2>Is confidence what it says?</h2>")
@@ -79,23 +75,11 @@ def page(
     body.append("<h2>Key decisions found with another type</h2>")
     for mistake, kind in confused_types(sessions, predictions):
         body += _list([mistake], f"said {kind}, labelled ", gate)
-    return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>Accuracy against labels</title>\n<style>\n{_STYLE}\n</style>\n"
-        + "\n".join(body)
-        + "\n</html>\n"
-    )
+    return frame("Accuracy against labels", "\n".join(body), style=_STYLE)
 
 
 def _made(report: Report) -> str:
     return "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
-
-
-def _shown(text: str, gate: Redactor) -> str:
-    return escape(clean(gate.text(text)))
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -122,8 +106,8 @@ def _figures(result: Result) -> str:
                 '<svg width="160" height="12" role="img" aria-label="interval">'
                 '<rect width="160" height="1" y="6" fill="currentColor" opacity=".2"/>'
                 f'<rect x="{low:.1f}" width="{max(1.0, high - low):.1f}" y="4" height="5"'
-                ' fill="var(--ink)" opacity=".35"/>'
-                f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--ink)"/></svg>'
+                ' fill="var(--link)" opacity=".35"/>'
+                f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--link)"/></svg>'
             )
         rows.append(
             (
@@ -173,7 +157,7 @@ def _curve(rows: Sequence[Bin]) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     marks = [
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + 5 * row.count / most:.1f}" '
-        f'fill="var(--ink)"><title>{row.count} at {row.confidence:.3f}: {row.right:.3f} right'
+        f'fill="var(--link)"><title>{row.count} at {row.confidence:.3f}: {row.right:.3f} right'
         "</title></circle>"
         for (x, y), row in zip(points, rows, strict=True)
     ]
@@ -187,7 +171,7 @@ def _curve(rows: Sequence[Bin]) -> str:
         'aria-label="share that is right by confidence">'
         f'<rect x="30" y="10" width="{side}" height="{side}" fill="none" stroke="var(--line)"/>'
         f'<line x1="30" y1="{10 + side}" x2="{30 + side}" y2="10" stroke="var(--line)"/>'
-        f'<polyline points="{path}" fill="none" stroke="var(--ink)"/>'
+        f'<polyline points="{path}" fill="none" stroke="var(--link)"/>'
         + "".join(marks + ticks)
         + f'<text x="{side // 2}" y="{side + 42}">confidence</text></svg>'
     )
@@ -217,9 +201,9 @@ def _matrix(found: Mapping[tuple[str, str], int]) -> str:
         lines.append(f"</tr>\n<tr><td>{escape(row)}</td>")
         for column in names:
             count = found.get((row, column), 0)
-            ink = "37, 99, 235" if row == column else "220, 38, 38"
-            shade = f"rgba({ink}, {0.6 * count / most:.2f})"
-            lines.append(f'<td style="background: {shade}">{count or ""}</td>')
+            kind = "right" if row == column else "wrong"
+            shade = f" shade-{max(1, round(10 * count / most))}" if count else ""
+            lines.append(f'<td class="{kind}{shade}">{count or ""}</td>')
     return "".join(lines) + "</tr></table>"
 
 
@@ -244,7 +228,7 @@ def _list(found: Sequence[Mistake], said: str, gate: Redactor) -> list[str]:
         return ["<p class=quiet>None.</p>"]
     blocks = []
     for mistake in found:
-        context, words = _shown(mistake.context, gate), _shown(mistake.words, gate)
+        context, words = shown(mistake.context, gate), shown(mistake.words, gate)
         marked = context.replace(words, f"<mark>{words}</mark>", 1) if words else context
         blocks.append(
             f"<details open><summary>{mistake.weight:g} {said}{escape(mistake.kind)} "

@@ -61,6 +61,9 @@ class Report(Struct, frozen=True):
         labels, recordings: hashes of what it was measured on.
         left_out: labelled sessions that were not measured, each with the reason.
         results: our own first.
+        trained: files of those sessions that our decision weights were trained on.
+        apart: our figures over the sessions not trained on and over those trained on, where
+            there are both.
         date, machine: as the person who made the run says.
     """
 
@@ -73,6 +76,8 @@ class Report(Struct, frozen=True):
     results: tuple[Result, ...]
     date: str = ""
     machine: str = ""
+    trained: tuple[str, ...] = ()
+    apart: tuple[Result, ...] = ()
 
 
 def measure(
@@ -208,7 +213,9 @@ def table(report: Report) -> str:
         ),
     ]
     lines += [f"left out: {what}" for what in report.left_out]
-    lines += ["", *_figures(ours)]
+    lines += ["", training_note(report), "", *_figures(ours, learnt=bool(report.trained))]
+    for part, learnt in zip(report.apart, (False, True), strict=False):
+        lines += ["", part.system, *_figures(part, learnt=learnt)]
     for other in report.results[1:]:
         lines += ["", f"baseline: {other.system}", *_baseline(other)]
     lines += ["", *_milestones(ours), "", *_reliability(ours)]
@@ -217,13 +224,31 @@ def table(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _figures(result: Result) -> list[str]:
+def training_note(report: Report) -> str:
+    """Which of the sessions our decision weights were trained on, in one sentence."""
+    trained, count = len(report.trained), len(report.results[0].scores)
+    if not trained:
+        return "the decision weights were trained on none of these sessions"
+    these = "all of these" if trained == count else f"{trained} of these {count}"
+    return (
+        f"* the decision weights were trained on {these} sessions: figures on key decisions "
+        "and confidence that include them are training figures"
+    )
+
+
+_LEARNT = ("key decisions", "types of the decisions", "confidence")
+"""What the titles of figures begin with that rest on the decision weights."""
+
+
+def _figures(result: Result, *, learnt: bool = False) -> list[str]:
+    """The rows of a result; with `learnt`, those that rest on what was trained are marked."""
     lines = [f"{'':44}{'value':>7}  {'95 % interval':15}{'sessions':>9}{'items':>7}"]
     for figure in FIGURES:
         found = result.figures.get(figure.name)
         if found is not None:
+            mark = " *" if learnt and figure.title.startswith(_LEARNT) else ""
             lines.append(
-                f"{figure.title:44}{_number(found.value):>7}  {interval_text(found):15}"
+                f"{figure.title + mark:44}{_number(found.value):>7}  {interval_text(found):15}"
                 f"{found.sessions:>9}{found.items:>7}"
             )
     return lines

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.errors import UsageError
 from leftoff.evaluation import systems
 from leftoff.evaluation.intervals import RESAMPLES, SWAPS
-from leftoff.evaluation.labels import Labels, digest, load
-from leftoff.evaluation.metrics import score
+from leftoff.evaluation.labels import Labels, digest, fingerprint, load
+from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.reports import SCHEMA, Report, Result, measure
 from leftoff.evaluation.sessions import Session
@@ -98,6 +99,7 @@ def evaluate_labels(
         predictions.append(said if predict is None else predict(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
+    trained = _trained(sessions) if predict is None else frozenset[str]()
     beside: list[tuple[str, list[Predictions]]] = []
     if baselines:
         from leftoff.evaluation.baselines import all_baselines
@@ -118,11 +120,36 @@ def evaluate_labels(
             results=tuple(results),
             date=date,
             machine=machine,
+            trained=tuple(sorted(trained)),
+            apart=_apart(ours, trained, resamples),
         ),
         sessions=tuple(sessions),
         predictions=tuple(predictions),
         problems=tuple(problem for s in sessions for problem in s.problems),
     )
+
+
+def _trained(sessions: Sequence[Session]) -> frozenset[str]:
+    """Files of the sessions that the shipped decision weights were trained on."""
+    from leftoff.extraction.decision_model import MODEL
+
+    known = frozenset(MODEL.learnt_from)
+    return frozenset(s.labels.file for s in sessions if fingerprint(s.path) in known)
+
+
+def _apart(
+    ours: Sequence[SessionScore], trained: frozenset[str], resamples: int
+) -> tuple[Result, ...]:
+    """Our figures over sessions not trained on and over those trained on; () unless there are
+    both. The scores of their sessions stand with the whole."""
+    if not trained or len(trained) == len(ours):
+        return ()
+    found: list[Result] = []
+    for name, wanted in (("not trained on", False), ("trained on", True)):
+        part = [score for score in ours if (score.file in trained) == wanted]
+        result = measure(f"leftoff, {name} ({len(part)})", part, resamples=resamples)
+        found.append(replace(result, scores=()))
+    return tuple(found)
 
 
 def _recordings(sessions: Sequence[Session]) -> str:

@@ -174,7 +174,7 @@ class Invocation:
 
     def has(self, *options: str) -> bool:
         """Whether one of these options was given."""
-        return any(option in self.flags for option in options)
+        return not self.flags.isdisjoint(options)
 
     def value(self, *options: str) -> str | None:
         """The last value of an option, if given."""

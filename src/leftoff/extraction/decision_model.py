@@ -48,6 +48,7 @@ class Model(Struct, frozen=True):
             of the same message.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
         trained: how many labelled sessions and decisions the weights come from.
+        learnt_from: fingerprints of the recordings of those sessions, sorted.
     """
 
     gate: dict[str, int] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Model(Struct, frozen=True):
     kind_weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
     kind_bias: tuple[int, ...] = (0,)
     trained: dict[str, int] = field(default_factory=dict)
+    learnt_from: tuple[str, ...] = ()
 
     def worth(self, words: Iterable[str]) -> bool:
         """Whether a piece of these words, lower case and split at white space, is worth a

@@ -244,6 +244,8 @@ class Deeds(Expansion):
                 self.effects.read(old, self.tool, self.rank)
             return False
         looks_tree = kind == "unknown" and (recursive or move) and looks_like_directory(old)
+        if looks_tree and not recursive and _names_a_file(new, old):
+            looks_tree = False
         if kind == "directory" or looks_tree:
             if not (move or recursive):
                 return False
@@ -313,3 +315,13 @@ def looks_like_directory(path: str) -> bool:
         return True
     stem, dot, suffix = name.rpartition(".")
     return not (dot and stem and suffix) and not name[:1].isupper()
+
+
+def _names_a_file(path: str, former: str) -> bool:
+    """Whether a new name tells that what is moved is a file, whatever its old one looked like:
+    `mv .hidden notes.txt`, but not `mv .venv .venv.old`."""
+    name = path.rpartition("/")[2]
+    stem, dot, suffix = name.rpartition(".")
+    return bool(dot and stem and suffix.isalpha()) and not name.startswith(
+        former.rpartition("/")[2]
+    )

@@ -97,6 +97,13 @@ class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
     files: tuple[tuple[str, str, str], ...]
 
 
+class Stood(Struct, frozen=True, gc=False, tag="l", array_like=True):
+    """The recorder itself looked whether files are there, after message `ref.message`."""
+
+    ref: Ref
+    files: tuple[tuple[str, bool], ...]
+
+
 class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
     """A sentence that a rule fired on.
 
@@ -210,5 +217,5 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 
 Evidence: TypeAlias = (
     Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
-    | Spent | Counted | Compacted | Wrote | Noted
+    | Spent | Counted | Compacted | Wrote | Noted | Stood
 )  # fmt: skip

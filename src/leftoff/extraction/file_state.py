@@ -181,14 +181,17 @@ class FileState:
         above = parent_of(path)
         if above in self._listed:
             return "absent"
+        complete = self._complete
         while True:
             known = kinds.get(above)
             if known == "absent" or known == "file":
                 return "absent"
-            if above in self._complete:
+            if above in complete:
                 return "absent"
             if above in ("/", ".", "") or known == "unknown":
                 return "unknown"
+            if known == "directory" and not complete:
+                return "unknown"  # what lies above a directory is directories
             above = parent_of(above)
 
     def put(self, path: str) -> None:

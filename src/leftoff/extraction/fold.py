@@ -24,6 +24,7 @@ from leftoff.extraction.evidence import (
     Evidence,
     Returned,
     Spent,
+    Stood,
 )
 from leftoff.extraction.gate import Gate, Hit
 from leftoff.extraction.intake import Intake
@@ -52,6 +53,7 @@ from leftoff.model import (
     Link,
     Message,
     NewSession,
+    Presence,
     Record,
     Ref,
     SessionFacts,
@@ -62,6 +64,7 @@ from leftoff.model import (
     Usage,
     record_hash,
 )
+from leftoff.text import whole
 
 BUILTIN = ("requests", "decisions", "progress", "files", "insights", "names")
 
@@ -97,6 +100,8 @@ class Fold(Intake):
         where: the name of the recording for error messages, e.g. its path.
         format: name of the format, or None to recognise it by content.
         extra: names of plug-in extractors to run beside the built-in ones.
+        builtin: names of the built-in extractors to run; what the others would have found is
+            missing from the summary.
 
     Attributes:
         sessions: the sessions found: for each, the main recording under "" and its subagents
@@ -104,9 +109,13 @@ class Fold(Intake):
     """
 
     def __init__(
-        self, where: str = "<bytes>", format: str | None = None, extra: Sequence[str] = ()
+        self,
+        where: str = "<bytes>",
+        format: str | None = None,
+        extra: Sequence[str] = (),
+        builtin: Sequence[str] = BUILTIN,
     ) -> None:
-        self.names = (*BUILTIN, *extra)
+        self.names = (*builtin, *extra)
         self.sessions: list[dict[str, Recording]] = []
         self._gate: Gate = gate_for(self.names)
         super().__init__(where, None)
@@ -168,7 +177,7 @@ class Fold(Intake):
                 text = part.text  # type: ignore[union-attr]
                 if m.origin == "agent":
                     flags |= TEXT
-                    recording.last_words, recording.last_at = text[:WORDS], m.index
+                    recording.last_words, recording.last_at = whole(text, WORDS), m.index
                     if recording.tail.last is None:
                         recording.tail.texts.append(text)
                     for name, named in self._gate.scan(text, number).items():
@@ -176,7 +185,7 @@ class Fold(Intake):
                         hits = {**hits, name: hits.get(name, []) + named}
                 else:
                     if m.agent and not recording.first_words:
-                        recording.first_words = text[:WORDS]
+                        recording.first_words = whole(text, WORDS)
                     if m.role != "assistant":
                         recording.tail.texts.append(text)
         if len(recording.tail.texts) > Tail.HELD:
@@ -191,7 +200,7 @@ class Fold(Intake):
     def _called(self, recording: Recording, m: Message, number: int, call: ToolCall) -> int:
         """Records a call; returns what the message has because of it."""
         kind = call.kind
-        text = text_argument(call, _ABOUT.get(kind, "path"))[:300]
+        text = whole(text_argument(call, _ABOUT.get(kind, "path")), 300)
         name = intern(call.name)  # few names, many calls
         recording.evidence.append(Called(m.index, number, name, kind, text))
         if call.id:
@@ -264,6 +273,9 @@ class Fold(Intake):
                     found.files,
                 )
             )
+        elif isinstance(found, Presence):
+            ref = _ref(found, max(0, len(main.thread) - 1))
+            main.evidence.append(Stood(ref, found.files))
         elif isinstance(found, NewSession):
             if len(main.thread):
                 self._begin()
@@ -347,13 +359,19 @@ class Fold(Intake):
         )
 
     @classmethod
-    def load(cls, state: State, where: str = "<bytes>", extra: Sequence[str] = ()) -> Self:
+    def load(
+        cls,
+        state: State,
+        where: str = "<bytes>",
+        extra: Sequence[str] = (),
+        builtin: Sequence[str] = BUILTIN,
+    ) -> Self:
         """The pass that was saved; feed it from `offset` on.
 
         Raises:
             StateError: the state is damaged.
         """
-        fold = cls(where, None, extra)
+        fold = cls(where, None, extra, builtin)
         if not state.offset:
             return fold
         try:
@@ -373,6 +391,38 @@ class Fold(Intake):
             }
         ]
         fold._main = fold.sessions[-1][""]
+        return fold
+
+    @classmethod
+    def read_on(
+        cls,
+        state: State,
+        counts: Sequence[int],
+        where: str = "<bytes>",
+        extra: Sequence[str] = (),
+    ) -> Self:
+        """The pass that was saved, by its head alone: `save` then gives, beside the head, only
+        what was found since. It can be read on and saved, not summarised.
+
+        Args:
+            counts: messages of each recording so far, in their order in the head.
+
+        Raises:
+            StateError: the state is damaged.
+        """
+        nothing = Packed(b"", b"", b"", b"", b"", b"")
+        blank = State(
+            state.offset,
+            state.head,
+            codec.freeze([nothing for _ in counts]),
+            codec.freeze([[] for _ in counts]),
+        )
+        try:
+            fold = cls.load(blank, where, extra)
+            for recording, count in zip(fold.sessions[-1].values(), counts, strict=True):
+                recording.thread.before = count
+        except ValueError as error:
+            raise StateError(f"{where}: the saved state is damaged ({error})") from error
         return fold
 
 
@@ -432,5 +482,5 @@ def occupancy_of(recording: Recording) -> int | None:
     return None if tail.last is None else tail.last.total + tail.settle()
 
 
-def _ref(found: Compaction | Changes, message: int) -> Ref:
+def _ref(found: Compaction | Changes | Presence, message: int) -> Ref:
     return Ref(0, found.line, found.item, message, None, None, None, record_hash(found.raw))

@@ -14,6 +14,8 @@ from leftoff.extraction.view import FAILED, HIT, PLAN, View
 from leftoff.formats.tools import argument
 from leftoff.layout import HEADING, ITEM, blocks_of, sentences_of_block
 from leftoff.model import ToolCall, ToolResult
+from leftoff.redaction import shown_alone
+from leftoff.text import whole
 
 _TELLING = re.compile(
     r"^.*(?:\b(?:error|exception|fatal|panic|failed|failure|denied|cannot|can't|could not"
@@ -23,6 +25,12 @@ _TELLING = re.compile(
 _NUMBER = re.compile(r"#(\d+)")
 _LEADS = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
 _TICKED = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
+
+ITEM_LONGEST = 400
+"""Code points of an item that is kept with all its sentences."""
+
+TOLD = 300
+"""Code points of the line that says what went wrong."""
 
 LISTED = 12
 """At most so many items of a list of what is left."""
@@ -96,7 +104,7 @@ class Insights(Struct):
 
 def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """The items of the list that a line leads to: a heading, or a line that ends in a colon.
-    Each as its first sentence; those that are ticked off are left out."""
+    A long one as its first sentence; those that are ticked off are left out."""
     text: str = getattr(view.message.parts[part], "text", "")
     blocks, _ = blocks_of(text)
     here = next((n for n, block in enumerate(blocks) if block[0] <= start < block[1]), -1)
@@ -107,7 +115,8 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
             return
         if _TICKED.search(text[max(0, first - 6) : first + 6]):
             continue
-        first, last = sentences_of_block(text, first, last)[0]
+        if last - first > ITEM_LONGEST:
+            first, last = sentences_of_block(text, first, last)[0]
         yield first, last, text[first:last]
 
 
@@ -137,11 +146,16 @@ def _failed(view: View, number: int, result: ToolResult) -> Failed:
         match = _TELLING.search(text, len(text) - 4000)
     if match is not None:
         start, end = match.span()
+        if end == 8000:  # cut by the search
+            end = next((n for n in (text.find("\n", end),) if n >= 0), len(text))
     else:
         end = len(text.rstrip())
         start = text.rfind("\n", 0, end) + 1
     start += len(text[start:end]) - len(text[start:end].lstrip())
-    end = min(end, start + 300)
+    cut = len(whole(text[start:end], TOLD))
+    if cut < min(end - start, TOLD) // 2:  # a long word, such as JSON on one line
+        cut = min(end - start, TOLD)
+    end = shown_alone(text, start, start + cut)
     call = view.calls.get(number)
     return Failed(
         view.text_ref(number, start, end),

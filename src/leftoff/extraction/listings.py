@@ -79,11 +79,9 @@ def observed(script: Script, output: str) -> list[Observation]:
         return []
     if not any(_last_name(item[0]) in _LISTING for item in printing):
         return []
-    git = [item for item in printing if item[0].words[0] == "git"]
+    if len(printing) > 1 and any(item[0].words[0] != "git" for item in printing):
+        return []
     lines = output[:400_000].splitlines()[:_LINES]
-    if len(printing) > 1:
-        if not git or len(git) != len(printing):
-            return []
     out: list[Observation] = []
     for command, place in printing:
         if any(item.operator[:1] == ">" and item.descriptor != 2 for item in command.redirects):

@@ -382,10 +382,8 @@ class Machine(Deeds):
             if node.redirects:
                 return self.redirect(node.redirects)
             return want
-        words = (
-            [word for word in node.words if isinstance(word, str)]
-            if node.plain
-            else self.fields(node.words)
+        words: list[str] = (
+            list(node.words) if node.plain else self.fields(node.words)  # type: ignore[arg-type]
         )
         if not words:
             self.stdout = ""

@@ -12,6 +12,8 @@ from msgspec import Struct
 from leftoff.extraction.evidence import Evidence, Wrote
 from leftoff.extraction.view import FILE, View
 from leftoff.model import ToolCall
+from leftoff.redaction import Redactor
+from leftoff.text import whole
 
 NAMES = 40
 """Names kept of one call, those that occur most in it."""
@@ -28,6 +30,10 @@ IN_CODE = re.compile(
 )
 
 
+_REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
+"""What no name begins in: the mark of a secret, an escape."""
+
+
 class Names(Struct):
     """Finds the identifiers in edits."""
 
@@ -37,9 +43,12 @@ class Names(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         """The names in each call of a message that writes to a file."""
         found: list[Evidence] = []
+        gate = Redactor()
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall and part.kind in _WRITES:
-                counts = Counter(IN_CODE.findall("\n".join(_texts(part.input))[:LOOKED_AT]))
+                # Redacted first: a key that is cut into names is no key to any rule.
+                written = gate.text(whole("\n".join(_texts(part.input)), LOOKED_AT))
+                counts = Counter(IN_CODE.findall(_REDACTED.sub(" ", written)))
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:NAMES]
                     found.append(Wrote(view.message.index, number, tuple(names)))

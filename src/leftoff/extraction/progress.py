@@ -13,6 +13,7 @@ from leftoff.extraction.rulebook import GROUPS
 from leftoff.extraction.sentences import LONGEST
 from leftoff.extraction.view import HIT, OUTPUT, TYPED, View
 from leftoff.layout import in_code, sentence_at
+from leftoff.redaction import shown_alone
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 
@@ -37,7 +38,7 @@ class Progress(Struct):
             call = view.calls[number]
             for hit in hits:
                 text: str = getattr(message.parts[number], "text", "")
-                end = min(hit.end, hit.start + 200)
+                end = shown_alone(text, hit.start, min(hit.end, hit.start + 200))
                 found.append(
                     Shown(
                         view.text_ref(number, hit.start, end),

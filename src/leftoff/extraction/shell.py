@@ -52,6 +52,8 @@ _POWERSHELL_HINT = re.compile(
     r"-(?:Item|Object|File|Path|Content|String|Process|Json|Error|Literal)|\$(?:env:|PSV|_\.)"
     r"|(?:Get|Set|Write|Invoke|Test|Out|Add|New|Start|Measure|ConvertTo)-[A-Z]"
 )
+_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
+"""Stands in every hint, and is found quickly."""
 _POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
 
 
@@ -122,7 +124,7 @@ def _read(command: str, home: str | None) -> Script:
 
 def _is_powershell(command: str) -> bool:
     head = command[:4000]
-    if _POWERSHELL_HINT.search(head) is None:
+    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL_HINT.search(head) is None:
         return False
     if head.lstrip()[:10].lower().startswith(("powershell", "pwsh")):
         return False

@@ -27,6 +27,7 @@ from leftoff.extraction.script import (
 
 __all__ = [
     "MAX_WORD",
+    "RESERVED",
     "USUAL",
     "appended",
     "clipped",
@@ -80,7 +81,7 @@ USUAL = {
 """Redirections that most commands use."""
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
-_RESERVED = frozenset(
+RESERVED = frozenset(
     (
         "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case",
         "esac", "in", "function", "select", "time", "coproc", "declare", "typeset", "export",
@@ -103,18 +104,23 @@ def simple_command(command: str) -> Command | None:
     if len(command) >= 400 or _PLAIN.match(command) is None:
         return None
     words = command.split()
-    return None if words[0] in _RESERVED else Command(tuple(words), (), (), True)
+    return None if words[0] in RESERVED else Command(tuple(words), (), (), True)
 
 
 def piped(items: list[Statement]) -> Statement:
     """The pipeline of some statements. Of ``a && b 2>&1 | c`` the grammar takes all that is
-    left of the bar into the pipe, the shell only ``b``; what is in brackets is a `Group`."""
+    left of the bar into the pipe, and of some ``a | b && c`` all that is right of it; the shell
+    takes one command. What is in brackets is a `Group`."""
     first = items[0] if items else Sequence(())
-    if isinstance(first, Logical):
-        return Logical(first.both, first.left, piped([first.right, *items[1:]]))
     if isinstance(first, Negated):
         return Negated(piped([first.item, *items[1:]]))
-    return Pipeline(tuple(items))
+    parts: list[Statement] = []
+    for number, item in enumerate(items):
+        if isinstance(item, Logical):
+            left = piped([*parts, item.left])
+            return Logical(item.both, left, piped([item.right, *items[number + 1 :]]))
+        parts += item.items if isinstance(item, Pipeline) else (item,)
+    return parts[0] if len(parts) == 1 else Pipeline(tuple(parts))
 
 
 def redirected(body: Statement, found: tuple[Redirect, ...]) -> Statement:

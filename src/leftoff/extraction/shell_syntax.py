@@ -21,7 +21,6 @@ from leftoff.extraction.script import (
     Loop,
     Negated,
     Opaque,
-    Pipeline,
     Redirect,
     Script,
     Sequence,
@@ -40,8 +39,8 @@ from leftoff.extraction.shell_parts import (
     grammar,
     piped,
     redirected,
-    simple_command,
 )
+from leftoff.extraction.shell_plain import plain_list
 from leftoff.extraction.shell_words import (
     ansi_text,
     append,
@@ -59,7 +58,7 @@ from leftoff.extraction.shell_words import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["parse"]
+__all__ = ["by_grammar", "parse"]
 
 MAX_SYNTAX = 10_000
 """Characters outside here-documents above which a command is not analysed: error recovery of
@@ -77,9 +76,14 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> S
         command = command.translate(_PRIVATE)
     if "\r" in command:
         command = command.replace("\r\n", "\n")
-    simple = simple_command(command)
-    if simple is not None:
-        return Script(simple, cwd, home)
+    plain = plain_list(command)
+    if plain is not None:
+        return Script(plain, cwd, home)
+    return by_grammar(command, cwd=cwd, home=home)
+
+
+def by_grammar(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+    """What `parse` gives, read by the grammar whatever the command is like."""
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
@@ -235,6 +239,8 @@ class _Compiler:
             targets += 1
             if targets > 1:
                 words.extend(self.words(child, child.type))
+        if not words:
+            return body
         return Command(body.words + tuple(words), body.assignments, body.redirects)
 
     def redirect(self, node: Any) -> Redirect:
@@ -341,15 +347,8 @@ class _Compiler:
         return left if left is not None else _EMPTY
 
     def pipeline(self, node: Any) -> Statement:
-        items: list[Statement] = []
-        for child in node.children:
-            if child.is_named and child.type != "comment":
-                item = self.statement(child, child.type)
-                if isinstance(item, Pipeline):
-                    items.extend(item.items)
-                else:
-                    items.append(item)
-        return piped(items) if len(items) != 1 else items[0]
+        named = [c for c in node.children if c.is_named and c.type != "comment"]
+        return piped([self.statement(child, child.type) for child in named])
 
     def negated(self, node: Any) -> Statement:
         return Negated(self.sequence(node.children[1:]))

@@ -20,6 +20,7 @@ from leftoff.model import (
     Media,
     Message,
     Part,
+    Presence,
     Reasoning,
     Record,
     SessionFacts,
@@ -87,6 +88,10 @@ class Attachment(Struct, gc=False):
     commandMode: Any = None
 
 
+class Snapshot(Struct, gc=False):
+    trackedFileBackups: Any = None
+
+
 class Progress(Struct, gc=False):
     type: str = ""
     agentId: str | None = None
@@ -122,6 +127,7 @@ class Line(Struct, gc=False):
     aiTitle: str | None = None
     customTitle: str | None = None
     prUrl: str | None = None
+    snapshot: Snapshot | None = None
 
 
 class Queued(Struct):
@@ -161,6 +167,9 @@ class ClaudeReader(Struct):
     queue: list[Queued] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
     """Queued prompts seen lately as delivered, so that the second record of one is a copy."""
+    missing: dict[str, int] = field(default_factory=dict)
+    """Files that were not there when they were last looked for, with the snapshot's number of
+    that look: a snapshot repeats all that earlier ones said."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
@@ -296,6 +305,8 @@ class ClaudeReader(Struct):
                 )
         elif kind == "queue-operation":
             records += self._queue(line, cursor)
+        elif kind == "file-history-snapshot":
+            records += self._snapshot(line, cursor)
         elif kind == "attachment":
             found = line.attachment
             if found is not None and found.type == "queued_command":
@@ -314,6 +325,30 @@ class ClaudeReader(Struct):
         elif kind not in QUIET:
             return (*records, Unknown(kind))
         return records
+
+    def _snapshot(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+        """What a snapshot tells that the one before did not: files that are not there, and
+        such as are there again.
+
+        A copy that was made proves little. It may have been taken before the edit that it
+        belongs to or just after it, so it tells neither what stood there first nor whether
+        anything changed since.
+        """
+        tracked = _dict(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
+        told: list[tuple[str, bool]] = []
+        for path, backup in tracked.items():
+            version = backup.get("version") if isinstance(backup, dict) else None
+            if type(version) is not int:
+                continue
+            if backup.get("backupFileName") is not None:
+                if self.missing.pop(path, None) is not None:
+                    told.append((path, True))
+            elif self.missing.get(path) != version:
+                self.missing[path] = version
+                told.append((path, False))
+        if not told:
+            return ()
+        return (Presence(tuple(told), cursor.line, raw=cursor.raw),)
 
     def _queue(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         """A queued prompt counts where it is delivered: dequeued, it comes back as a user line;

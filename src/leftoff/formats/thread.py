@@ -90,12 +90,14 @@ class Thread:
         responses: for each message, the key of its API response (0: none).
         keys, parents: for each message, its own and its parent's key (0: none).
         link_keys, link_parents: the same for records that are no messages.
+        before: messages that stand before the first row, kept elsewhere.
     """
 
     COLUMNS = ("responses", "keys", "parents", "link_keys", "link_parents")
 
     def __init__(self) -> None:
         self.rows = array("B")
+        self.before = 0
         # Ids wait as text until there are enough of them to be packed in one step.
         self._packed = {name: array("Q") for name in self.COLUMNS}
         self._waiting: dict[str, list[str]] = {name: [] for name in self.COLUMNS}
@@ -107,7 +109,7 @@ class Thread:
         self._room = BATCH
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self.before + len(self.rows)
 
     def add(self, message: Message) -> None:
         """Appends a message."""
@@ -290,3 +292,9 @@ class Thread:
         for name in cls.COLUMNS:
             thread._packed[name].frombytes(getattr(packed, name))
         return thread
+
+    def extend(self, packed: Packed) -> None:
+        """Appends the rows that another thread packed."""
+        self.rows.frombytes(packed.rows)
+        for name in self.COLUMNS:
+            self._column(name).frombytes(getattr(packed, name))

@@ -28,7 +28,7 @@ from leftoff.live.resume_states.tracking import Tracker, Tracking, told
 from leftoff.live.telemetry import logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction import Redactor
-from leftoff.text import one_line
+from leftoff.text import one_line, whole
 
 _STREAMED = 100_000
 """Code points that are kept of a streamed result."""
@@ -171,11 +171,11 @@ class _Heard:
     def add(self, piece: Any) -> None:
         words = "".join(map(str, piece)) if isinstance(piece, list) else str(piece)
         if self._room > 0:
-            self._pieces.append(words[: self._room])
+            self._pieces.append(words)
             self._room -= len(words)
 
     def text(self) -> str:
-        return "".join(self._pieces)
+        return whole("".join(self._pieces), _STREAMED)
 
 
 def _text(value: Any) -> str | None:

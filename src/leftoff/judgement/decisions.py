@@ -102,18 +102,13 @@ def weighed(
     """
     first = model.least / 1000 if least is None else least
     further = model.least_alone / 1000 if least is None else least
-    scorer = SCORER if model is MODEL else Scorer(model)
-    scores = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
-    odds = {place: joined(logits) for place, logits in enumerate(scores) if logits}
-    rank: dict[float, int] = {}
-    for number, together in enumerate(sorted(odds.values(), reverse=True)):
-        rank.setdefault(together, number)
+    found = scored(groups, model)
     kept: list[tuple[list[Candidate], list[tuple[Candidate, float]]]] = []
-    for place, together in odds.items():
-        whole = model.whole(together, rank[together])
+    for place, together in found.odds.items():
+        whole = model.whole(together, found.rank[together])
         if whole < first:
             continue
-        group, logits = groups[place], scores[place]
+        group, logits = groups[place], found.logits[place]
         top = max(range(len(group)), key=lambda k: (logits[k], -k))
         chosen: list[tuple[Candidate, float]] = []
         for number, candidate in enumerate(group):
@@ -124,6 +119,32 @@ def weighed(
                 chosen.append((candidate, alone))
         kept.append((group, chosen))
     return kept
+
+
+class Scores(Struct, frozen=True):
+    """What the model says of the candidates of a session.
+
+    Attributes:
+        logits: log odds of each sentence, by message.
+        odds: log odds that any sentence of a message is a decision, by the message's place;
+            messages without candidates are left out.
+        rank: of such log odds, how many messages have higher ones.
+    """
+
+    logits: list[list[float]]
+    odds: dict[int, float]
+    rank: dict[float, int]
+
+
+def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
+    """The scores of the candidates of each message of a session."""
+    scorer = SCORER if model is MODEL else Scorer(model)
+    logits = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
+    odds = {place: joined(found) for place, found in enumerate(logits) if found}
+    rank: dict[float, int] = {}
+    for number, together in enumerate(sorted(odds.values(), reverse=True)):
+        rank.setdefault(together, number)
+    return Scores(logits, odds, rank)
 
 
 def spoken(group: Sequence[Candidate]) -> list[str]:
@@ -162,7 +183,10 @@ def _captured(name: str, text: str) -> str:
         match = rule.search(text)
         if match is not None:
             start, end = match.span(match.re.groups and 1)
-            return text[start:end].strip(" \t*_`—–-:,")
+            # Half of a key is no key to any rule: a word is taken whole.
+            while end < len(text) and text[end] < "\x80" and not text[end].isspace():
+                end += 1
+            return text[start:end].rstrip(".;:!?").strip(" \t*_`—–-:,")
     return ""
 
 

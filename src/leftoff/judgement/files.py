@@ -7,15 +7,28 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from leftoff.extraction.evidence import Applied, Evidence, Ran, Returned, Touched
+from leftoff.extraction.evidence import Applied, Evidence, Ran, Returned, Stood, Touched
 from leftoff.extraction.file_state import FileEffect, FileState
 from leftoff.extraction.paths import absolute, home_of
 from leftoff.findings import ACTIONS
-from leftoff.judgement.files_net import FileEvent, file_modifications
+from leftoff.judgement.files_net import (
+    FileEvent,
+    Unseen,
+    file_modifications,
+    unknown_effects,
+)
 from leftoff.judgement.story import Story
 from leftoff.model import Ref
+from leftoff.redaction import Redactor
 
-__all__ = ["FileEvent", "Tracker", "file_events", "file_modifications"]
+__all__ = [
+    "FileEvent",
+    "Tracker",
+    "Unseen",
+    "file_events",
+    "file_modifications",
+    "unknown_effects",
+]
 
 _NOWHERE = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
@@ -48,6 +61,7 @@ class Tracker:
 
     Attributes:
         events: what was found so far.
+        unseen: what programs may have done to files that cannot be told.
         known: what is known of files at this point.
         changed: files changed so far; `committed`: those of them that are in a commit since.
     """
@@ -56,6 +70,7 @@ class Tracker:
         self.story = story
         self.known = FileState() if known is None else known
         self.events: list[FileEvent] = []
+        self.unseen: list[Unseen] = []
         self.tells_results = bool(story.outcomes)
         self.root = absolute(story.recording.header.cwd, "")
         self.changed: set[str] = set()
@@ -81,7 +96,13 @@ class Tracker:
         ]
         acts.sort(key=lambda a: (story.message_of(a), getattr(a, "part", 0)))
         replaced: set[tuple[int, int]] = set()
+        looks = list(reversed(story.all(Stood)))
         for act in acts:
+            # What was looked up while a call ran was looked up before it wrote anything.
+            came = story.outcomes.get((story.message_of(act), getattr(act, "part", 0)))
+            until = came.message if came is not None else story.message_of(act) + 1
+            while looks and looks[-1].ref.message < until:
+                self.stood(looks.pop())
             if isinstance(act, Applied):
                 made = story.calls.get((act.call_message, act.call_part))
                 self.recorded(act, made.name if made else "")
@@ -100,6 +121,8 @@ class Tracker:
                 continue
             if isinstance(act, Touched):
                 self.asked(act, story.outcomes.get(call))
+        while looks:
+            self.stood(looks.pop())
         return self.events
 
     # -- one call ----------------------------------------------------------------------------
@@ -137,6 +160,20 @@ class Tracker:
                 restored,
             )
         )
+
+    def stood(self, look: Stood) -> None:
+        """The recorder looked whether files are there. What nobody is seen to have removed
+        may have gone with a change of branches, or by the person's own hand."""
+        call = self.call(look.ref, "")
+        for given, there in look.files:
+            path = self.place(absolute(given, self.root))
+            if there:
+                self.known.put(path)
+            else:
+                self.known.remove(path)
+                self.known.texts.pop(path, None)
+            if path in self.changed:
+                self.say(call, path, "found" if there else "missed", "sure")
 
     def place(self, path: str) -> str:
         """A path from the root, where only the session's directory is known."""
@@ -256,13 +293,16 @@ class Tracker:
         from leftoff.extraction.shell import Outcome, analyze, command_facts, resolve
 
         command = act.command
+        status = outcome.status if outcome is not None else "unknown"
+        denied = status == "denied" or (outcome is None and self.tells_results)
         if act.language == "python":
             if outcome is not None and _REFUSED in outcome.output:
                 return
             command = f"python3 -c {shlex.quote(_plain_python(command))}"
         elif act.language != "bash":
+            if not denied:
+                self.unseen.append(Unseen(act.language, "unknown", self.story.ref(act.ref)))
             return
-        status = outcome.status if outcome is not None else "unknown"
         exit_code = outcome.exit_code if outcome is not None else None
         made = self.story.calls.get((act.ref.message, act.part))
         if made is not None and made.kind == "script" and status == "ok":
@@ -273,7 +313,7 @@ class Tracker:
             exit_code=exit_code,
             output=outcome.output or None if outcome is not None else None,
             interrupted=status in {"interrupted", "timeout"},
-            denied=status == "denied" or (outcome is None and self.tells_results),
+            denied=denied,
             background=act.background or status == "running",
         )
         cwd = act.cwd or self.root
@@ -282,11 +322,16 @@ class Tracker:
         if effects:
             named = {self.place(path) for one in told_of for path, _, _ in one.files}
             call = self.call(act.ref, act.tool, cwd)
+            unseen: dict[tuple[str, str], None] = {}
             # What became of a directory as a whole came before what was put into it anew.
             for effect in sorted(effects, key=lambda e: not (e.path or "").endswith("/")):
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.effect(call, effect, named)
-        if "commit" in command and told.succeeded() is not False and not told.denied:
+                elif effect.action != "read":
+                    unseen.setdefault((effect.tool, effect.action))
+            shown = _shown(command, [tool for tool, _ in unseen])
+            self.unseen += [Unseen(shown[tool], action, call.ref) for tool, action in unseen]
+        if "commit" in command and told.succeeded() is not False and not denied:
             if ("git", "commit") in command_facts(script):
                 self.committed |= self.changed
 
@@ -333,3 +378,13 @@ def _plain_python(code: str) -> str:
             line = f"os.system({line[2:]!r})" if line.startswith("%%bash") else ""
         lines.append(line)
     return "\n".join(lines)
+
+
+def _shown(command: str, tools: list[str]) -> dict[str, str]:
+    """The names of programs by which they may be shown: one that is a piece of a secret, such
+    as the last part of a URL that is one, says nothing."""
+    if max(map(len, tools), default=0) < 8:
+        return {tool: tool for tool in tools}
+    said, seen = command.casefold(), Redactor().text(command).casefold()
+    hidden = {tool for tool in tools if tool.casefold() in said and tool.casefold() not in seen}
+    return {tool: "program" if tool in hidden else tool for tool in tools}

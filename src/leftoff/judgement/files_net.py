@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from leftoff.extraction.paths import relative
-from leftoff.findings import FileModification
+from leftoff.findings import FileModification, UnknownEffect
 from leftoff.model import Ref
+
+REFS = 20
+"""How many calls are named of a program that may have changed files."""
 
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
@@ -19,7 +22,8 @@ class FileEvent(Struct, frozen=True):
     Attributes:
         path: absolute where it can be known; one that ends in "/" stands for all that lies
             below a directory whose files are not all known.
-        action: read | created | modified | deleted.
+        action: read | created | modified | deleted; or missed | found, where the recorder
+            itself looked for a file that was changed before and did not find it, or did.
         certainty: sure | likely | unknown.
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
@@ -37,11 +41,23 @@ class FileEvent(Struct, frozen=True):
     restored: bool = False
 
 
+class Unseen(Struct, frozen=True):
+    """One call of a program that may have changed files, which ones cannot be told.
+
+    `action`: created | modified | deleted | unknown.
+    """
+
+    tool: str
+    action: str
+    ref: Ref
+
+
 class _Track(Struct):
     """One path over the session.
 
     `existed` is None while it is not known whether the file was there at the start, `maybe`
-    the last thing that may have happened to it.
+    the last thing that may have happened to it, `missed` whether it was looked for and not
+    found after all that is known to have happened to it.
     """
 
     existed: bool | None = None
@@ -49,6 +65,7 @@ class _Track(Struct):
     changed: bool = False
     read: bool = False
     edited: bool = False
+    missed: bool = False
     origin: str = ""
     maybe: str = ""
     certainty: str = ""
@@ -66,7 +83,9 @@ def file_modifications(
     What was created and deleted again is absent, and so is what was changed and put back; a
     file that was changed and put back counts as read if it was. A renamed file stands under
     its last name with `renamed_from`, its first name as deleted. What only may have happened
-    counts where nothing else is known of the file. Paths below `root` are relative to it.
+    counts where nothing else is known of the file. What was there and is not found any more at
+    the end, though no call removed it, is likely at most. Paths below `root` are relative to
+    it.
     """
     tracks: dict[str, _Track] = {}
     for event in events:
@@ -89,7 +108,7 @@ def file_modifications(
                     action=action,
                     touch_count=len(track.calls),
                     tools=tuple(track.tools),
-                    certainty=track.certainty or "unknown",
+                    certainty=_weaker(track) or "unknown",
                     renamed_from=relative(renamed, root),
                     branch="abandoned" if track.branches == {"abandoned"} else "",
                     refs=tuple(track.refs),
@@ -98,8 +117,23 @@ def file_modifications(
     return tuple(sorted(found, key=lambda f: f.path))
 
 
+def unknown_effects(unseen: Iterable[Unseen]) -> tuple[UnknownEffect, ...]:
+    """What programs may have done to files unseen, by program and action, most calls first."""
+    calls: dict[tuple[str, str], list[Ref]] = {}
+    for one in unseen:
+        calls.setdefault((one.tool, one.action), []).append(one.ref)
+    found = [
+        UnknownEffect(tool, action, len(refs), tuple(refs[-REFS:]))
+        for (tool, action), refs in calls.items()
+    ]
+    return tuple(sorted(found, key=lambda e: (-e.count, e.tool, e.action)))
+
+
 def _note(track: _Track, event: FileEvent) -> None:
     action, certainty = event.action, event.certainty
+    if action in {"missed", "found"}:
+        track.missed = action == "missed"
+        return
     track.branches.add(event.branch)
     # The tool and its place: several files of one call are touched once each.
     call = (event.ref.source, event.message, event.ref.part or 0)
@@ -111,6 +145,7 @@ def _note(track: _Track, event: FileEvent) -> None:
         if action != "read":
             track.maybe = action
         return
+    track.missed = False
     if action == "read":
         track.read = True
         if certainty == "sure" and track.existed is None:
@@ -130,6 +165,13 @@ def _note(track: _Track, event: FileEvent) -> None:
     track.certainty = certainty if not track.changed else _surer(track.certainty, certainty)
     track.changed = True
     track.edited = track.edited or action == "modified"
+
+
+def _weaker(track: _Track) -> str:
+    """The certainty of a path: likely at most where a file should be there and is not."""
+    if track.missed and track.changed and track.exists and track.certainty == "sure":
+        return "likely"
+    return track.certainty
 
 
 def _surer(one: str, other: str) -> str:

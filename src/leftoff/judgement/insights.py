@@ -16,6 +16,7 @@ ANSWERS = 2
 _PUT_OFF = re.compile(
     r"\b(?:deferred|future|separate|follow[- ]?up|out of scope)\b", re.IGNORECASE
 )
+_NOTHING = re.compile(r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$", re.IGNORECASE)
 _UNSENT = re.compile(
     r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push))\b", re.IGNORECASE
 )
@@ -78,7 +79,7 @@ def next_steps(story: Story) -> tuple[NextStep, ...]:
     for said in story.said("next_step"):
         text = said.text.strip()
         later = said.ref.message >= since and len(prompts) >= 1
-        if text.endswith("?") or not (later or _PUT_OFF.search(text)):
+        if text.endswith("?") or _NOTHING.search(text) or not (later or _PUT_OFF.search(text)):
             continue
         if _UNSENT.search(text) and sent > said.ref.message:
             continue

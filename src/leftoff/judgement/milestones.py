@@ -149,7 +149,7 @@ def milestones(story: Story) -> tuple[Milestone, ...]:
     Exactly one of `ENDS` is kept for a message. A kind that was claimed before counts again
     only if something was done in between.
     """
-    return _Claims(story).judge()
+    return Claims(story).judge()
 
 
 _CHECKING = frozenset(
@@ -164,8 +164,13 @@ _NEEDS = {
 """What must have been done before a kind can be claimed again."""
 
 
-class _Claims:
-    """The claims of one session against its calls and their results."""
+class Claims:
+    """The claims of one session against its calls and their results.
+
+    Attributes:
+        left_out: claims that are no milestones, with the reason, once judged.
+        sources: the claim that each milestone was made of, once judged.
+    """
 
     def __init__(self, story: Story) -> None:
         self.story = story
@@ -179,29 +184,38 @@ class _Claims:
         self.doing = sorted((m, a) for (m, _), found in acts.items() for a in found)
         self.edits = sorted({m for m, a in self.doing if a in EDITING})
         self.claimed: dict[str, int] = {}
+        self.left_out: list[tuple[Said, str]] = []
+        self.sources: dict[Milestone, Said] = {}
 
     def judge(self) -> tuple[Milestone, ...]:
         found: list[Milestone] = []
         ends: dict[int, list[Said]] = {}
         for said in sorted(self.story.said("milestone"), key=_place):
-            for kind in self._kinds(said):
+            kinds = list(self._kinds(said))
+            if not kinds:
+                self.left_out.append((said, "no claim, or work goes on after it"))
+            for kind in kinds:
                 at = said.ref.message
                 if kind == "end":
                     ends.setdefault(at, []).append(said)
                     continue
                 if self._repeats(kind, at):
+                    self.left_out.append((said, "said before, and nothing was done since"))
                     continue
                 self.claimed[kind] = at
                 found.append(self._milestone(said, kind))
-        found.extend(
-            self._milestone(claims[0], self._which_end(claims)) for claims in ends.values()
-        )
+        for claims in ends.values():
+            found.append(self._milestone(claims[0], self._which_end(claims)))
+            self.left_out += [(said, "one end for each message") for said in claims[1:]]
         found += self._unsaid()
         found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
         return tuple(found)
 
     def _milestone(self, said: Said, kind: str) -> Milestone:
-        return Milestone(said.text, kind, self._evidence(said, kind), self.story.ref(said.ref))
+        evidence = self.grounds(said, kind)[0]
+        milestone = Milestone(said.text, kind, evidence, self.story.ref(said.ref))
+        self.sources[milestone] = said
+        return milestone
 
     # -- is it a claim, and of what ----------------------------------------------------------
 
@@ -354,8 +368,9 @@ class _Claims:
             of_kind.append(result)
         return found
 
-    def _evidence(self, said: Said, kind: str) -> str:
-        """The evidence of a claim: verified, contradicted or claimed.
+    def grounds(self, said: Said, kind: str) -> tuple[str, str, Shown | None]:
+        """The evidence of a claim (verified, contradicted or claimed), why, and the result that
+        decided.
 
         The last result of that kind before the words decides, unless files were edited in
         between. A check that fails later with no edit in between contradicts the words too.
@@ -364,17 +379,18 @@ class _Claims:
         results = self._by_kind.get(kind, [])
         before = [r for r in results if r.ref.message <= at]
         if not before:
-            return "claimed"
+            return "claimed", "no tool result of that kind before it", None
         last = before[-1]
         if not last.good:
-            return "contradicted"
+            return "contradicted", "the last result before it says otherwise", last
         if kind in CHECKS and self._edited(last.call_message, at):
-            return "claimed"
+            return "claimed", "files were edited after the last result", last
         following = [r for r in results if r.ref.message > at]
         if kind in CHECKS and following and not following[0].good:
             if not self._edited(at, following[0].ref.message):
-                return "contradicted"
-        return "verified"
+                why = "the next result says otherwise, with no edit in between"
+                return "contradicted", why, following[0]
+        return "verified", "the last result before it shows it", last
 
     def _edited(self, start: int, end: int) -> bool:
         place = bisect_right(self.edits, start)

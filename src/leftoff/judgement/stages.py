@@ -93,6 +93,14 @@ class Stretch(Struct):
 
 def timeline(story: Story) -> tuple[StageChange, ...]:
     """The change points of the stage, the first at the first agent turn."""
+    return tuple(
+        StageChange(stage, story.ref(Ref(message=message)))
+        for stage, message in _runs(labelled(story))
+    )
+
+
+def labelled(story: Story) -> list[Stretch]:
+    """The stretches of a session, each turn with its stage."""
     stretches = _stretches(story)
     stage = "planning"
     for number, stretch in enumerate(stretches):
@@ -103,10 +111,7 @@ def timeline(story: Story) -> tuple[StageChange, ...]:
             turn.stage = label
         stage = labels[-1] if labels[-1] != "other" else stage
     _declare(story, stretches)
-    return tuple(
-        StageChange(stage, story.ref(Ref(message=message)))
-        for stage, message in _runs(stretches)
-    )
+    return stretches
 
 
 def _stretches(story: Story) -> list[Stretch]:

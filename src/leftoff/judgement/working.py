@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from leftoff.extraction.evidence import Called, Ran, Returned, Said, Wrote
 from leftoff.findings import Command, Name, Words, WorkingSet
 from leftoff.judgement.activities import activities
 from leftoff.judgement.story import Story
+from leftoff.redaction import Redactor
 
 COMMANDS = 20
 """At most so many commands, those of checks first, then the latest."""
@@ -48,7 +49,16 @@ _NAME = re.compile(
     r"|\b[0-9a-f]{7,40}\b"  # a hash
     r"|#\d+\b"
 )
-_NO_NAME = re.compile(r"(?:/dev/|\$|[A-Za-z]+/[A-Za-z]+$|/[a-z]+$|[ei]\.[ge]$|[A-Z]/)")
+_SHOWING = re.compile(
+    r"\|\s*(?:head|tail|grep|egrep|rg|tee|cat|sed|awk|less|more|wc|sort|uniq|cut)\b[^|;&]*$"
+)
+_ESCAPE = re.compile(r"\\[nrt]")
+_BORDER = "\n\x1e\n"
+_REDACTED = re.compile(r"\[REDACTED:[^\]]*\]")
+_NO_NAME = re.compile(
+    r"(?:/dev/|\$|[A-Za-z]+/[A-Za-z]+$|/[a-z]+$|[ei]\.[ge]$|[A-Z]/)"
+    r"|(?:max_output_tokens|yield_time_ms|session_id|exec_command|write_stdin)$"
+)
 """Prose with a slash, devices, paths that begin with a variable."""
 
 
@@ -56,6 +66,7 @@ def working_set(story: Story) -> WorkingSet:
     """What somebody who goes on would have to find out again."""
     return WorkingSet(
         commit=_commit(story),
+        commit_at_start=story.recording.header.commit,
         commands=_commands(story),
         variables=_variables(story),
         names=_names(story),
@@ -79,16 +90,18 @@ def _recent(story: Story) -> tuple[Words, ...]:
             found.setdefault(said.text, Words(said.text, said.ref.message))
             if len(found) == RECENT:
                 break
-    return tuple(found.values())
+    # The newest message first, its sentences in the order in which they are read.
+    in_order = list(found.values())[::-1]
+    return tuple(sorted(in_order, key=lambda words: -words.message))
 
 
 def _commit(story: Story) -> str:
-    """The last commit that the session made, else the one that it began at."""
+    """The last commit that the session made."""
     for shown in reversed(story.shown({"committed"})):
         match = _HASH.search(shown.text) if shown.good else None
         if match:
             return match[1]
-    return story.recording.header.commit
+    return ""
 
 
 def _commands(story: Story) -> tuple[Command, ...]:
@@ -111,7 +124,7 @@ def _commands(story: Story) -> tuple[Command, ...]:
         last[text] = Command(
             text,
             min(found, key=_importance),
-            _passed(outcome, shown.get(place)),
+            _passed(text, outcome, shown.get(place)),
             (before.count if before else 0) + 1,
             story.ref(ran.ref),
         )
@@ -120,8 +133,11 @@ def _commands(story: Story) -> tuple[Command, ...]:
     return tuple(order[:COMMANDS])
 
 
-def _passed(outcome: Returned, shown: bool | None) -> bool | None:
-    """Whether a call succeeded: by its exit code, else by what its output shows."""
+def _passed(command: str, outcome: Returned, shown: bool | None) -> bool | None:
+    """Whether a call succeeded: by its exit code, else by what its output shows. The exit code
+    of a pipe is that of its last program, which may only show what came before."""
+    if _SHOWING.search(command) and "pipefail" not in command:
+        return shown
     if outcome.exit_code is not None:
         return outcome.exit_code == 0
     if outcome.status in {"ok", "unknown"}:
@@ -167,15 +183,28 @@ def _names(story: Story) -> tuple[Name, ...]:
 
 def _written(story: Story) -> Iterator[tuple[int, Collection[str]]]:
     """The names in what the agent wrote, as far as it is kept: sentences, commands, paths,
-    code."""
-    find = _NAME.findall
-    calls = {(r.ref.message, r.part) for r in story.told(Ran)}
-    for said in story.told(Said):
-        yield said.ref.message, set(find(said.text))
-    for ran in story.told(Ran):
-        yield ran.ref.message, set(find(ran.command))
-    for call in story.told(Called):
-        if call.text and (call.message, call.part) not in calls:
-            yield call.message, set(find(call.text))
+    code. Names are taken from redacted text: a key that is cut into names is no key to any
+    rule."""
+    texts = [(said.ref.message, said.text) for said in story.told(Said)]
+    texts += [(ran.ref.message, ran.command) for ran in story.told(Ran)]
+    calls = {(ran.ref.message, ran.part) for ran in story.told(Ran)}
+    texts += [
+        (call.message, call.text)
+        for call in story.told(Called)
+        if call.text and (call.message, call.part) not in calls
+    ]
+    shown = _redacted([text for _, text in texts])
+    for (message, _), text in zip(texts, shown, strict=True):
+        yield message, set(_NAME.findall(_ESCAPE.sub(" ", _REDACTED.sub(" ", text))))
     for wrote in story.told(Wrote):
         yield wrote.message, wrote.names
+
+
+def _redacted(texts: Sequence[str]) -> list[str]:
+    """Each text without its secrets: all at once, which is far cheaper, unless one of them
+    reaches over a border."""
+    shown = Redactor().text(_BORDER.join(texts)).split(_BORDER)
+    if len(shown) != len(texts):
+        gate = Redactor()
+        shown = [gate.text(text) for text in texts]
+    return shown

@@ -11,7 +11,7 @@ from leftoff.findings import ContextSummary
 from leftoff.redaction import Redactor
 from leftoff.summary import to_plain
 
-FORMS = ("text", "markdown", "json", "prompt", "log")
+FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 
 def render(
@@ -23,7 +23,7 @@ def render(
     width: int = 96,
     gate: Redactor | None = None,
 ) -> str:
-    """A summary in one of the forms text | markdown | json | prompt | log, redacted.
+    """A summary in one of the forms text | markdown | json | prompt | log | html, redacted.
 
     Args:
         budget: most tokens (upper bound) that a prompt may take, 2,000 by default, or a resume
@@ -34,6 +34,7 @@ def render(
 
     Raises:
         UnknownName: no such form.
+        UsageError: HTML without jinja2.
     """
     if form == "json":
         return codec.dumps(to_plain(summary, gate), indent=2).decode()
@@ -43,6 +44,10 @@ def render(
         from leftoff.documents.resume_log import ResumeLog
 
         return ResumeLog.from_summary(summary).to_markdown(budget, gate=gate)
+    if form == "html":
+        from leftoff.rendering.html.session import page
+
+        return page(summary, gate=gate)
     value = to_plain(summary, gate)
     if form == "text":
         from leftoff.rendering.screen import screen

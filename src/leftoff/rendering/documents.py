@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from leftoff.documents.wording import brief, duration, inline, number, place, plural
+from leftoff.documents.wording import (
+    brief,
+    duration,
+    inline,
+    number,
+    place,
+    plural,
+    unseen,
+)
 from leftoff.tokens import max_tokens
 
 PREFACE = (
@@ -98,6 +106,8 @@ def _sections(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[str,
         requests = [*requests[:1], *requests[:0:-1]]
         decisions = sorted(decisions, key=lambda d: -d["confidence"])
         changed = sorted(changed, key=lambda f: -f["touch_count"])
+    files = [_file(f) for f in changed]
+    others = unseen(value["unknown_effects"])
     declared = inline(progress["declared_stage"])
     stage = [
         f"{progress['progress_percentage']} %, stage {progress['current_stage'] or 'unknown'}"
@@ -115,7 +125,7 @@ def _sections(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[str,
         ("Progress", stage),
         ("Milestones", [f"{brief(m['text'])} ({m['kind']}, {m['evidence']}, {place(m['ref'])})"
                         for m in milestones]),
-        ("Files changed", [_file(f) for f in changed]),
+        ("Files changed", [*files, others] if others else files),
         ("Found out", [f"{brief(f['text'])} ({place(f['ref'])})"
                        for f in value["key_findings"]]),
         ("Errors", [f"{brief(e['text'])} ({inline(e['tool'])}, {place(e['ref'])}"

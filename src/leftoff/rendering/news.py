@@ -49,6 +49,7 @@ def since(
     files = tuple(
         f for f in summary.file_modifications if not f.refs or any(map(is_new, f.refs))
     )
+    unknown = tuple(e for e in summary.unknown_effects if any(map(is_new, e.refs)))
     context = msgspec.structs.replace(
         summary.context, compactions=new(summary.context.compactions)
     )
@@ -57,6 +58,7 @@ def since(
         key_decisions=_decisions(summary.key_decisions, new(summary.key_decisions)),
         progress=progress,
         file_modifications=files,
+        unknown_effects=unknown,
         user_requests=new(summary.user_requests),
         key_findings=new(summary.key_findings),
         errors=new(summary.errors),

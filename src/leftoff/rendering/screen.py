@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leftoff.documents.wording import duration, number, place, plural
+from leftoff.documents.wording import duration, number, place, plural, unseen
 from leftoff.text import clean, one_line
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
@@ -49,7 +49,7 @@ def screen(value: dict[str, Any], *, colour: bool = False, width: int = 96) -> s
     _requests(out, value["user_requests"])
     _decisions(out, value["key_decisions"])
     _progress(out, value["progress"])
-    _files(out, value["file_modifications"])
+    _files(out, value["file_modifications"], unseen(value["unknown_effects"]))
     _open(out, value)
     _foot(out, value)
     return "\n".join(out.lines) + "\n"
@@ -138,10 +138,10 @@ def _now(progress: dict[str, Any]) -> str:
     return str(progress["declared_stage"] or progress["current_stage"])
 
 
-def _files(out: _Screen, modifications: list[dict[str, Any]]) -> None:
+def _files(out: _Screen, modifications: list[dict[str, Any]], others: str) -> None:
     changed = [f for f in modifications if f["action"] != "read"]
     read = len(modifications) - len(changed)
-    if not modifications:
+    if not modifications and not others:
         return
     counts = [
         f"{sum(f['action'] == action for f in changed)} {action}"
@@ -163,6 +163,8 @@ def _files(out: _Screen, modifications: list[dict[str, Any]]) -> None:
             note = f"{note} {file['branch']} branch".strip()
         out.item(_ARROWS[file["action"]], name, note)
     out.left_out(len(shown) - 12, "changed files")
+    if others:
+        out.item("?", others, style="dim")
 
 
 def _open(out: _Screen, value: dict[str, Any]) -> None:

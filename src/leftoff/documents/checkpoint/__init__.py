@@ -18,6 +18,7 @@ from leftoff.documents.checkpoint.facts import Facts, facts_of
 from leftoff.documents.checkpoint.prompt_log import (
     PromptLogEntry,
     ValidationResult,
+    first_words,
     history,
     validations,
 )
@@ -229,8 +230,9 @@ def from_summary(
     Raises:
         NotPlainName: the task's id cannot be part of a file's name.
     """
-    checks = validations(messages)
-    facts = facts_of(summary, goal=goal, role=role)
+    checks = validations(summary, messages)
+    told = goal or ("" if summary.user_requests else first_words(messages))
+    facts = facts_of(summary, goal=told, role=role)
     entries, count = history(messages, budget.provider, lines=history_lines)
     stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return ContextCheckpoint(
@@ -252,7 +254,7 @@ def from_summary(
             files_modified=facts.files_modified,
             git_diff=git_diff,
             last_validation_result=checks[-1] if checks else None,
-            current_error=facts.errors[-1] if facts.errors else None,
+            current_error=facts.errors[0] if facts.errors else None,
         ),
     )
 

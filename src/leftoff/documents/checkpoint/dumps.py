@@ -16,7 +16,7 @@ from leftoff.documents.checkpoint.prompt_log import PromptLogEntry, ValidationRe
 from leftoff.documents.checkpoint.roles import Role
 from leftoff.documents.checkpoint.words import WORDS, Level, fill
 from leftoff.documents.value import Value
-from leftoff.documents.wording import brief, inline
+from leftoff.documents.wording import brief, ended, inline
 from leftoff.text import clean, truncate
 from leftoff.thresholds import thousands
 
@@ -117,6 +117,7 @@ def payload(
     checks: Sequence[ValidationResult] = (),
     written: str = "",
     details: str = "",
+    note: str = "",
 ) -> ContextDumpPayload:
     """The sections of a checkpoint.
 
@@ -124,6 +125,7 @@ def payload(
         project_path, specific_path: the files, as the task sees them.
         checks: the tests, builds and linters that ran, oldest first.
         written, details: what the agent wrote for the two files; ours where it is "".
+        note: what is said of the checkpoint first, in one line.
     """
     level = WORDS.at(checkpoint.capacity_threshold)
     figures = _figures(checkpoint)
@@ -140,6 +142,8 @@ def payload(
     heading, _, body = whole.partition("\n")
     if checkpoint.next_action.type != "continue":
         body = body.replace(f"Continue with {figures['provider']}", _next(checkpoint), 1)
+    if note:
+        body = f"({note})\n\n{body}"
     special = Dump(path="", section="", content="")
     if level.specific and specific_path:
         told = inert(details) if details else _details(checkpoint, facts, checks)
@@ -171,7 +175,7 @@ def _told(
     """A dump as we tell it from the recording."""
     most = _MOST[level.capacity]
     state = checkpoint.execution_state
-    open_ = [*facts.left_open, *(a for a in facts.asked if "(constraint" not in a)]
+    open_ = facts.to_finish
     last = state.last_validation_result
     names = {
         **_figures(checkpoint),
@@ -188,24 +192,22 @@ def _told(
         "all validation attempts + failures + reasons": _list(
             [_check(c).removeprefix("- ") for c in checks], most
         ),
-        "any active errors or issues": _list(facts.errors[::-1], most),
-        "remaining acceptance criteria": _list(
-            [*facts.asked, *(o for o in open_ if o not in facts.asked)], most
-        ),
+        "any active errors or issues": _list(facts.errors, most),
+        "remaining acceptance criteria": _list(open_, most),
         "absolute minimum: current task, status, blockers": _list(
             [
-                f"Task: {facts.task or 'not known'}",
+                f"Task: {facts.task or 'not known'} {facts.task_state}".rstrip(),
                 f"Status: {facts.stage or 'not known'}",
                 *(f"Open: {o}" for o in open_[:3]),
-                *(f"Blocker: {e}" for e in facts.errors[-1:]),
+                *(f"Blocker: {e}" for e in facts.errors[:1]),
             ],
             most + 1,
         ),
         "commit hash or file snapshot": _list(facts.reached[-1:], 1),
-        "any errors blocking completion": _list(facts.errors[::-1], most),
+        "any errors blocking completion": _list(facts.errors, most),
     }
     lines: list[str] = []
-    steps = iter((facts.left_open or tuple(open_))[:3])
+    steps = iter((facts.left_open or open_)[:3])
     for line in fill(level.dump, names).splitlines():
         if line.endswith(". {step}"):
             step = next(steps, "")
@@ -226,11 +228,16 @@ def _list(items: Sequence[str], most: int) -> str:
 
 
 def _check(result: ValidationResult) -> str:
-    verdict = f"{result.passed} passed, {result.failed} failed"
+    counts = [
+        f"{count} {word}"
+        for count, word in ((result.passed, "passed"), (result.failed, "failed"))
+        if count is not None
+    ]
+    told = f" ({', '.join(counts)})" if counts else ""
     when = f" at {inline(result.at)}" if result.at else ""
     tail = result.output_tail.strip().splitlines()
-    why = f": {brief(tail[-1], 200)}" if result.failed and tail else ""
-    return f"- `{brief(result.command, 200)}`: {verdict}{when}{why}"
+    why = f": {brief(tail[-1], 200)}" if result.succeeded is not True and tail else ""
+    return f"- `{brief(result.command, 200)}`: {ended(result.succeeded)}{told}{when}{why}"
 
 
 def _iterations(entries: Sequence[PromptLogEntry]) -> list[str]:
@@ -273,7 +280,8 @@ def _details(
         ("Reached", (*facts.reached, *facts.claimed)),
         ("Validation", tuple(_check(c).removeprefix("- ") for c in checks)),
         ("Errors", facts.errors),
-        ("Left open", (*facts.left_open, *facts.asked)),
+        ("Left open", facts.to_finish),
+        ("Constraints", facts.constraints),
     ):
         lines += [f"### {title}", _list(items, most), ""]
     if state.git_diff:

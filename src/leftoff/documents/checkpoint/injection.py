@@ -15,10 +15,10 @@ that it is data. `formats.injected` knows it again in a recording.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from leftoff.documents.checkpoint import ContextCheckpoint
-from leftoff.documents.checkpoint.facts import TITLES
+from leftoff.documents.checkpoint.facts import LONG, TITLES
 from leftoff.documents.checkpoint.words import WORDS, fill
 from leftoff.documents.wording import brief, inline
 from leftoff.formats.injected import CONTINUES, block_end
@@ -28,11 +28,30 @@ from leftoff.tokens import max_tokens
 BUDGET = 8_000
 """Tokens of a block unless more or less is wished."""
 
-ITEM = 600
-"""Code points of one item of a block."""
+FULL = 2_500
+"""Tokens of a block beyond which nothing is told only because there is room: whoever goes on
+pays for it with every call."""
 
+ITEM = 600
+"""Code points of one item of a block; what was asked and said last takes `LONG`."""
+
+_ROUNDS = 3
 _CREATED = "Files created"
 _OTHER = "Noted"
+_FILLER = "Also said"
+
+_LONG = frozenset({"Task", "Asked last", "Last words"})
+_WEIGHT = (
+    "Task", "Asked last", "Left open", "Asked", _CREATED, "Files modified", "Files deleted",
+    "Constraints", "Last words", "Errors", "Checks", "Decided", "Progress", "Commands",
+    "Reached", "Found out", "Asked and done", _OTHER, _FILLER,
+)  # fmt: skip
+"""Titles in the order in which their items are taken where there is not room for all."""
+
+_NEWEST = frozenset(
+    {"Constraints", "Asked", "Asked and done", "Decided", "Commands", "Reached", "Found out"}
+)
+"""Titles of which the last items are taken first; they are shown in their order."""
 
 
 def inject(
@@ -62,44 +81,78 @@ def block(
     """What stands before the prompt, "" where `budget` is too small for anything."""
     gate = gate or Redactor(personal=True)
     groups = [
-        (title, [_shown(item, gate) for item in items]) for title, items in _groups(checkpoint)
+        (title, [_shown(item, gate, LONG if title in _LONG else ITEM) for item in items])
+        for title, items in _groups(checkpoint)
     ]
     whole = _written(checkpoint, groups, {})
-    if max_tokens(whole) <= budget:
+    filled = any(title == _FILLER for title, _ in groups)
+    if max_tokens(whole) <= (min(budget, FULL) if filled else budget):
         return whole
     # What is left out takes room to say, so that is set aside first.
-    nothing = _written(
-        checkpoint, [(t, []) for t, _ in groups], {t: len(items) for t, items in groups}
-    )
-    room = budget - max_tokens(nothing)
-    kept: list[tuple[str, list[str]]] = []
-    missing: dict[str, int] = {}
-    for title, items in groups:
-        taken: list[str] = []
-        room -= max_tokens(f"{title}:\n")
-        for item in items:
-            price = max_tokens(f"- {item}\n")
-            if price > room:
-                break
-            room -= price
-            taken.append(item)
-        kept.append((title, taken))
-        if len(taken) < len(items):
-            missing[title] = len(items) - len(taken)
-    text = _written(checkpoint, kept, missing)
-    while max_tokens(text) > budget:
-        last = next((items for _, items in reversed(kept) if items), None)
-        if last is None:
-            return ""
-        last.pop()
-        counts = {t: len(items) for t, items in groups}
-        missing = {t: counts[t] - len(items) for t, items in kept if counts[t] > len(items)}
-        text = _written(checkpoint, kept, missing)
+    counts = {title: len(items) for title, items in groups}
+    frame = max_tokens(_written(checkpoint, [(t, []) for t in counts], counts))
+    room, text = budget - frame, ""
+    for _ in range(_ROUNDS):  # items cost less together than apart
+        text = _fitting(checkpoint, groups, _taken(dict(groups), room, FULL - frame), budget)
+        left = budget - max_tokens(text)
+        if not text or left < budget // 20:
+            break
+        room += left
     return text
 
 
+def _fitting(
+    checkpoint: ContextCheckpoint,
+    groups: Sequence[tuple[str, Sequence[str]]],
+    taken: list[tuple[str, int]],
+    budget: int,
+) -> str:
+    """The block with the items that were taken, without the last of them where they are too
+    many; "" where `budget` is too small for any."""
+    while True:
+        held: dict[str, set[int]] = {title: set() for title, _ in groups}
+        for title, n in taken:
+            held[title].add(n)
+        kept = [(t, [i for n, i in enumerate(items) if n in held[t]]) for t, items in groups]
+        missing = {t: len(items) - len(held[t]) for t, items in groups}
+        text = _written(checkpoint, kept, {t: n for t, n in missing.items() if n})
+        if max_tokens(text) <= budget:
+            return text
+        if not taken:
+            return ""
+        taken.pop()
+
+
+def _taken(groups: Mapping[str, Sequence[str]], room: int, full: int) -> list[tuple[str, int]]:
+    """The items that room is spent on, the most important first: title and place in its group.
+
+    No title takes more than half of what is left before the others have had their turn; only
+    then what still fits is taken, and what only fills the room until `full` tokens are spent.
+    """
+    taken: list[tuple[str, int]] = []
+    whole = room
+    known = [title for title in _WEIGHT if title in groups]
+    for fair in (True, False):
+        for title in known:
+            order = range(len(groups[title]))
+            own = room // 2 if fair and len(order) > 1 else room
+            if title == _FILLER:
+                own = min(room, full - (whole - room)) if not fair else 0
+            begun = any(t == title for t, _ in taken)
+            for n in reversed(order) if title in _NEWEST else order:
+                price = max_tokens(f"- {groups[title][n]}\n")
+                price += 0 if begun else max_tokens(f"{title}:\n")
+                if price > own or (title, n) in taken:
+                    continue
+                begun = True
+                own -= price
+                room -= price
+                taken.append((title, n))
+    return taken
+
+
 def _groups(checkpoint: ContextCheckpoint) -> list[tuple[str, list[str]]]:
-    """Titles with their items, as they are taken into a block that is too small for all.
+    """Titles with their items, in the order in which they are shown.
 
     Lines of a summary that others wrote are items without a title of ours.
     """
@@ -119,12 +172,12 @@ def _groups(checkpoint: ContextCheckpoint) -> list[tuple[str, list[str]]]:
     found["Files modified"] += [f for f in state.files_modified if f not in known]
     if state.current_error and not found["Errors"]:
         found["Errors"] = [state.current_error]
-    order = ["Asked", "Left open", _CREATED, "Files modified", "Files deleted", *TITLES, _OTHER]
-    return [(title, found[title]) for title in dict.fromkeys(order) if found[title]]
+    order = (*TITLES, _OTHER, _CREATED)
+    return [(title, found[title]) for title in order if found[title]]
 
 
-def _shown(item: str, gate: Redactor) -> str:
-    return brief(gate.text(item), ITEM)
+def _shown(item: str, gate: Redactor, limit: int) -> str:
+    return brief(gate.text(item), limit)
 
 
 def _written(

@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 from leftoff.errors import NotPlainName
+from leftoff.redaction import Redactor
+from leftoff.text import whole
 
 SANDBOX = "contexts/sandbox"
 """Where the markdown of tasks is, relative to the task's directory."""
@@ -27,7 +29,7 @@ def derived(text: str, otherwise: str = PROJECT) -> str:
     >>> derived("Fix: the /etc/../passwd reader!")
     'fix-the-etc-passwd-reader'
     """
-    folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
+    folded = unicodedata.normalize("NFKC", Redactor().text(whole(text, 1000))).casefold()
     words = re.findall(r"[^\W_]+", folded)[:_WORDS]
     name = "-".join(words).encode()[:_LONGEST].decode(errors="ignore").strip("-")
     if not name:

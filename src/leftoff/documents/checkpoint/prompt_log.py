@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leftoff import codec
+from leftoff.documents.resume_state.calls import commands_of
 from leftoff.documents.value import Value
+from leftoff.findings import ContextSummary
 from leftoff.judgement.activities import of_command
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.redaction import is_secret_path
+from leftoff.redaction import Redactor, is_secret_path
 from leftoff.text import clean, truncate
 from leftoff.tokens import estimate_tokens
 
@@ -21,6 +23,7 @@ ENTRY = 4_000
 """Code points of one entry; tool calls and results take a quarter of it."""
 
 _CHECKS = frozenset({"test", "build", "lint"})
+_PROMPTS = frozenset({"prompt", "queued"})
 _TAIL = 20
 _PASSED = re.compile(
     r"\b(\d{1,7}) (?:tests? )?pass(?:ed|ing)\b|^# pass (\d{1,7})$", re.IGNORECASE | re.MULTILINE
@@ -51,17 +54,20 @@ class PromptLogEntry(Value, frozen=True, kw_only=True):
 
 
 class ValidationResult(Value, frozen=True, kw_only=True):
-    """The last test, build or lint run.
+    """A test, build or lint run.
 
     Attributes:
-        passed, failed: how many checks; 1 and 0, or 0 and 1, where the output gives no count.
+        succeeded: as the summary says of the command's last run; None where nobody knows, and
+            of earlier runs.
+        passed, failed: how many checks, as its output says; None where it gives no count.
         output_tail: its last lines.
         at: ISO 8601, "" where the recorder gives no time.
     """
 
     command: str
-    passed: int
-    failed: int
+    succeeded: bool | None = None
+    passed: int | None = None
+    failed: int | None = None
     output_tail: str = ""
     at: str = ""
 
@@ -75,7 +81,9 @@ def history(
 ) -> tuple[tuple[PromptLogEntry, ...], int]:
     """The newest messages of the main thread as entries, and how many iterations there were.
 
-    An iteration begins with a prompt that somebody typed. Kept are the last `iterations` and at
+    An iteration begins with a prompt that a person typed; a call that was rejected and a slash
+    command are none. What tools gave back stands under "tool", whatever line it rode on; what
+    the recorder put in stands under "system". Kept are the last `iterations` and at
     most `lines` lines, whichever is less; only an entry that alone has more lines is cut, and
     keeps its end. What a file of secrets holds is left out whole, wherever a call read or wrote
     it by name.
@@ -86,7 +94,7 @@ def history(
     for message in messages:
         if message.agent:
             continue
-        count += bool(message.typed)
+        count += any(span.via in _PROMPTS for span in message.typed)
         spoken.append((max(1, count), message))
         for part in message.parts:
             if isinstance(part, ToolCall) and any(map(is_secret_path, _paths(part.input))):
@@ -95,48 +103,77 @@ def history(
         return (), 0
     newest = spoken[-1][0]
     kept: list[PromptLogEntry] = []
+    gate = Redactor(personal=True)
     room = lines
     for iteration, message in reversed(spoken):
         if room <= 0 or iteration <= newest - iterations:
             break
-        words = [w for w in (_words(part, secret) for part in message.parts) if w]
-        if not words:
-            continue
-        split = "\n\n".join(words).splitlines()
-        if len(split) > room:
-            if kept:
-                break
-            split = split[-room:]
-        room -= len(split)
-        content = "\n".join(split)
-        kept.append(
-            PromptLogEntry(
-                iteration=iteration,
-                role=message.role,
-                content=content,
-                tokens=estimate_tokens(content),
-                at=message.time,
-                provider=provider,
+        for role, words in reversed(_spoken(message, secret, gate)):
+            split = words.splitlines()
+            if len(split) > room:
+                if kept:
+                    room = 0
+                    break
+                split = gate.text("\n".join(split)).splitlines()[-room:]
+            room -= len(split)
+            content = "\n".join(split)
+            kept.append(
+                PromptLogEntry(
+                    iteration=iteration,
+                    role=role,
+                    content=content,
+                    tokens=estimate_tokens(content),
+                    at=message.time,
+                    provider=provider,
+                )
             )
-        )
     return tuple(reversed(kept)), newest
 
 
-def _words(part: Any, secret: set[str]) -> str:
+def first_words(messages: Iterable[Message]) -> str:
+    """What an agent was told first, typed or not: a subagent's task is typed by no person."""
+    words = (m.text.strip() for m in messages if m.role == "user" and not m.agent)
+    return next(filter(None, words), "")
+
+
+def _spoken(message: Message, secret: set[str], gate: Redactor) -> list[tuple[str, str]]:
+    """The words of a message with who speaks: what tools gave back apart from the rest."""
+    own: str = message.role
+    if own == "user" and not message.typed and message.origin != "prompt":
+        own = "system"
+    found: list[tuple[str, list[str]]] = []
+    for part in message.parts:
+        words = _words(part, secret, gate)
+        role = "tool" if isinstance(part, ToolResult) else own
+        if words and found and found[-1][0] == role:
+            found[-1][1].append(words)
+        elif words:
+            found.append((role, [words]))
+    return [(role, "\n\n".join(words)) for role, words in found]
+
+
+def _words(part: Any, secret: set[str], gate: Redactor) -> str:
     """A part as the history shows it, "" for what it does not show."""
     if isinstance(part, Text):
-        return truncate(clean(part.text), ENTRY)
+        return _cut(part.text, ENTRY, gate)
     if isinstance(part, ToolCall):
         given = part.input
         if part.id in secret or any(map(is_secret_path, _paths(given))):
             return f"[calls {part.name} on a file of secrets]"
         shown = given if isinstance(given, str) else codec.dumps(given).decode()
-        return f"[calls {part.name}] {truncate(clean(shown.strip()), ENTRY // 4)}"
+        return f"[calls {part.name}] {_cut(shown.strip(), ENTRY // 4, gate)}"
     if isinstance(part, ToolResult):
         if part.call_id in secret:
             return "[content of a file of secrets]"
-        return f"[result] {truncate(clean(part.text), ENTRY // 4)}" if part.text else ""
+        return f"[result] {_cut(part.text, ENTRY // 4, gate)}" if part.text else ""
     return ""
+
+
+def _cut(text: str, limit: int, gate: Redactor) -> str:
+    """Cleaned text of at most `limit` code points; what is cut is redacted first, since half of
+    a key is no key to any rule."""
+    text = clean(text)
+    return text if len(text) <= limit else truncate(gate.text(text), limit)
 
 
 def _paths(given: Any) -> list[str]:
@@ -145,42 +182,51 @@ def _paths(given: Any) -> list[str]:
     return [v for k, v in given.items() if isinstance(v, str) and "path" in k.casefold()]
 
 
-def validations(messages: Iterable[Message]) -> tuple[ValidationResult, ...]:
-    """Every run of tests, a build or a linter that came back, oldest first."""
-    running: dict[str, str] = {}
+def validations(
+    summary: ContextSummary, messages: Iterable[Message]
+) -> tuple[ValidationResult, ...]:
+    """Every run of tests, a build or a linter that came back, oldest first.
+
+    Whether one succeeded, the summary says (`working_set.commands`), so that all documents say
+    the same of a check.
+    """
+    known = {
+        (command.ref.message, command.ref.part, command.text): command.passed
+        for command in summary.working_set.commands
+    }
+    running: dict[str, tuple[tuple[str, bool | None], ...]] = {}
+    gate = Redactor(personal=True)
     found: list[ValidationResult] = []
     for message in messages:
         if message.agent:
             continue
-        for part in message.parts:
-            if isinstance(part, ToolCall) and part.kind == "shell":
-                command = _command(part.input)
-                if command and _CHECKS & set(of_command(command)):
-                    running[part.id] = command
-            elif isinstance(part, ToolResult) and part.call_id in running:
-                found.append(_result(running.pop(part.call_id), part, message.time))
+        for number, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                checks = tuple(
+                    (command, known.get((message.index, number, command.strip())))
+                    for command in commands_of(part.name, part.input)
+                    if _CHECKS & set(of_command(command))
+                )
+                if checks:
+                    running[part.id] = checks
+            elif isinstance(part, ToolResult):
+                for command, succeeded in running.pop(part.call_id, ()):
+                    found.append(_result(command, succeeded, part, message.time, gate))
     return tuple(found)
 
 
-def _command(given: Any) -> str:
-    if isinstance(given, dict):
-        given = given.get("command") or given.get("cmd") or ""
-    if isinstance(given, list):
-        given = " ".join(str(word) for word in given)
-    return given if isinstance(given, str) else ""
-
-
-def _result(command: str, part: ToolResult, at: str) -> ValidationResult:
-    lines = clean(part.text).rstrip().splitlines()[-_TAIL:]
+def _result(
+    command: str, succeeded: bool | None, part: ToolResult, at: str, gate: Redactor
+) -> ValidationResult:
+    lines = clean(part.text).rstrip().splitlines()
+    if len(lines) > _TAIL or sum(map(len, lines)) + len(lines) > ENTRY // 2:
+        lines = gate.text("\n".join(lines)).splitlines()[-_TAIL:]
     tail = truncate("\n".join(lines), ENTRY // 2)
-    bad = part.status in {"error", "timeout", "interrupted"} or bool(part.exit_code)
-    passed, failed = _counted(_PASSED, tail), _counted(_FAILED, tail)
-    if passed is None and failed is None:
-        passed, failed = int(not bad), int(bad)
     return ValidationResult(
-        command=truncate(clean(command), ENTRY // 4),
-        passed=passed or 0,
-        failed=failed or int(bad and not failed),
+        command=_cut(command, ENTRY // 4, gate),
+        succeeded=succeeded,
+        passed=_counted(_PASSED, tail),
+        failed=_counted(_FAILED, tail),
         output_tail=tail,
         at=at,
     )

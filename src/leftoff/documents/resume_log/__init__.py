@@ -98,10 +98,18 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
             model=models[-1] if models else "unknown",
             timestamp=summary.session.ended,
         )
+        parts = parts_of(summary)
+        marks = {}
+        if not total_budget and context.window is None:
+            marks["total_budget"] = "assumed"
+        if used is None:
+            marks["used_tokens"] = "estimated from the text"
+        if marks:
+            parts["metadata"]["figures"] = marks
         return cls(
             session_id=session_id or summary.session.id or _stem(summary.session.path),
             context_metrics=metrics,
-            **parts_of(summary),
+            **parts,
         )
 
     @classmethod

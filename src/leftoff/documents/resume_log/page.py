@@ -91,6 +91,7 @@ def laid_out(log: Mapping[str, Any], budget: int) -> str:
 
 def _head(log: Mapping[str, Any]) -> str:
     metrics = log["context_metrics"]
+    used = f"{number(metrics['used_tokens'])} tokens ({metrics['percentage_used']:.1f}%)"
     lines = [
         f"# Session Resume Log: {_flat(log['session_id'])}",
         "",
@@ -100,12 +101,18 @@ def _head(log: Mapping[str, Any]) -> str:
         "## Context Metrics",
         "",
         f"- Model: {_flat(metrics['model'])}",
-        f"- Total Budget: {number(metrics['total_budget'])} tokens",
-        f"- Used: {number(metrics['used_tokens'])} tokens ({metrics['percentage_used']:.1f}%)",
+        f"- Total Budget: {number(metrics['total_budget'])} tokens{_mark(log, 'total_budget')}",
+        f"- Used: {used}{_mark(log, 'used_tokens')}",
         f"- Remaining: {number(metrics['remaining_tokens'])} tokens",
         f"- Stop Reason: {_flat(metrics['stop_reason']) or 'unknown'}",
     ]
     return "\n".join(lines)
+
+
+def _mark(log: Mapping[str, Any], figure: str) -> str:
+    """Says of a figure that the recording does not tell it."""
+    marks = log["metadata"].get("figures") or {}
+    return f", {_flat(marks[figure])}" if isinstance(marks, Mapping) and figure in marks else ""
 
 
 def _flat(value: Any) -> str:
@@ -116,14 +123,18 @@ def _flat(value: Any) -> str:
 
 def _mission(words: str) -> list[Item]:
     """A paragraph a line, before all other sections: nobody else knows what was asked. The
-    beginnings of requests are taken first, then what insists on something."""
+    beginnings of requests are taken first, then the rest of the last one, then what insists on
+    something."""
     lines = [_flat(line) for line in words.splitlines() if line.strip()]
     lines = [f"\\{line}" if _BLOCK.match(line) else line for line in lines]
+    last = next((i for i, line in enumerate(lines) if line.startswith("Asked last (#")), -1)
+    end = next((i for i in range(last + 1, len(lines)) if not _FURTHER.match(lines[i])), -1)
     order = sorted(
         range(len(lines)),
         key=lambda i: (
             not _ENDS.match(lines[i]),
             bool(_FURTHER.match(lines[i])),
+            not last < i < (end if end >= 0 else len(lines)) or last < 0,
             not _FIRM.search(lines[i]),
             i,
         ),

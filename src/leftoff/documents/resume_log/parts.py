@@ -35,6 +35,9 @@ WORDS = 600
 CHOICE = 3
 """A person's choice of fewer words says nothing without its question."""
 
+NEWS = 2
+"""An error line of fewer words says nothing."""
+
 TELLING = 4
 """A claim that nothing shows needs so many words to tell anything."""
 
@@ -46,6 +49,8 @@ NAMED = {
 }
 
 
+_TAG = re.compile(r"<[^<>]{1,40}>")
+_WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"\w")
 
 
@@ -158,7 +163,14 @@ def _decision(decision: KeyDecision) -> dict[str, Any]:
 
 
 def _next_steps(summary: ContextSummary) -> list[str]:
-    """To-dos in progress, open requests from the newest on, then what is left otherwise."""
+    """A check that failed last, to-dos in progress, open requests from the newest on, then what
+    is left otherwise."""
+    checks = [c for c in summary.working_set.commands if c.kind in {"test", "build", "lint"}]
+    failing = [
+        f"Last {c.kind} failed: {printed(c.text)} ({_place(c.ref)})"
+        for c in checks[:1]
+        if c.passed is False
+    ]
     steps = [
         (s.status, f"{said(s.text, WORDS)} ({s.status.replace('_', ' ')}, {_place(s.ref)})")
         for s in summary.next_steps
@@ -169,7 +181,9 @@ def _next_steps(summary: ContextSummary) -> list[str]:
         if r.status == "open" and r.kind in {"task", "correction"}
     ]
     doing = [words for status, words in steps if status == "in_progress"]
-    return doing + asked + [words for status, words in steps if status != "in_progress"]
+    return (
+        failing + doing + asked + [words for status, words in steps if status != "in_progress"]
+    )
 
 
 def _critical(summary: ContextSummary) -> dict[str, Any]:
@@ -179,6 +193,7 @@ def _critical(summary: ContextSummary) -> dict[str, Any]:
         "directory": session.cwd,
         "branch": session.branch,
         "commit": working.commit,
+        "commit_at_start": "" if working.commit else working.commit_at_start,
     }
     state = []
     if progress.current_stage:
@@ -212,7 +227,7 @@ def _critical(summary: ContextSummary) -> dict[str, Any]:
 
 
 def _command(command: Command) -> str:
-    how = {True: "passed", False: "failed", None: "ended, nobody knows how"}[command.passed]
+    how = {True: "passed", False: "failed", None: "result unknown"}[command.passed]
     return f"{printed(command.text)}: {how} ({command.kind}, {_place(command.ref)})"
 
 
@@ -241,7 +256,7 @@ def _metadata(summary: ContextSummary) -> dict[str, Any]:
         f"{said(e.tool, 80) or 'tool'}: {printed(e.text)} "
         f"({_place(e.ref)}{f', {e.count} times' if e.count > 1 else ''})"
         for e in summary.errors
-        if not e.fixed
+        if not e.fixed and len(_WORD.findall(_TAG.sub("", e.text))) >= NEWS
     ]
     stats = summary.stats
     seconds = stats.duration_seconds

@@ -369,9 +369,10 @@ def schema() -> dict[str, Any]:
 
 
 def needs_value(state: ResumeState) -> tuple[str, ...]:
-    """Names of variables whose value was secret, in whole or in part, and is not kept."""
-    held = {**state.context_evolution.current_context, **state.workflow_variables}
-    return tuple(name for name, value in held.items() if _holds_placeholder(value))
+    """Names of the workflow's variables whose value was secret, in whole or in part, and is not
+    kept. What we say of a recording is none of them: nobody could give that again."""
+    held = state.workflow_variables.items()
+    return tuple(name for name, value in held if _holds_placeholder(value))
 
 
 def _holds_placeholder(value: Any) -> bool:

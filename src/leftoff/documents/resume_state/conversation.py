@@ -13,7 +13,8 @@ from leftoff.documents.resume_state import ChatMessage, CompletedTool, FunctionC
 from leftoff.documents.resume_state.calls import described
 from leftoff.formats.tools import kind_of
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.text import one_line
+from leftoff.redaction import Redactor
+from leftoff.text import one_line, whole
 
 HELD = 600
 """Calls, and messages, that are remembered while a recording is read: the last ones."""
@@ -34,19 +35,30 @@ _NO_WORK = frozenset({"finish", "ask", "plan", "think"})
 _DONE = frozenset({"ok", "unknown"})
 
 
-def shortened(value: Any, limit: int = RESULT) -> Any:
+def shortened(value: Any, limit: int = RESULT, gate: Redactor | None = None) -> Any:
     """A value with its long texts cut in the middle, at every depth; each says how much is
-    missing. The end is kept, since that is where a command says how it went."""
+    missing. The end is kept, since that is where a command says how it went.
+
+    What is cut is redacted first: behind the cut, a key may stand without the words that tell
+    that it is one.
+
+    Args:
+        gate: the redactor of the document that the value is for.
+    """
+    gate = gate or Redactor()
     if isinstance(value, str):
-        left = len(value) - limit
-        if left <= 0:
+        if len(value) <= limit:
             return value
+        safe = gate.text(value)
+        left = len(safe) - limit
+        if left <= 0:
+            return safe
         head = limit // 2
-        return f"{value[:head]}{_SHORTENED.format(count=left)}{value[head - limit :]}"
+        return f"{safe[:head]}{_SHORTENED.format(count=left)}{safe[head - limit :]}"
     if isinstance(value, dict):
-        return {str(k): shortened(v, limit) for k, v in value.items()}
+        return {str(k): shortened(v, limit, gate) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shortened(v, limit) for v in value]
+        return [shortened(v, limit, gate) for v in value]
     return value
 
 
@@ -91,12 +103,13 @@ class Conversation:
         self._said = ""
         self.first_words = ""
         self._prompted = -1
+        self._gate = Redactor()
 
     def see(self, message: Message) -> None:
         """Takes in the next message."""
         text = message.text.strip()
         if message.role == "user" and text and not self.first_words:
-            self.first_words = text[:RESULT]
+            self.first_words = whole(text, RESULT)
         called: list[FunctionCall] = []
         for number, part in enumerate(message.parts):
             if type(part) is Text and message.origin == "agent" and part.text.strip():
@@ -123,7 +136,7 @@ class Conversation:
             id=identity,
             recorded=part.id,
             name=part.name,
-            parameters=shortened(given),
+            parameters=shortened(given, gate=self._gate),
             at=message.time,
             why=one_line(self._said, REASON) if self._said else "",
         )
@@ -144,7 +157,7 @@ class Conversation:
         if call is None:
             return  # an answer to nothing that was asked
         call.result = part
-        text = shortened(part.text, RESULT)
+        text = shortened(part.text, RESULT, self._gate)
         self._add(
             message,
             "tool",
@@ -168,13 +181,13 @@ class Conversation:
             content = "\n\n".join(x for x in (known.content, text) if x)
             before.chat = replace(
                 known,
-                content=shortened(content, WORDS) or None,
+                content=shortened(content, WORDS, self._gate) or None,
                 function_calls=(*(known.function_calls or ()), *called) or None,
             )
             return
         chat = ChatMessage(
             role=role,
-            content=shortened(text, WORDS) or None,
+            content=shortened(text, WORDS, self._gate) or None,
             timestamp=message.time,
             function_calls=tuple(called) or None,
         )
@@ -192,7 +205,7 @@ class Conversation:
             CompletedTool(
                 function_name=call.name,
                 parameters=call.parameters,
-                result=shortened(call.result.text, RESULT),
+                result=shortened(call.result.text, RESULT, self._gate),
                 executed_at=call.at,
                 success=_succeeded(call.result),
                 ai_reasoning=call.why or None,
@@ -220,7 +233,7 @@ class Conversation:
             for w in reversed(self.words)
             if w.role == "assistant" and w.chat.content and w.message not in without
         )
-        return next(spoken, "")[:RESULT]
+        return whole(next(spoken, ""), RESULT)
 
     def chat(self, without: Collection[int] = ()) -> tuple[ChatMessage, ...]:
         """The messages, in order, without results whose calls are not held any more."""

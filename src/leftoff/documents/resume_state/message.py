@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.documents.resume_state import CompletedTool, ResumeState
-from leftoff.documents.resume_state.calls import described
+from leftoff.documents.resume_state.calls import commands_of, described, patches_of
 from leftoff.documents.resume_state.words import MESSAGE, OURS, clock
 from leftoff.documents.wording import brief, number
 from leftoff.errors import UsageError
@@ -43,7 +43,8 @@ _LOOKING_COMMANDS = frozenset(
 )
 # A line that says something: words, and no markup or bookkeeping of the recorder's.
 _SAYS = re.compile(
-    r"^(?!\s*(?:</?[a-z_]+>\s*$|Output:\s*$|\(no output\)|Process Group PGID|Exit code: 0))"
+    r"^(?!\s*(?:</?[a-z_]+>\s*$|Output:\s*$|\(no output\)|Process Group PGID|Exit code: 0"
+    r"|\{\"chunk_id\"|Script completed|Wall time \d|Original token count))"
     r".*[^\W\d_]{2}"
 )
 
@@ -195,11 +196,18 @@ def _work_items(state: ResumeState) -> Iterable[_Item]:
 
 def _does(tool: CompletedTool) -> bool:
     """Whether a call may have done something: looking again repeats no work."""
-    kind = kind_of(tool.function_name)
-    if kind != "shell":
+    name, given = tool.function_name, tool.parameters
+    kind = kind_of(name)
+    if kind not in {"shell", "script"}:
         return kind not in _LOOKING
-    call = ToolCall("", tool.function_name, kind, tool.parameters)
-    return not set(of_command(text_argument(call, "command"))) <= _LOOKING_COMMANDS
+    if patches_of(name, given):
+        return True
+    commands = commands_of(name, given)
+    did = {activity for command in commands for activity in of_command(command)}
+    if kind == "script" and not commands:
+        call = ToolCall("", name, kind, given)
+        did.update(of_command(text_argument(call, "command"), "javascript"))
+    return not did <= _LOOKING_COMMANDS
 
 
 def _about(tool: CompletedTool) -> str:
@@ -221,7 +229,7 @@ def _failed(state: ResumeState) -> list[str]:
 def _told(tool: CompletedTool) -> str:
     """A call on one line, with the last words of a command or of a failure."""
     line = _about(tool)
-    if tool.success and kind_of(tool.function_name) != "shell":
+    if tool.success and kind_of(tool.function_name) not in {"shell", "script"}:
         return line
     said = [text for text in (tool.result or "").splitlines() if _SAYS.search(text)]
     return f"{line} → {brief(said[-1], 120)}" if said else line

@@ -10,6 +10,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from leftoff.documents.remains import (
+    EARLIER,
+    errors_left,
+    latest_of,
+    stands,
+    state_of,
+    tasks_of,
+)
 from leftoff.documents.resume_state import (
     UNDERSTANDING,
     ContextChange,
@@ -20,6 +28,7 @@ from leftoff.documents.resume_state import (
 )
 from leftoff.documents.resume_state.conversation import Conversation
 from leftoff.documents.resume_state.words import moment
+from leftoff.documents.wording import ended
 from leftoff.findings import (
     Command,
     ContextSummary,
@@ -28,7 +37,8 @@ from leftoff.findings import (
     Milestone,
     UserRequest,
 )
-from leftoff.formats.tools import LOOKS, kind_of
+from leftoff.redaction import Redactor
+from leftoff.text import whole
 
 SURE = 0.5
 """Confidence from which a decision is handed on: the next agent would take a weaker one for
@@ -60,7 +70,9 @@ def workflow_id(name: str, at: str, context: str) -> str:
     >>> workflow_id("project-analysis", "2025-07-10T14:30:22Z", "")
     'workflow_project-analysis_20250710_143022_e3b0'
     """
-    plain = _UNPLAIN.sub("-", name).strip("-.")[:60].rstrip("-.") or "session"
+    # Redacted before it is cut: half of a key in a name would look like any word.
+    safe = Redactor().text(name)
+    plain = _UNPLAIN.sub("-", safe).strip("-.")[:60].rstrip("-.") or "session"
     began = moment(at)
     stamp = began.astimezone(UTC).strftime("%Y%m%d_%H%M%S") if began else "00000000_000000"
     short = hashlib.sha256(context.encode("utf-8", "surrogatepass")).hexdigest()[:4]
@@ -136,7 +148,7 @@ def _says(text: str) -> bool:
 def _session_name(summary: ContextSummary) -> str:
     session = summary.session
     folder = re.split(r"[/\\]", session.cwd.rstrip("/\\"))[-1]
-    return folder or session.title[:40] or session.format
+    return folder or whole(session.title, 40) or session.format
 
 
 def strategy(decisions: Iterable[KeyDecision]) -> str:
@@ -154,14 +166,16 @@ def _context(
 ) -> dict[str, Any]:
     """What is known at the end, the most important first; empty values left out."""
     session, requests = summary.session, summary.user_requests
-    tasks = [r for r in requests if r.kind in {"task", "correction"}] or list(requests)
-    goal = tasks[:1]
-    # "1" and "yes" say nothing without the question that they answer.
-    said = [r for r in requests if r.kind not in {"choice", "approval"}]
-    latest = [r for r in said[-1:] if r not in goal]
+    goal = tasks_of(requests)[:1]
+    last = latest_of(requests)
+    latest = [last] if last is not None and last not in goal else []
     told = {r.text for r in [*goal, *latest]}
     still = [r.text for r in requests if r.status == "open" and r.text not in told]
-    rules = [r.text for r in requests if r.kind == "constraint" and r.status != "withdrawn"]
+    rules = [
+        r.text if stands(r, requests) else f"{r.text} ({EARLIER})"
+        for r in requests
+        if r.kind == "constraint" and r.status != "withdrawn" and r.text not in told
+    ]
     checks: dict[str, Command] = {}  # the last of each kind
     for command in summary.working_set.commands:
         if command.kind in {"test", "build", "lint"}:
@@ -180,12 +194,12 @@ def _context(
         "open_work": "" if open_work else NOTHING_OPEN,
         "last_words": last_words,
         "calls_without_result": list(unfinished[-5:]),
-        "open_errors": [_error(e) for e in _open_errors(summary)][-5:],
-        "constraints": [text for text in rules if text not in told],
+        "open_errors": [_error(e) for e in errors_left(summary)[0]][-5:],
+        "constraints": rules,
         "key_decisions": [_decided(d) for d in summary.key_decisions if _stands(d)],
         "files_changed": [f"{f.path} ({f.action})" for f in files],
         "milestones": _milestones(summary.progress.milestones)[-10:],
-        "checks": [f"{c.text} → {_ended(c)}" for c in checks.values()],
+        "checks": [f"{c.text} → {ended(c.passed)}" for c in checks.values()],
         "tests": tests(summary),
         "project_path": session.cwd,
         "recorded_branch": session.branch,
@@ -197,27 +211,13 @@ def _stands(decision: KeyDecision) -> bool:
     return decision.status == "made" and decision.confidence >= SURE
 
 
-def _open_errors(summary: ContextSummary) -> Iterable[ErrorSeen]:
-    """What failed since the person last spoke and was not seen to work later. Failing to find
-    something while looking around is no error that is left open."""
-    since = max((r.ref.message for r in summary.user_requests), default=-1)
-    for error in summary.errors:
-        if not error.fixed and error.ref.message > since and kind_of(error.tool) not in LOOKS:
-            yield error
-
-
 def _error(error: ErrorSeen) -> str:
     return f"{error.tool}: {error.text}" if error.tool else error.text
 
 
-def _ended(command: Command) -> str:
-    return "passed" if command.passed else "failed"
-
-
 def _requested(request: UserRequest) -> str:
     """A request with what the recording shows of it, so that nothing done is done again."""
-    state = {"done": "done, as far as the recording shows", "open": "not done yet"}
-    return f"{request.text} [{state.get(request.status, request.status)}]"
+    return f"{request.text} [{state_of(request)}]"
 
 
 def _decided(decision: KeyDecision) -> str:

@@ -21,6 +21,7 @@ from leftoff.documents.resume_state.conversation import HELD, shortened
 from leftoff.documents.resume_state.record import strategy
 from leftoff.documents.resume_state.words import moment
 from leftoff.errors import FormatError
+from leftoff.redaction import Redactor
 from leftoff.summary import Pass
 
 _BOOKKEEPING = frozenset({"workflow_file", "workflow_hash", "original_content"})
@@ -102,10 +103,11 @@ def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _clean(tool: CompletedTool) -> CompletedTool:
     """A call as JSON can hold it, long texts shortened."""
+    gate = Redactor()
     return replace(
         tool,
-        parameters=shortened(codec.mended(tool.parameters)),
-        result=None if tool.result is None else shortened(codec.mended(tool.result)),
+        parameters=shortened(codec.mended(tool.parameters), gate=gate),
+        result=None if tool.result is None else shortened(codec.mended(tool.result), gate=gate),
     )
 
 

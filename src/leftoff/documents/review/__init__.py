@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.model import Usage
+from leftoff.redaction import Redactor
 from leftoff.text import clean, truncate
 from leftoff.tokens import max_tokens
 
@@ -207,7 +208,9 @@ def full_prompt(review: Review, prompt: str, limit: int = EARLIER_TOKENS) -> str
         cost = max_tokens(block + "\n\n")
         if cost > room:
             if not blocks:
-                blocks.append(truncate(block, max(room, 0), measure=max_tokens))
+                # Redacted before it is cut: half of a key is no key to any rule.
+                safe = Redactor().text(block)
+                blocks.append(truncate(safe, max(room, 0), measure=max_tokens))
             break
         room -= cost
         blocks.append(block)

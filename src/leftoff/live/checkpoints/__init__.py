@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from leftoff.budgets import TaskTokenBudget, limit_of
 from leftoff.documents.checkpoint import (
+    Capacity,
     ContextCheckpoint,
     bare,
     checkpoint_id,
@@ -398,7 +399,7 @@ class CheckpointOrchestrator:
     ) -> ContextCheckpoint:
         plan = self._plans[task_id]
         budget = self.manager.task(task_id).budgets[pending.provider]
-        capacity: Any = pending.capacity or _nearest(budget)
+        capacity: Any = pending.capacity or nearest(budget)
         at = datetime.fromisoformat(pending.at)
         if recorded is None:
             return bare(budget, capacity, at, goal=plan.goal)
@@ -510,9 +511,10 @@ def _sent(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcom
         return None, done.value
 
 
-def _nearest(budget: TaskTokenBudget) -> str:
+def nearest(budget: TaskTokenBudget) -> Capacity:
     """The highest capacity that a budget has reached, the lowest if none."""
-    return next((c for c in ("98", "95") if budget.percent_used >= int(c)), "90")
+    reached: tuple[Capacity, ...] = ("98", "95")
+    return next((c for c in reached if budget.percent_used >= int(c)), "90")
 
 
 def _decision_of(checkpoint: ContextCheckpoint) -> Decision:

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from leftoff import api
 from leftoff.documents.checkpoint.facts import Facts, facts_of
-from leftoff.documents.checkpoint.history import ValidationResult, validations
+from leftoff.documents.checkpoint.prompt_log import ValidationResult, first_words, validations
 from leftoff.documents.checkpoint.roles import Role
 from leftoff.findings import ContextSummary
 from leftoff.handoff import Reached
+from leftoff.live.listening import listen
 from leftoff.model import Message
 
 
 class Recorded(Struct, frozen=True):
-    """A recording up to now."""
+    """A recording up to now. `messages`: of the main thread, without what was rewound."""
 
     summary: ContextSummary
     messages: tuple[Message, ...] = ()
@@ -39,8 +40,36 @@ class Recording:
         Raises:
             InputError: it cannot be read.
         """
-        messages = tuple(api.read(self.path, format=self.format))
-        return Recorded(api.summarize(self.path, format=self.format), messages)
+        return recorded(self.path, format=self.format)
+
+
+class _Kept:
+    """Keeps every message that it is shown."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def see(self, message: Message) -> None:
+        self.messages.append(message)
+
+
+def recorded(
+    path: str | Path, *, format: str | None = None, session: int | str = -1
+) -> Recorded:
+    """One session of a recording, which is read once: standard input, too.
+
+    Raises:
+        InputError: it cannot be read.
+        UnknownName, UsageError: no such session.
+    """
+    heard = listen(path, _Kept, format=format, session=session)
+    # A subagent's own file is told as a session.
+    messages = (
+        replace(m, agent="") if m.agent else m
+        for m in heard.listener.messages
+        if m.index not in heard.without
+    )
+    return Recorded(heard.summary, tuple(messages))
 
 
 class Told(Struct, frozen=True):
@@ -65,9 +94,11 @@ def told_of(recorded: Recorded | None, goal: str, role: Role | None) -> Told:
     """
     if recorded is None:
         return Told(Facts(task=goal))
-    session = recorded.summary.session
+    summary, messages = recorded.summary, recorded.messages
+    session = summary.session
+    told = goal or ("" if summary.user_requests else first_words(messages))
     return Told(
-        facts_of(recorded.summary, goal=goal, role=role),
-        validations(recorded.messages),
+        facts_of(summary, goal=told, role=role),
+        validations(summary, messages),
         session.id or session.path,
     )

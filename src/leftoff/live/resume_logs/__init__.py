@@ -14,14 +14,15 @@ import msgspec
 from leftoff.api import summarize
 from leftoff.budgets import ContextMetrics
 from leftoff.documents.resume_log import KIND, OwnSection, ResumeLog
-from leftoff.errors import LeftoffError, UsageError
+from leftoff.errors import LeftoffError, UnknownName, UsageError
+from leftoff.findings import ContextSummary
 from leftoff.live.resume_logs.shelves import OwnBackend, Shelf, StorageBackend, StoreShelf
 from leftoff.live.tasks import now
 from leftoff.live.telemetry import logger
 from leftoff.redaction import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping
-from leftoff.stores import Store
-from leftoff.stores.files import store_for
+from leftoff.stores import Entry, Store
+from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.retention import Retention
 
 BUILT_IN: tuple[str, ...] = get_args(Trigger)
@@ -69,6 +70,7 @@ class ResumeLogGenerator:
     Attributes:
         enabled: whether logs are made at all.
         max_tokens: what the markdown of a log may take.
+        removed: old logs that went when the last one was kept.
 
     Raises:
         UsageError: a key of `config` does not exist, or a value is not valid.
@@ -84,9 +86,11 @@ class ResumeLogGenerator:
     ) -> None:
         self.settings = config if isinstance(config, Settings) else _settings(config or {})
         self._clock = clock
-        self._shelf: Shelf = StoreShelf(store or store_for(self.settings, project))
+        older = [] if store else _others(Path(project))
+        self._shelf: Shelf = StoreShelf(store or store_for(self.settings, project), older)
         self._providers: list[SectionProvider] = []
         self._conditions: list[TriggerCondition] = []
+        self.removed: tuple[Path, ...] = ()
 
     @property
     def options(self) -> ResumeLogs:
@@ -182,7 +186,14 @@ class ResumeLogGenerator:
         format: str | None = None,
     ) -> ResumeLog:
         """A log of a recorded session (see `summarize`)."""
-        log = ResumeLog.from_summary(summarize(path, format=format), session_id=session_id)
+        summary = summarize(path, format=format)
+        return self.generate_from_summary(summary, session_id=session_id, trigger=trigger)
+
+    def generate_from_summary(
+        self, summary: ContextSummary, *, session_id: str = "", trigger: str = "manual"
+    ) -> ResumeLog:
+        """A log of a session that was summarized already."""
+        log = ResumeLog.from_summary(summary, session_id=session_id)
         return self._completed(log, log.to_dict(), trigger)
 
     def _completed(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
@@ -260,9 +271,10 @@ class ResumeLogGenerator:
         with_page = self.options.format == "markdown"
         where = self._shelf.save(resume_log, self.max_tokens if with_page else None)
         cleanup = self.options.cleanup
+        self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
             try:
-                self.cleanup_old_logs(cleanup.keep_count)
+                self.removed = tuple(self.cleanup_old_logs(cleanup.keep_count))
             except LeftoffError as error:
                 logger.warning("resume logs: no clean-up (%s)", error)
         return Path(where)
@@ -279,6 +291,21 @@ class ResumeLogGenerator:
     def list_resume_logs(self) -> list[tuple[str, Path]]:
         """Every log's session id and place, newest first."""
         return [(entry.id, Path(entry.where)) for entry in self._shelf.list()]
+
+    def entries(self) -> list[Entry]:
+        """Every log with when it was saved, its size, and whether it is pinned or damaged;
+        newest first."""
+        return self._shelf.list()
+
+    def pin_resume_log(self, session_id: str, *, pinned: bool = True) -> None:
+        """Protects a log from retention, or no longer.
+
+        Raises:
+            UnknownName: there is no such log.
+            UsageError: the backend cannot do that.
+        """
+        if not self._shelf.pin(session_id, pinned=pinned):
+            raise UnknownName("resume log", session_id, [e.id for e in self._shelf.list()])
 
     def get_latest_resume_log(self) -> ResumeLog | None:
         """The newest log that can be read, None if there is none."""
@@ -333,6 +360,12 @@ class ResumeLogGenerator:
             "newest": times[0] if times else None,
             "by_trigger": dict(sorted(reasons.items())),
         }
+
+
+def _others(project: Path) -> list[Store]:
+    """The store of the program that the seed describes, where there is one."""
+    folder = project / ".claude-mpm" / "resume-logs"
+    return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
 
 
 def _trigger_of(stop_reason: str) -> str:

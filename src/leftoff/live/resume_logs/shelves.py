@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Protocol
 
 from leftoff.documents.resume_log import KIND, ResumeLog
+from leftoff.errors import UsageError
 from leftoff.live.telemetry import logger
 from leftoff.redaction import Redactor
 from leftoff.stores import Entry, Store
-from leftoff.stores.retention import Retention, prune
+from leftoff.stores.retention import Retention, pin, prune
 
 
 class StorageBackend(Protocol):
@@ -45,14 +46,21 @@ class Shelf(Protocol):
 
     def delete(self, id: str) -> bool: ...
 
+    def pin(self, id: str, *, pinned: bool) -> bool: ...
+
     def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]: ...
 
 
 class StoreShelf:
-    """Logs in a store, by session id."""
+    """Logs in a store, by session id.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        older: where other programs keep theirs; they are read, never written or removed.
+    """
+
+    def __init__(self, store: Store, older: Sequence[Store] = ()) -> None:
         self.store = store
+        self.older = tuple(older)
 
     def save(self, log: ResumeLog, page_tokens: int | None) -> str:
         """Keeps a log, with its markdown unless `page_tokens` is None."""
@@ -64,7 +72,8 @@ class StoreShelf:
         )
 
     def load(self, id: str) -> ResumeLog | None:
-        kept = self.store.load(KIND, id)
+        found = (store.load(KIND, id) for store in (self.store, *self.older))
+        kept = next((kept for kept in found if kept is not None), None)
         if kept is None:
             return None
         for issue in kept.issues:
@@ -72,10 +81,17 @@ class StoreShelf:
         return ResumeLog.from_dict(kept.document)
 
     def list(self) -> list[Entry]:
-        return self.store.list(KIND)
+        entries = self.store.list(KIND)
+        known = {entry.id for entry in entries}
+        for store in self.older:
+            entries += [entry for entry in store.list(KIND) if entry.id not in known]
+        return sorted(entries, key=lambda entry: (-entry.saved, entry.id))
 
     def delete(self, id: str) -> bool:
         return self.store.delete(KIND, id)
+
+    def pin(self, id: str, *, pinned: bool) -> bool:
+        return pin(self.store, KIND, id, pinned)
 
     def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]:
         done = prune(self.store, KIND, retention, now=now.timestamp(), dry_run=dry_run)
@@ -108,6 +124,9 @@ class OwnBackend:
 
     def delete(self, id: str) -> bool:
         return bool(self.backend.delete(id))
+
+    def pin(self, id: str, *, pinned: bool) -> bool:
+        raise UsageError(f"{type(self.backend).__name__} cannot pin documents")
 
     def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]:
         """By number alone: a backend does not say when a log was saved."""

@@ -374,8 +374,10 @@ class FileResumeStateManager:
         """
         return len(self.clean_up(retention_days).removed)
 
-    def clean_up(self, retention_days: float | None = None) -> Cleaned:
-        """As `cleanup_old_resume_files`, with the ids."""
+    def clean_up(
+        self, retention_days: float | None = None, *, dry_run: bool = False
+    ) -> Cleaned:
+        """As `cleanup_old_resume_files`, with the ids; `dry_run` removes nothing."""
         days = self.settings.resume.retention_days if retention_days is None else retention_days
         now = self._clock()
         oldest = now.timestamp() - days * 86_400
@@ -383,12 +385,14 @@ class FileResumeStateManager:
         kept = 0
         for entry in self.store.list(KIND):
             old = entry.saved < oldest or self._available(entry).completed
-            if old and entry.readable and not entry.pinned and self._drop(entry):
+            goes = old and entry.readable and not entry.pinned
+            if goes and (dry_run or self._drop(entry)):
                 removed.append(entry.id)
             else:
                 kept += 1
         done = Cleaned(tuple(sorted(removed)), kept)
-        self._note(done, now)
+        if not dry_run:
+            self._note(done, now)
         return done
 
     def _drop(self, entry: Entry) -> bool:

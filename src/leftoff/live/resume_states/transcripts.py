@@ -7,39 +7,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from leftoff import api
 from leftoff.documents.resume_state import RecordedFile, ResumeState, World
 from leftoff.documents.resume_state.conversation import Conversation
 from leftoff.documents.resume_state.record import Workflow, from_summary
 from leftoff.documents.resume_state.running import content_hash
-from leftoff.errors import UnknownName
-from leftoff.extraction.recording import Recording
-from leftoff.model import Message
-from leftoff.sources import lines_of, parts_of
-from leftoff.summary import Pass
+from leftoff.findings import ContextSummary
+from leftoff.live.listening import listen
 from leftoff.workspace import content_of, look, recorded_files
-
-
-class _Listening(Pass):
-    """A pass that also keeps the end of every conversation that it reads."""
-
-    def __init__(self, where: str, format: str | None) -> None:
-        # By the session's main recording, which is held so that its identity stays its own.
-        self._told: dict[tuple[int, str], tuple[Recording, Conversation]] = {}
-        super().__init__(where, format)
-
-    def _message(self, m: Message) -> None:
-        before = self.cursor.taken.get(m.agent, 0)
-        super()._message(m)
-        if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
-            place = (id(self._main), m.agent)
-            if place not in self._told:
-                self._told[place] = self._main, Conversation()
-            self._told[place][1].see(m)
-
-    def conversation(self, main: Recording, agent: str) -> Conversation:
-        """What an agent said in a session, the main thread under ""."""
-        return self._told[id(main), agent][1]
 
 
 def from_transcript(
@@ -66,39 +40,36 @@ def from_transcript(
         FormatError: there is no message in a known format.
         UnknownName: no such session.
     """
+    return of_transcript(
+        path, format=format, session=session, workflow=workflow, name=name, hashes=hashes
+    )[0]
+
+
+def of_transcript(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    session: int | str = -1,
+    workflow: str | PathLike[str] | None = None,
+    name: str = "",
+    hashes: bool = True,
+) -> tuple[ResumeState, ContextSummary]:
+    """As `from_transcript`, with the summary that it was made from."""
     flow = Workflow()
     if workflow is not None:
         content = content_of(workflow) or ""
         flow = Workflow(str(Path(workflow).absolute()), content, content_hash(content))
-    summary = api.summarize(path, format=format, session=session)
-    main, _ = parts_of(str(path))
-    reading = _Listening(main, format)
-    with lines_of(main) as lines:
-        reading.feed_lines(lines)
-    reading.close()
-    recordings = _chosen(reading, session)
-    # A subagent's own file has nothing on the main thread: the subagent is the session.
-    agent = next(name for name, r in sorted(recordings.items()) if len(r.thread))
-    thread = recordings[agent].thread
+    heard = listen(path, Conversation, format=format, session=session)
+    summary = heard.summary
     state = from_summary(
         summary,
-        reading.conversation(recordings[""], agent),
+        heard.listener,
         workflow=flow,
         name=name,
-        commit=summary.working_set.commit or recordings[""].header.commit,
-        abandoned=thread.abandoned() | thread.copies(),
+        commit=summary.working_set.commit or heard.commit,
+        abandoned=heard.without,
     )
-    return _seen(state) if hashes else state
-
-
-def _chosen(reading: Pass, session: int | str) -> dict[str, Recording]:
-    """One of the sessions of a recording; `api.summarize` has refused what does not exist."""
-    if isinstance(session, int):
-        return reading.sessions[session]
-    for recordings in reading.sessions:
-        if recordings[""].header.id == session:
-            return recordings
-    raise UnknownName("session", session, [])
+    return (_seen(state) if hashes else state), summary
 
 
 def _seen(state: ResumeState) -> ResumeState:

@@ -1,0 +1,169 @@
+"""The engine of many machines: plain Ray tasks (`pip install leftoff[ray]`).
+
+Each task does a chunk; Ray retries it where a machine or a worker is lost. A chunk that stays
+lost is done again file by file, as in the local pool. leftoff must be installed, in the same
+version, wherever tasks run, and paths must mean the same there: a shared file system, or URLs.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from leftoff import codec
+from leftoff._version import __version__
+from leftoff.batch.jobs import Chunk, Done
+from leftoff.batch.pool import TIME_LIMIT, given_up, parts
+from leftoff.batch.work import work
+from leftoff.errors import UsageError
+
+RETRIES = 2
+"""How often Ray begins a task anew whose worker was lost."""
+
+_GRACE = 10.0
+"""Seconds after the time limit in which a worker may end by itself, before it is ended."""
+
+
+class OutOfTime(Exception):
+    """A task took longer than it may."""
+
+
+class _Stopped(BaseException):
+    """Raised wherever a task is when its time is up; what reads a file does not catch it."""
+
+
+def work_within(data: bytes, seconds: float, version: str) -> bytes:
+    """`work` that ends after some seconds: by an exception where Python can be interrupted,
+    else with its process.
+
+    Raises:
+        OutOfTime: after `seconds`.
+        UsageError: another version of leftoff is installed here.
+    """
+    if version != __version__:
+        raise UsageError(f"leftoff {__version__} here, {version} where the batch was started")
+
+    _settle()
+
+    def stop(*_: Any) -> None:
+        raise _Stopped
+
+    main = threading.current_thread() is threading.main_thread()
+    if main and hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    with open(os.devnull, "w", encoding="ascii") as nothing:  # noqa: PTH123
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=nothing)
+        try:
+            return work(data)
+        except _Stopped:
+            raise OutOfTime(f"took more than {seconds:g} seconds") from None
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            if main and hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@cache
+def _settle() -> None:
+    """Takes all that Ray has loaded out of the sight of Python's collector, once."""
+    gc.collect()
+    gc.freeze()
+
+
+class Cluster:
+    """Tasks on a Ray cluster, or on a Ray of this machine.
+
+    Args:
+        address: of the cluster; "" for what `RAY_ADDRESS` says, else a Ray of our own here.
+        workers: tasks at once; as many as the cluster has processors by default.
+        limit: seconds that one session may take.
+
+    Raises:
+        UsageError: Ray is not installed, or no cluster answers.
+    """
+
+    def __init__(self, address: str = "", workers: int = 0, limit: float = TIME_LIMIT) -> None:
+        try:
+            ray: Any = import_module("ray")
+        except ImportError as error:
+            raise UsageError("--engine ray needs: pip install leftoff[ray]") from error
+        self._ray = ray
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            options: dict[str, Any] = {"address": address} if address else {}
+            if workers and not address:
+                options["num_cpus"] = workers
+            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+            try:
+                ray.init(
+                    log_to_driver=False,
+                    include_dashboard=False if not address else None,
+                    logging_level="error",
+                    **options,
+                )
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise UsageError(f"ray: no cluster at {address!r} ({error})") from error
+        self.workers = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._limit = limit
+        # Not interrupted where one process of Ray's does many tasks; `work` itself does not
+        # know what Ray is, so nothing of ours is imported on the way there.
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(work_within)
+        self._begun: dict[Any, Chunk] = {}
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Done]]:
+        waiting: deque[Chunk] = deque()
+        coming = iter(chunks)
+        while True:
+            # Twice as many as run at once: none has to wait for its successor.
+            while len(self._begun) < 2 * self.workers:
+                chunk = waiting.popleft() if waiting else next(coming, None)
+                if chunk is None:
+                    break
+                self._begun[self._sent(chunk)] = chunk
+            if not self._begun:
+                return
+            ready, _ = self._ray.wait(list(self._begun), num_returns=1)
+            for reference in ready:
+                chunk = self._begun.pop(reference)
+                done = self._outcome(reference, chunk, waiting)
+                if done is not None:
+                    yield chunk, done
+
+    def _sent(self, chunk: Chunk) -> Any:
+        alone = len(chunk.jobs) + len(chunk.heads) == 1
+        # A session that ends its worker would end two more.
+        task = self._task.options(max_retries=RETRIES if not alone else 1)
+        return task.remote(codec.freeze(chunk), self._limit, __version__)
+
+    def _outcome(self, reference: Any, chunk: Chunk, waiting: deque[Chunk]) -> Done | None:
+        """What became of a chunk; None if each part of it is to be done alone."""
+        try:
+            done: Done = codec.thaw(self._ray.get(reference), Done)
+            return done
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, UsageError):
+                raise UsageError(str(error.cause)) from None
+            late = isinstance(error.cause, OutOfTime)
+            failure, reason = ("timeout" if late else "defect"), f"{error.cause}"[:300]
+        except self._ray.exceptions.RayError as error:
+            failure, reason = "crashed", f"its worker was lost ({type(error).__name__})"
+        if len(chunk.jobs) + len(chunk.heads) > 1:
+            waiting.extend(parts(chunk))
+            return None
+        return given_up(chunk, failure, reason)
+
+    def close(self) -> None:
+        for reference in self._begun:
+            self._ray.cancel(reference, force=True)
+        self._begun.clear()
+        if self._ours:
+            self._ray.shutdown()

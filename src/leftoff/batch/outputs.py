@@ -1,0 +1,376 @@
+"""Where the tables go: JSON lines (plain, .gz, .zst), Parquet, SQLite; files or fsspec URLs.
+
+An output appears whole: it is written under another name beside its place and moved there.
+JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
+`out.decisions.parquet` the decisions, and so on. A SQLite file holds all four.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import msgspec
+
+from leftoff import codec
+from leftoff.batch.files import filesystem, is_url
+from leftoff.batch.rows import TABLES, TIMES
+from leftoff.errors import SourceError, UsageError
+
+ROW_GROUP = 16 << 20
+"""Bytes of JSON after which a row group of a Parquet file is written."""
+
+
+class Output(Protocol):
+    """Takes the rows of each job in turn."""
+
+    def add(self, tables: Sequence[bytes]) -> None:
+        """The rows of a job: for each table JSON lines."""
+        ...
+
+
+def kind_of(where: str) -> str:
+    """What an output is written as, told by the end of its name.
+
+    Raises:
+        UsageError: nothing is known that ends so.
+    """
+    for ending, (kind, _) in _KINDS.items():
+        if where.endswith(ending):
+            return kind
+    known = ", ".join(_KINDS)
+    raise UsageError(f"{where}: an output's name ends in one of {known}")
+
+
+def files_of(where: str) -> list[str]:
+    """The files that an output is made of, sessions first."""
+    for ending, (kind, _) in _KINDS.items():
+        if where.endswith(ending):
+            if kind == "sqlite":
+                return [where]
+            stem = where.removesuffix(ending)
+            others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
+            return [where, *others]
+    kind_of(where)
+    raise AssertionError
+
+
+def check(where: str) -> None:
+    """Says what stands in the way of an output before any work is done for it.
+
+    Raises:
+        UsageError: its kind is not known, or what it needs is not installed.
+        SourceError: its folder does not exist.
+    """
+    kind = kind_of(where)
+    if is_url(where):
+        filesystem(where)
+    else:
+        folder = Path(where).parent
+        if not folder.is_dir():
+            raise SourceError(f"{where}: there is no folder {folder}")
+        if Path(where).is_dir():
+            raise SourceError(f"{where}: is a folder")
+    if kind == "parquet":
+        _arrow()
+    elif where.endswith(".zst"):
+        _zstd()
+
+
+def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
+    """Writes an output whole.
+
+    Args:
+        rows: for each job its tables.
+
+    Raises:
+        SourceError: it cannot be written; what was there before stays.
+    """
+    try:
+        with ExitStack() as stack:
+            places = [stack.enter_context(_place(path)) for path in files_of(where)]
+            maker = next(m for ending, (_, m) in _KINDS.items() if where.endswith(ending))
+            with maker(places) as add:
+                for tables in rows:
+                    add(tables)
+    except (OSError, sqlite3.Error) as error:
+        raise SourceError(f"{where}: cannot be written ({error})") from error
+
+
+@contextmanager
+def _place(path: str) -> Iterator[str]:
+    """A path to write to, which takes its place when all is written."""
+    if is_url(path):
+        import tempfile
+
+        system, inner = filesystem(path)
+        descriptor, here = tempfile.mkstemp(prefix="leftoff-")
+        os.close(descriptor)
+        try:
+            yield here
+            system.put_file(here, inner)
+        finally:
+            Path(here).unlink(missing_ok=True)
+        return
+    target = Path(path)
+    here = str(target.with_name(f".{target.name}.{os.getpid()}.part"))
+    try:
+        os.close(os.open(here, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        yield here
+        with open(here, "rb+") as whole:  # noqa: PTH123
+            os.fsync(whole.fileno())
+        Path(here).replace(target)
+    finally:
+        Path(here).unlink(missing_ok=True)
+
+
+Add = Callable[[Sequence[bytes]], None]
+
+
+# -- JSON lines ------------------------------------------------------------------------------
+
+
+@contextmanager
+def _lines(places: Sequence[str]) -> Iterator[Add]:
+    with ExitStack() as stack:
+        files = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
+        yield _adder(files)
+
+
+@contextmanager
+def _gzipped(places: Sequence[str]) -> Iterator[Add]:
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = []
+        for path in places:
+            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
+            # No name and no time in the header: the same rows are the same bytes.
+            packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
+            stack.callback(packed.close)
+            files.append(stack.enter_context(io.BufferedWriter(packed, 1 << 20)))
+        yield _adder(files)
+
+
+@contextmanager
+def _zstandard(places: Sequence[str]) -> Iterator[Add]:
+    zstandard = _zstd()
+    with ExitStack() as stack:
+        files = []
+        for path in places:
+            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
+            packer = zstandard.ZstdCompressor(level=3)
+            files.append(stack.enter_context(packer.stream_writer(raw)))
+        yield _adder(files)
+
+
+def _adder(files: Sequence[IO[bytes]]) -> Add:
+    def add(tables: Sequence[bytes]) -> None:
+        for file, data in zip(files, tables, strict=True):
+            if data:
+                file.write(data)
+
+    return add
+
+
+def _zstd() -> Any:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise UsageError("an output in .zst needs: pip install leftoff[zst]") from error
+    return zstandard
+
+
+# -- Parquet ---------------------------------------------------------------------------------
+
+
+def _arrow() -> Any:
+    try:
+        import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise UsageError("an output in .parquet needs: pip install leftoff[parquet]") from error
+    return import_module("pyarrow")
+
+
+def columns_of(table: str) -> dict[str, str]:
+    """The columns of a table with their types: text, integer, real, boolean, time, json."""
+    kinds = {str: "text", int: "integer", float: "real", bool: "boolean"}
+    found: dict[str, str] = {}
+    for field in msgspec.structs.fields(TABLES[table]):
+        options = getattr(field.type, "__args__", (field.type,))
+        plain = next((kinds[o] for o in options if o in kinds), "json")
+        found[field.name] = "time" if field.name in TIMES else plain
+    return found
+
+
+def arrow_schema(table: str) -> Any:
+    """The schema of a table's Parquet file; times are UTC, in microseconds."""
+    pa = _arrow()
+    types = {
+        "text": pa.string(),
+        "json": pa.string(),
+        "integer": pa.int64(),
+        "real": pa.float64(),
+        "boolean": pa.bool_(),
+        "time": pa.timestamp("us"),
+    }
+    return pa.schema([(name, types[kind]) for name, kind in columns_of(table).items()])
+
+
+@contextmanager
+def _parquet(places: Sequence[str]) -> Iterator[Add]:
+    with ExitStack() as stack:
+        groups = []
+        for path, table in zip(places, TABLES, strict=True):
+            group = _Groups(path, table)
+            stack.callback(group.writer.close)
+            groups.append(group)
+
+        def add(tables: Sequence[bytes]) -> None:
+            for group, data in zip(groups, tables, strict=True):
+                group.add(data)
+
+        yield add
+        for group in groups:
+            group.flush()
+
+
+class _Groups:
+    """The row groups of one Parquet file."""
+
+    def __init__(self, path: str, table: str) -> None:
+        pa = _arrow()
+        self.schema = arrow_schema(table)
+        self.kinds = columns_of(table)
+        # Values of `document` differ too much for a dictionary of them.
+        dictionary = [name for name, kind in self.kinds.items() if kind == "text"]
+        self.writer = pa.parquet.ParquetWriter(
+            path, self.schema, compression="zstd", use_dictionary=dictionary
+        )
+        self._decode = _decoder(table)
+        self._pieces: list[bytes] = []
+        self._held = 0
+
+    def add(self, data: bytes) -> None:
+        if data:
+            self._pieces.append(data)
+            self._held += len(data)
+            if self._held >= ROW_GROUP:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes what is held as one row group."""
+        pa = _arrow()
+        rows = self._decode(b"".join(self._pieces))
+        self._pieces, self._held = [], 0
+        if not rows:
+            return
+        columns = []
+        for field in self.schema:
+            values = [_cell(getattr(row, field.name), self.kinds[field.name]) for row in rows]
+            if self.kinds[field.name] == "time":
+                # Without their Z: a time of no zone, which is UTC.
+                texts = pa.array([v and v[:-1] for v in values], pa.string())
+                columns.append(texts.cast(field.type))
+            else:
+                columns.append(pa.array(values, field.type))
+        self.writer.write_table(pa.Table.from_arrays(columns, schema=self.schema))
+
+
+def _decoder(table: str) -> Callable[[bytes], list[Any]]:
+    """Decodes JSON lines of a table, `document` left as it stands."""
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(TABLES[table]):
+        type_ = msgspec.Raw if field.type is Any else field.type
+        fields.append(
+            (field.name, type_, None if field.type is not Any else msgspec.Raw(b"null"))
+        )
+    struct = msgspec.defstruct(table.title(), fields)
+    return msgspec.json.Decoder(struct).decode_lines
+
+
+def _cell(value: Any, kind: str) -> Any:
+    if kind != "json":
+        return value
+    text = bytes(value).decode()
+    return None if text == "null" else text
+
+
+# -- SQLite ----------------------------------------------------------------------------------
+
+_SQL = {
+    "text": "TEXT",
+    "json": "TEXT",
+    "time": "TEXT",
+    "integer": "INTEGER",
+    "real": "REAL",
+    "boolean": "INTEGER",
+}
+
+
+@contextmanager
+def _sqlite(places: Sequence[str]) -> Iterator[Add]:
+    db = sqlite3.connect(places[0])
+    try:
+        db.execute("PRAGMA journal_mode = OFF")  # it takes its place only when it is whole
+        db.execute("PRAGMA synchronous = OFF")
+        inserts: list[tuple[str, dict[str, str], Callable[[bytes], list[Any]]]] = []
+        for table in TABLES:
+            columns = columns_of(table)
+            told = ", ".join(f"{name} {_SQL[kind]}" for name, kind in columns.items())
+            db.execute(f"CREATE TABLE {table} ({told})")
+            marks = ", ".join("?" * len(columns))
+            insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
+            inserts.append((insert, columns, _decoder(table)))
+
+        def add(tables: Sequence[bytes]) -> None:
+            for (insert, columns, decode), data in zip(inserts, tables, strict=True):
+                if data:
+                    db.executemany(
+                        insert,
+                        [
+                            tuple(_cell(getattr(r, n), k) for n, k in columns.items())
+                            for r in decode(data)
+                        ],
+                    )
+
+        yield add
+        for table in TABLES:
+            db.execute(f"CREATE INDEX {table}_key ON {table} (key)")
+        db.commit()
+    finally:
+        with suppress(sqlite3.Error):
+            db.close()
+
+
+Maker = Callable[[Sequence[str]], Any]
+
+_KINDS: dict[str, tuple[str, Maker]] = {
+    ".jsonl": ("jsonl", _lines),
+    ".jsonl.gz": ("jsonl", _gzipped),
+    ".jsonl.zst": ("jsonl", _zstandard),
+    ".parquet": ("parquet", _parquet),
+    ".sqlite": ("sqlite", _sqlite),
+    ".db": ("sqlite", _sqlite),
+}
+
+
+def fingerprint(where: str, about: bytes) -> str:
+    """What an output of these rows is known by, as it now stands: changes when somebody else
+    writes to it; "" where that cannot be told."""
+    if is_url(where):
+        return ""
+    told: list[Any] = [about]
+    for path in files_of(where):
+        try:
+            state = Path(path).stat()
+        except OSError:
+            return ""
+        told.append((state.st_size, state.st_mtime_ns, state.st_ino))
+    return hashlib.blake2b(codec.freeze(told), digest_size=16).hexdigest()

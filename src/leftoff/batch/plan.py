@@ -1,0 +1,75 @@
+"""Which files are one session: told by their headers, before any work is handed out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from leftoff.batch.jobs import File, Head, Job, Kept
+
+_SIDE = re.compile(r"(?P<stem>.*)[/\\]subagents[/\\]agent-[^/\\]*\.jsonl[^/\\]*", re.DOTALL)
+
+
+def beside(paths: Iterable[str]) -> dict[str, str]:
+    """Files of subagents that stand in the folder of their session's file: path to the path
+    of that file. Reading the one reads the others, so they are no files of their own."""
+    known = set(paths)
+    found: dict[str, str] = {}
+    for path in known:
+        match = _SIDE.fullmatch(path)
+        if match is None or "://" in path:
+            continue
+        for ending in (".jsonl", ".jsonl.gz", ".jsonl.zst"):
+            if match["stem"] + ending in known:
+                found[path] = match["stem"] + ending
+                break
+    return found
+
+
+def jobs(
+    files: Sequence[File],
+    heads: Mapping[str, Head],
+    states: Mapping[str, Kept] | None = None,
+) -> list[Job]:
+    """The jobs in order of the path of their first file.
+
+    Args:
+        heads: by path, as far as they are known.
+        states: what is known of files that have grown, by path.
+    """
+    known = {file.path: file for file in files}
+    owner = beside(known)
+    sides: dict[str, list[File]] = {}
+    for path in sorted(owner):
+        sides.setdefault(owner[path], []).append(known[path])
+    mains = sorted(path for path in known if path not in owner)
+    found: list[Job] = []
+    for number, group in enumerate(_grouped(mains, heads)):
+        more = [side for path in group for side in sides.get(path, ())]
+        told = {
+            f: states[f] for f in (*group, *(m.path for m in more)) if states and f in states
+        }
+        members = tuple(known[path] for path in group)
+        found.append(Job(number, members, tuple(more), told))
+    return found
+
+
+def _grouped(paths: Sequence[str], heads: Mapping[str, Head]) -> list[list[str]]:
+    """Paths that share a key, directly or through others; in the order given."""
+    leader: dict[str, str] = {}
+
+    def lead(path: str) -> str:
+        while leader.get(path, path) != path:
+            path = leader[path]
+        return path
+
+    first: dict[int, str] = {}
+    for path in paths:
+        head = heads.get(path)
+        for key in head.keys if head else ():
+            one, other = lead(first.setdefault(key, path)), lead(path)
+            leader[max(one, other)] = min(one, other)
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(lead(path), []).append(path)
+    return list(groups.values())

@@ -1,0 +1,316 @@
+"""The tables that a batch writes, column by column, and the rows of one session.
+
+The columns are the same whatever was wanted, so that outputs of different runs fit together;
+what was not asked for is null or has no rows. docs/scale.md describes every column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from leftoff import codec
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """One session, or one file that could not be read."""
+
+    key: str
+    path: str
+    files: int = 1
+    number: int = 0
+    status: str = "ok"
+    failure: str | None = None
+    reason: str | None = None
+    id: str | None = None
+    parent_id: str | None = None
+    format: str | None = None
+    project: str | None = None
+    branch: str | None = None
+    title: str | None = None
+    models: str | None = None
+    agent_version: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    duration_seconds: int | None = None
+    messages: int | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    user_messages: int | None = None
+    errors: int | None = None
+    subagents: int | None = None
+    estimated_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    subagent_tokens: int | None = None
+    window: int | None = None
+    occupancy: int | None = None
+    fraction: float | None = None
+    stage: str | None = None
+    progress: int | None = None
+    decisions: int | None = None
+    milestones: int | None = None
+    files_changed: int | None = None
+    open_requests: int | None = None
+    last_test_passed: bool | None = None
+    tests_older_than_last_edit: bool | None = None
+    lines: int | None = None
+    lines_parsed: int | None = None
+    lines_unknown: int | None = None
+    lines_repaired: int | None = None
+    lines_skipped: int | None = None
+    redactions: int | None = None
+    document: Any = None
+
+
+class DecisionRow(Struct, frozen=True, kw_only=True):
+    """One key decision of a session."""
+
+    key: str
+    number: int
+    text: str
+    type: str
+    confidence: float
+    owner: str
+    status: str
+    rationale: str | None
+    alternative: str | None
+    message: int
+    line: int | None
+    item: int | None
+
+
+class MilestoneRow(Struct, frozen=True, kw_only=True):
+    """One milestone of a session."""
+
+    key: str
+    number: int
+    text: str
+    kind: str
+    evidence: str
+    speaker: str
+    message: int
+    line: int | None
+    item: int | None
+
+
+class FileRow(Struct, frozen=True, kw_only=True):
+    """What a session did to one file."""
+
+    key: str
+    number: int
+    path: str
+    action: str
+    touches: int
+    tools: str
+    certainty: str
+    renamed_from: str | None
+    branch: str | None
+
+
+TABLES: dict[str, type[Struct]] = {
+    "sessions": SessionRow,
+    "decisions": DecisionRow,
+    "milestones": MilestoneRow,
+    "files": FileRow,
+}
+"""Every table by name, sessions first."""
+
+_OF: dict[str, tuple[str, ...]] = {
+    "decisions": ("decisions",),
+    "progress": (
+        "stage",
+        "progress",
+        "milestones",
+        "last_test_passed",
+        "tests_older_than_last_edit",
+    ),
+    "files": ("files_changed", "last_test_passed"),
+    "insights": ("errors",),
+    "requests": ("open_requests", "user_messages"),
+}
+"""Columns of a session by the extractor that they need."""
+
+TIMES = frozenset({"started", "ended"})
+"""Columns that hold points in time, UTC."""
+
+
+def key_of(path: str, number: int) -> str:
+    """16 hex digits that name a session in every table: the same path and place in the file
+    have the same key in every run."""
+    told = f"{path}\0{number}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(told, digest_size=8).hexdigest()
+
+
+def utc(time: str) -> str | None:
+    """A recorded time as ISO 8601 in UTC; None if it is none. A time without zone is UTC."""
+    try:
+        moment = datetime.fromisoformat(time)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+
+
+class Rows:
+    """The rows of one job, table by table, as JSON lines."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[bytes]] = {name: [] for name in TABLES}
+
+    def add(self, table: str, rows: Iterable[Struct]) -> None:
+        self._lines[table] += [codec.dumps(row) for row in rows]
+
+    def take(self) -> tuple[bytes, ...]:
+        """For each table its rows, one JSON object on each line."""
+        return tuple(b"".join(lines) for lines in self._lines.values())
+
+    def failed(self, key: str, path: str, failure: str, reason: str) -> None:
+        """A file that could not be read; `path` and `reason` are redacted by the caller."""
+        row = SessionRow(key=key, path=path, status="failed", failure=failure, reason=reason)
+        self.add("sessions", [row])
+
+    def session(
+        self,
+        key: str,
+        number: int,
+        files: int,
+        told: Mapping[str, Any],
+        document: Any,
+        ran: Collection[str],
+    ) -> None:
+        """A session of which the summary is told as redacted plain values.
+
+        Args:
+            ran: the built-in extractors that ran; what the others tell of is null.
+        """
+        row = _session(key, number, files, told, document)
+        unknown = {c: None for name, cs in _OF.items() if name not in ran for c in cs}
+        self.add("sessions", [replace(row, **unknown) if unknown else row])
+        self.add("decisions", _decisions(key, told["key_decisions"]))
+        self.add("milestones", _milestones(key, told["progress"]["milestones"]))
+        self.add("files", _files(key, told["file_modifications"]))
+
+
+def _session(
+    key: str, number: int, files: int, told: Mapping[str, Any], document: Any
+) -> SessionRow:
+    session, stats, context = told["session"], told["stats"], told["context"]
+    spend, progress, lines = context["spend"], told["progress"], stats["lines"]
+    subagents = spend["subagents"].values()
+    called = bool(spend["by_model"])
+    return SessionRow(
+        key=key,
+        path=session["path"],
+        files=files,
+        number=number,
+        id=session["id"] or None,
+        parent_id=session["parent_id"] or None,
+        format=session["format"] or None,
+        project=session["cwd"] or None,
+        branch=session["branch"] or None,
+        title=session["title"] or None,
+        models=", ".join(session["models"]) or None,
+        agent_version=session["agent_version"] or None,
+        started=utc(session["started"]),
+        ended=utc(session["ended"]),
+        duration_seconds=stats["duration_seconds"],
+        messages=stats["message_count"],
+        turns=stats["turn_count"],
+        tool_calls=stats["tool_call_count"],
+        user_messages=stats["user_message_count"],
+        errors=stats["error_count"],
+        subagents=len(session["children"]),
+        estimated_tokens=stats["estimated_tokens"],
+        input_tokens=spend["input"] if called else None,
+        output_tokens=spend["output"] if called else None,
+        cache_read_tokens=spend["cache_read"] if called else None,
+        cache_write_tokens=spend["cache_write"] if called else None,
+        reasoning_tokens=spend["reasoning"] if called else None,
+        subagent_tokens=sum(_total(usage) for usage in subagents),
+        window=context["window"],
+        occupancy=context["occupancy"],
+        fraction=context["fraction"],
+        stage=progress["current_stage"] or None,
+        progress=progress["progress_percentage"],
+        decisions=len(told["key_decisions"]),
+        milestones=len(progress["milestones"]),
+        files_changed=sum(f["action"] != "read" for f in told["file_modifications"]),
+        open_requests=sum(r["status"] == "open" for r in told["user_requests"]),
+        last_test_passed=_last_test(told["working_set"]["commands"]),
+        tests_older_than_last_edit=progress["tests_older_than_last_edit"],
+        lines=lines["total"],
+        lines_parsed=lines["parsed"],
+        lines_unknown=lines["unknown"],
+        lines_repaired=lines["repaired"],
+        lines_skipped=lines["skipped"],
+        redactions=sum(stats["redactions"].values()),
+        document=document,
+    )
+
+
+def _total(usage: Mapping[str, int]) -> int:
+    return sum(usage[name] for name in ("input", "output", "cache_read", "cache_write"))
+
+
+def _last_test(commands: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether the last test run that the session tells the outcome of passed."""
+    runs = [c for c in commands if c["kind"] == "test" and c["passed"] is not None]
+    last = max(runs, key=lambda c: c["ref"]["message"], default=None)
+    return None if last is None else bool(last["passed"])
+
+
+def _decisions(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[DecisionRow]:
+    for number, one in enumerate(found):
+        yield DecisionRow(
+            key=key,
+            number=number,
+            text=one["text"],
+            type=one["type"],
+            confidence=one["confidence"],
+            owner=one["owner"],
+            status=one["status"],
+            rationale=one["rationale"] or None,
+            alternative=one["alternative"] or None,
+            message=one["message_index"],
+            line=one["ref"]["line"],
+            item=one["ref"]["item"],
+        )
+
+
+def _milestones(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[MilestoneRow]:
+    for number, one in enumerate(found):
+        yield MilestoneRow(
+            key=key,
+            number=number,
+            text=one["text"],
+            kind=one["kind"],
+            evidence=one["evidence"],
+            speaker=one["speaker"],
+            message=one["ref"]["message"],
+            line=one["ref"]["line"],
+            item=one["ref"]["item"],
+        )
+
+
+def _files(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[FileRow]:
+    for number, one in enumerate(found):
+        yield FileRow(
+            key=key,
+            number=number,
+            path=one["path"],
+            action=one["action"],
+            touches=one["touch_count"],
+            tools=", ".join(one["tools"]),
+            certainty=one["certainty"],
+            renamed_from=one["renamed_from"] or None,
+            branch=one["branch"] or None,
+        )

@@ -1,0 +1,24 @@
+"""`leftoff mcp`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    show_default=True,
+    help="Seconds that a question may wait for a long session to be read.",
+)
+def mcp(patience: float) -> None:
+    """Serve the sessions of this machine to an agent, over the Model Context Protocol.
+
+    Read-only tools on standard input and output; needs leftoff[mcp]. In Claude Code:
+    claude mcp add leftoff -- leftoff mcp
+    """
+    from leftoff.integrations.mcp import serve
+
+    serve(patience)

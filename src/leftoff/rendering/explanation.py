@@ -1,0 +1,86 @@
+"""Why a summary says what it says: what fired, what it weighed, what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from leftoff import codec
+from leftoff.documents.wording import place, plural
+from leftoff.judgement.explanation import Explanation
+from leftoff.redaction import Redactor
+from leftoff.text import one_line
+
+_INDENT = " " * 6
+
+
+def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
+    """The explanation as plain JSON values, redacted."""
+    value: dict[str, Any] = (gate or Redactor()).value(codec.plain(explanation))
+    return value
+
+
+def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = None) -> str:
+    """The explanation as text, redacted: quoted words are cut to the width, the rest is not."""
+    value = plain(explanation, gate)
+    room = max(40, width)
+    sections = (
+        (
+            f"Decisions, reported from {value['threshold']:.2f} on",
+            value["decisions"],
+            _decision,
+        ),
+        ("Milestones", value["milestones"], _milestone),
+        ("Stages", value["stages"], _stage),
+    )
+    lines: list[str] = []
+    for title, items, words in sections:
+        told = [item for item in items if item["reported"]]
+        others = [item for item in items if not item["reported"]]
+        lines += ["", f"{title}: {len(told)}"] if lines else [f"{title}: {len(told)}"]
+        lines += [line for item in told for line in words(item, room)]
+        if others:
+            lines += ["", f"{title.partition(',')[0]} left out: {len(others)}"]
+            lines += [line for item in others for line in words(item, room)]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(item: dict[str, Any], head: str, width: int) -> str:
+    return f"  {head}  {one_line(item['text'], max(20, width - len(head) - 4))}"
+
+
+def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
+    who = "" if item["owner"] == "agent" else f" {item['owner']}"
+    head = f"{place(item['ref'])}  {item['confidence']:.2f} {item['type']}{who}"
+    yield _quoted(item, head, width)
+    if item["log_odds"] is not None:
+        parts = " ".join(f"{p['feature']} {p['points']:+.2f}" for p in item["parts"])
+        yield f"{_INDENT}sentence {item['log_odds']:+.2f} = {parts}"
+        yield (
+            f"{_INDENT}message {item['together']:+.2f} with "
+            f"{plural(item['sentences'], 'sentence')} weighed, number {item['place']} of "
+            f"{plural(item['messages'], 'message')}"
+        )
+    else:
+        yield f"{_INDENT}fired: {item['rule']}"
+    needed = "" if item["reported"] else f"; {item['needed']:.2f} is needed"
+    yield f"{_INDENT}confidence: {item['how']}{needed}"
+
+
+def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
+    evidence = f" {item['evidence']}" if item["evidence"] else ""
+    yield _quoted(item, f"{place(item['ref'])}  {item['kind']}{evidence}", width)
+    fired = f"fired: {item['rule']}; " if item["rule"] else ""
+    yield f"{_INDENT}{fired}{item['why']}"
+    if item["shown_at"] is not None:
+        shown = one_line(item["shown"], max(20, width - 16))
+        yield f"{_INDENT}result {place(item['shown_at'])}: {shown}"
+
+
+def _stage(item: dict[str, Any], width: int) -> Iterable[str]:
+    turns = plural(item["turns"], "turn")
+    yield f"  {place(item['ref'])}  {item['stage']}  {turns}: {item['why']}"
+    did = ", ".join(f"{name} {count}" for name, count in item["did"].items())
+    asked = ", ".join(item["asked"])
+    if asked or did:
+        yield f"{_INDENT}asked: {asked or 'nothing recognised'}; did: {did or 'nothing'}"

@@ -1,0 +1,105 @@
+"""`summarize --explain`: what fired, what it weighed, what was nearly told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TypeAlias
+
+import pytest
+
+from leftoff import api
+from leftoff.extraction.decision_model import MODEL
+from leftoff.findings import ContextSummary
+from leftoff.judgement.explanation import Explanation, explain
+from leftoff.rendering import explanation
+from leftoff.summary import Pass, story_of
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+
+NAMES = ("claude_code/prorate.jsonl", "claude_code/outbox.jsonl", "codex/sift.jsonl")
+
+
+@pytest.fixture(params=NAMES)
+def both(root: Path, request: pytest.FixtureRequest) -> tuple[ContextSummary, Explanation]:
+    """A session's summary, and why it says so."""
+    gathered = api.gather([root / "corpora" / "sessions" / request.param])
+    return gathered.summary(), explain(story_of(*gathered.recordings())[1])
+
+
+def test_it_tells_exactly_what_the_summary_tells(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    summary, why = both
+    told = [(d.ref, d.confidence) for d in why.decisions if d.reported]
+    assert told == [(d.ref, d.confidence) for d in summary.key_decisions]
+    milestones = {(m.ref, m.kind, m.evidence) for m in why.milestones if m.reported}
+    assert milestones == {(m.ref, m.kind, m.evidence) for m in summary.progress.milestones}
+    stages = [(s.stage, s.ref.message) for s in why.stages if s.reported]
+    assert stages == [(s.stage, s.ref.message) for s in summary.progress.timeline]
+
+
+def test_the_contributions_add_up_to_the_score(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    agents = [d for d in both[1].decisions if d.owner == "agent"]
+    assert agents
+    for decision in agents:
+        assert decision.log_odds is not None
+        assert sum(p.points for p in decision.parts) == pytest.approx(
+            decision.log_odds, abs=2e-3
+        )
+        assert decision.together is not None
+        assert decision.together >= decision.log_odds - 1e-3
+        assert 1 <= decision.place <= decision.messages
+
+
+def test_what_was_left_out_lies_near_below_what_is_needed(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    left_out = [d for d in both[1].decisions if not d.reported]
+    for decision in left_out:
+        assert decision.needed in {MODEL.least / 1000, MODEL.least_alone / 1000}
+        assert decision.needed - 0.1 <= decision.confidence < decision.needed
+    assert all(m.why and not m.evidence for m in both[1].milestones if not m.reported)
+    assert all(s.turns < 3 for s in both[1].stages if not s.reported)
+
+
+def test_the_text_names_rules_results_and_contributions(run: Run, session: Path) -> None:
+    done = run("summarize", "--explain", str(session))
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    for what in ("Decisions, reported from 0.", "= bias -", "Decisions left out: ",
+                 "fired: check-passed; the last result before it shows it", "result #",
+                 "Stages: ", "asked: "):  # fmt: skip
+        assert what in text
+
+
+def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
+    value = json.loads(run("summarize", "--explain", "--json", str(session)).stdout)
+    assert list(value) == ["threshold", "decisions", "milestones", "stages"]
+    assert value["decisions"][0]["parts"][0]["feature"] == "bias"
+
+
+@pytest.mark.parametrize("more", [("-f", "markdown"), ("--since", "3"), ("--shape", "seed001")])
+def test_it_goes_with_nothing_else(run: Run, session: Path, more: tuple[str, ...]) -> None:
+    done = run("summarize", "--explain", *more, str(session))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--explain gives text" in done.stderr
+
+
+def test_secrets_are_hidden() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    gathered = Pass()
+    lines = [
+        {"role": "user", "text": "Make the upload work."},
+        {"role": "assistant", "text": f"I'll use the token {secret} instead of a password."},
+    ]
+    gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    gathered.close()
+    found = explain(story_of(gathered.sessions[-1], {})[1], near=1.0)
+    assert any(secret in d.text for d in found.decisions)
+    assert secret not in explanation.text(found)
+    assert secret not in str(explanation.plain(found))

@@ -1,0 +1,241 @@
+"""Hooks in the real clients: a session decides, edits, is compacted and ends, and the next one
+begins with what it left.
+
+The programs run in a scratch home against a scripted model on the loopback interface;
+`LEFTOFF_CLIENTS` names the folder with `node_modules` in which they are installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff import api
+from leftoff.integrations import hook_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+DECISION = "I'll keep the queue in SQLite because it survives a crash and needs no server."
+RULE = "Never touch legacy.py, the billing job imports it."
+OPEN = "Write the migration for rows that are queued already"
+KEPT = "The queue lives in SQLite, since it survives a crash and needs no server."
+COMPACTING = "Your task is to create a detailed summary"
+
+OTHERS = """{
+    "hooks": {"Stop": [ {"hooks": [{"type": "command", "command": "true"}]} ]},
+  "permissions": {"allow": ["Bash(ls:*)"]}
+}"""
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def _program(name: str) -> str:
+    named = os.environ.get("LEFTOFF_CLIENTS")
+    if not named:
+        pytest.skip("needs the real clients: LEFTOFF_CLIENTS names no folder with node_modules")
+    program = Path(named).resolve() / "node_modules" / ".bin" / name
+    if not program.exists():
+        pytest.skip(f"{name} is not installed in LEFTOFF_CLIENTS")
+    return str(program)
+
+
+class Scratch:
+    """A home with a project and one client."""
+
+    def __init__(self, name: str, root: Path, model: Any) -> None:
+        self.program, self.model = _program(name), model
+        self.home = root / "home"
+        self.project = self.home / "shop"
+        self.project.mkdir(parents=True)
+        homes = importlib.import_module("benchmarks.reviews.homes")
+        self.environ: dict[str, str] = homes.environment(name, self.home, model.url)
+        self.kept = self.project / ".leftoff"
+
+    def run(self, *words: str) -> None:
+        done = subprocess.run(
+            [self.program, *words],
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-2000:]
+
+    def leftoff(self, *words: str) -> str:
+        """Our own command, as somebody types it in the project."""
+        ours = (
+            "import sys; from leftoff.cli.hooking import hook;"
+            "sys.exit(hook.main(sys.argv[1:], 'leftoff hook', standalone_mode=False) or 0)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", ours, *words],
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def settle(self) -> None:
+        """Waits for the workers to have done what hooks left them."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            folders = list((self.kept / hook_files.STATE).glob("*/"))
+            if not any(hook_files.wanted(f) or (f / hook_files.BUSY).exists() for f in folders):
+                return
+            time.sleep(0.05)
+        pytest.fail("a worker did not end: " + self.log())
+
+    def log(self) -> str:
+        return hook_files.text(self.kept / hook_files.STATE / hook_files.LOG)
+
+    def blocks(self) -> list[list[str]]:
+        """The blocks of ours in each request to the model."""
+        found = []
+        for request in self.model.requests:
+            if request.route != "side":
+                said = json.dumps(
+                    request.body.get("messages") or request.body.get("input"),
+                    ensure_ascii=False,
+                )
+                found.append(re.findall(r"<leftoff session=.*?</leftoff>", said))
+        return found
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module of the scripted model."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield importlib.import_module("benchmarks.recording.scripted_model")
+    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+
+
+def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
+    tmp_path: Path, models: Any
+) -> None:
+    call, turn = models.Call, models.Turn
+    written = {"file_path": str(tmp_path / "home/shop/queue.py"), "content": "import sqlite3\n"}
+    planned = {"subject": OPEN, "description": "They were queued by the old version."}
+    usage = {"input_tokens": 860_000, "output_tokens": 40}
+    turns = [
+        turn(text=(DECISION,), calls=(call("Write", written),)),
+        turn(calls=(call("TaskCreate", planned),)),
+        turn(text=("queue.py is written.",)),
+        turn(text=("It opens the file on first use.",), usage=usage),
+        turn(text=("Nearly full.",), usage=usage),
+        turn(text=("I go on.",)),
+        turn(text=("I know.",)),
+    ]
+    summary = turn(text=(f"<summary>{KEPT} queue.py was created.{' ' * 600}</summary>",))
+    with models.ScriptedModel(turns, routes={COMPACTING: [summary]}) as model:
+        scratch = Scratch("claude", tmp_path, model)
+        settings = Path(scratch.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+        settings.write_text(OTHERS)
+        before = settings.read_bytes()
+        shown = scratch.leftoff("install", "--yes")
+        assert "+" in shown
+        assert json.loads(settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)"]}
+        prompts = ["-p", "--permission-mode", "acceptEdits", "--output-format", "json"]
+
+        scratch.run(*prompts, f"Write queue.py. {RULE}")
+        scratch.settle()
+        scratch.run(*prompts, "--continue", "How does it open?")
+        scratch.settle()
+        scratch.run(*prompts, "--continue", "And is there room?")
+        scratch.settle()
+        scratch.run(*prompts, "--continue", "/compact")
+        scratch.settle()
+        scratch.run(*prompts, "--continue", "Go on.")
+        scratch.settle()
+        scratch.run(*prompts, "What is left to do?")  # another session
+        scratch.settle()
+
+        (first, _, _, second, third, _compaction, after, last) = scratch.blocks()
+        assert first == []  # nothing had been left yet
+        assert second == third == []  # the client sends what was said itself
+        # After the compaction: what stood before it, and what the summary lacks.
+        told = "\n".join(after)
+        assert "SQLite" in told
+        assert "Never touch legacy.py" in told
+        assert "rite the migration" in told
+        # The next session: the decision, the rule, the open item, the file, and where the rest is.
+        (block,) = last
+        for words in ("SQLite", "Never touch legacy.py", "rite the migration", "queue.py"):
+            assert words in block
+        (name,) = re.findall(r"<leftoff session=\W*([\w-]+)", block)
+        log = scratch.kept / "resume-logs" / f"session-{name}.md"
+        assert str(log) in block
+        assert "Never touch legacy.py" in log.read_text()
+        assert len(list((scratch.kept / "context-checkpoints").glob("*.json*"))) == 1
+
+        assert "failed" not in scratch.log()
+        (transcript,) = [
+            p
+            for p in Path(scratch.environ["CLAUDE_CONFIG_DIR"]).glob("projects/*/*.jsonl")
+            if p.stem == name
+        ]
+        # Our words are known again: nobody asked or decided them a second time.
+        seen = api.summarize(str(transcript))
+        assert sum("legacy.py" in r.text for r in seen.user_requests) == 1
+        assert sum("SQLite" in d.text for d in seen.key_decisions) <= 2
+        # Two turns stood at 86 %: the person was told once.
+        assert scratch.log().count(" told the person") == 1
+        spoken = hook_files.load(next((scratch.kept / "state").glob("*/watch.json")))
+        assert spoken["usable"]
+
+        scratch.leftoff("uninstall", "--yes")
+        assert settings.read_bytes() == before
+        assert sorted(p.name for p in settings.parent.glob("settings*")) == ["settings.json"]
+
+
+def test_the_next_session_of_codex_begins_with_what_the_last_one_left(
+    tmp_path: Path, models: Any
+) -> None:
+    call, turn = models.Call, models.Turn
+    command = {"cmd": "echo 'import sqlite3' > queue.py"}
+    turns = [
+        turn(text=(DECISION,), calls=(call("exec_command", command),)),
+        turn(text=(f"queue.py is written. Still to do: {OPEN}.",)),
+        turn(text=("I know.",)),
+    ]
+    with models.ScriptedModel(turns) as model:
+        scratch = Scratch("codex", tmp_path, model)
+        hooks = Path(scratch.environ["CODEX_HOME"]) / "hooks.json"
+        scratch.leftoff("install", "--client", "codex", "--yes")
+        words = [
+            "exec",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--dangerously-bypass-hook-trust",
+        ]
+        scratch.run(*words, f"Write queue.py. {RULE}")
+        scratch.settle()
+        scratch.run(*words, "What is left to do?")
+        scratch.settle()
+        assert "failed" not in scratch.log()
+        first, *_, last = scratch.blocks()
+        assert first == []
+        (block,) = last
+        for said in ("SQLite", "Never touch legacy.py", "rite the migration"):
+            assert said in block
+        scratch.leftoff("uninstall", "--client", "codex", "--yes")
+        assert not hooks.exists()
+        assert list(hooks.parent.glob("hooks.json*")) == []

@@ -1,0 +1,129 @@
+"""The tables of a batch as analysts read them: Parquet, DuckDB, pandas, polars, URLs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.batch import summarize_all, to_dataframe
+from leftoff.batch.jobs import Wanted
+from leftoff.batch.outputs import columns_of
+from leftoff.batch.pool import Here
+from leftoff.batch.rows import TABLES
+from leftoff.batch.run import Run
+from leftoff.errors import UnknownName, UsageError
+
+
+@pytest.fixture
+def sessions(root: Path) -> Path:
+    return root / "corpora" / "sessions"
+
+
+def write(sessions: Path, *places: str) -> None:
+    doing = Run([sessions], Wanted(), Here(), ":memory:", {})
+    doing.write(list(places))
+    doing.close()
+
+
+def test_parquet_has_one_schema_and_the_rows_of_the_lines(
+    sessions: Path, tmp_path: Path
+) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+    lines, table_file = tmp_path / "o.jsonl", tmp_path / "o.parquet"
+    write(sessions, str(lines), str(table_file))
+    empty = tmp_path / "e.parquet"
+    (tmp_path / "none.jsonl").write_bytes(b"")
+    doing = Run([tmp_path / "none.jsonl"], Wanted(), Here(), ":memory:", {})
+    doing.write([str(empty)])
+    doing.close()
+    for table in TABLES:
+        ending = "" if table == "sessions" else f".{table}"
+        read = parquet.read_table(tmp_path / f"o{ending}.parquet")
+        assert read.schema == parquet.read_schema(tmp_path / f"e{ending}.parquet")
+        assert read.column_names == list(columns_of(table))
+        rows = read.to_pylist()
+        told = [
+            json.loads(line)
+            for line in (tmp_path / f"o{ending}.jsonl").read_bytes().splitlines()
+        ]
+        for row in rows:
+            for name in ("started", "ended"):
+                if row.get(name):
+                    row[name] = row[name].isoformat(timespec="microseconds") + "Z"
+            if "document" in row:
+                row["document"] = json.loads(row["document"] or "null")
+        assert rows == told
+
+
+def test_the_queries_of_the_page_answer(sessions: Path, tmp_path: Path, root: Path) -> None:
+    duckdb: Any = pytest.importorskip("duckdb", reason="needs duckdb and pyarrow")
+    pytest.importorskip("pyarrow", reason="needs duckdb and pyarrow")
+    write(sessions, str(tmp_path / "sessions.parquet"), str(tmp_path / "sessions.jsonl.zst"))
+    page = (root / "docs" / "scale.md").read_text("utf-8")
+    queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    assert len(queries) >= 5
+    db = duckdb.connect()
+    answers = {}
+    for query in queries:
+        here = query.replace("'sessions.", f"'{tmp_path}/sessions.")
+        answers[query.splitlines()[0]] = db.sql(here).fetchall()
+    assert answers["-- tokens by project and week"]
+    told = [one for one in summarize_all(sessions) if one.row.started]
+    assert sum(row[2] for row in answers["-- tokens by project and week"]) == len(told)
+    failed = [one for one in told if one.row.last_test_passed is False]
+    assert len(answers["-- sessions whose last tests failed"]) >= len(failed)
+    assert "-- which decisions touched auth" in answers
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_have_the_types_of_the_tables(sessions: Path, library: str) -> None:
+    pytest.importorskip(library, reason=f"needs {library}")
+    found = list(summarize_all(sessions))
+    for table in TABLES:
+        frame = to_dataframe(found, table, library=library)
+        assert list(frame.columns) == [n for n in columns_of(table) if n != "document"]
+    frame = to_dataframe(found, library=library)
+    assert len(frame) == len(found)
+    assert int(frame["messages"].sum()) == sum(one.row.messages or 0 for one in found)
+    empty = to_dataframe([], library=library)
+    assert list(map(str, empty.dtypes)) == list(map(str, frame.dtypes))
+    starts = [one.row.started for one in found]
+    assert [s is None for s in starts] == [bool(n) for n in _nulls(frame["started"])]
+
+
+def _nulls(column: Any) -> Any:
+    return column.isna() if hasattr(column, "isna") else column.is_null()
+
+
+def test_an_unknown_library_or_table_is_named() -> None:
+    with pytest.raises(UnknownName, match="arrow"):
+        to_dataframe([], library="arrow")
+    with pytest.raises(UsageError, match="no table"):
+        to_dataframe([], "children")
+
+
+def test_urls_are_read_and_written(
+    sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leftoff.batch.index._SETTLED", 0)
+    fsspec: Any = pytest.importorskip("fsspec", reason="needs fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.makedirs("/in", exist_ok=True)
+    for path in sorted((sessions / "codex").glob("*.jsonl")):
+        memory.pipe_file(f"/in/{path.name}", path.read_bytes())
+    memory.pipe_file("/in/gone.jsonl", b"")
+    doing = Run(["memory://in"], Wanted(), Here(), str(tmp_path / "index"), {})
+    report = doing.write(["memory://out.jsonl"])
+    doing.close()
+    assert (report.sessions, report.failures) == (2, 1)
+    rows = [json.loads(line) for line in memory.cat_file("/out.jsonl").splitlines()]
+    assert {row["path"].partition("://")[0] for row in rows} == {"memory"}
+    here = {row.row.messages for row in summarize_all(sessions / "codex")}
+    assert {row["messages"] for row in rows if row["status"] == "ok"} == here
+    doing = Run(["memory://in"], Wanted(), Here(), str(tmp_path / "index"), {})
+    assert doing.write(["memory://out.jsonl"]).read == 0
+    doing.close()

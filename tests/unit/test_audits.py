@@ -1,0 +1,115 @@
+"""What a compaction kept, by kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff import codec
+from leftoff.evaluation.audits import KINDS, Point, Share, audits, compare, plain, table, total
+
+HAD = [
+    Point("decision", "Keep the queue in SQLite because it survives a crash", "", 3),
+    Point("constraint", "Never touch legacy.py, billing imports it", "constraint", 1),
+    Point("file", "src/queue.py", "created"),
+    Point("file", "src/old.py", "deleted"),
+    Point("command", "pytest -q tests 2>&1 | tail -3", "failed", 9),
+    Point("error", "sqlite3.OperationalError: database is locked", "Bash", 8),
+]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "kept"),
+    [
+        ("", ()),
+        ("The queue is kept in SQLite, since it survives a crash.", ("decision",)),
+        ("The queue is in memory.", ()),
+        ("Do never touch `legacy.py`: billing imports it!", ("constraint",)),
+        ("Files:\n- src/queue.py: new\n- src/old.py", ("src/queue.py",)),
+        ("Deleted files:\n- src/old.py", ("src/old.py",)),
+        ("- `pytest -q tests` is still failing", ("command",)),
+        ("- `pytest -q tests` passed", ()),
+        ("It stopped with OperationalError: the database is locked (sqlite3).", ("error",)),
+    ],
+)
+def test_kept_is_what_stands_in_the_summary(recorded: str, kept: tuple[str, ...]) -> None:
+    shares, lost = compare(HAD, recorded)
+    found = [p for p in HAD if p not in lost]
+    assert [p.kind if p.kind != "file" else p.text for p in found] == list(kept)
+    assert {k: s.had for k, s in shares.items()} == dict(
+        zip(KINDS, (1, 1, 2, 1, 1), strict=True)
+    )
+    assert sum(s.kept for s in shares.values()) == len(kept)
+
+
+def line(number: int, **more: Any) -> bytes:
+    return codec.dumps({"uuid": f"u{number}", "parentUuid": f"u{number - 1}", **more, **COMMON})
+
+
+COMMON = {
+    "sessionId": "5e55",
+    "cwd": "/p",
+    "version": "2.1.0",
+    "isSidechain": False,
+    "timestamp": "2026-01-01T00:00:00Z",
+}
+SUMMARY = (
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The queue is kept in SQLite, since it survives a crash and needs no server. "
+    + "Fine. "
+    * 90
+)
+
+
+@pytest.fixture
+def compacted(tmp_path: Path) -> Path:
+    """A session that decides, is told a rule, and is compacted with a summary that has
+    forgotten the rule."""
+    path = tmp_path / "s.jsonl"
+    user, agent = {"type": "user"}, {"type": "assistant"}
+    said = "I'll keep the queue in SQLite because it survives a crash and needs no server."
+    lines = [
+        line(1, **user, message={"role": "user", "content": "Write the queue."}),
+        line(
+            2,
+            **agent,
+            message={"role": "assistant", "content": [{"type": "text", "text": said}]},
+        ),
+        line(3, **user, message={"role": "user", "content": "Don't ever touch legacy.py."}),
+        line(4, type="system", subtype="compact_boundary", content="Conversation compacted"),
+        line(5, **user, isCompactSummary=True, message={"role": "user", "content": SUMMARY}),
+    ]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_recording_is_audited_at_each_compaction(compacted: Path) -> None:
+    (found,) = audits(str(compacted))
+    assert found.shares["decision"] == Share(1, 1)
+    assert found.shares["constraint"] == Share(1, 0)
+    (lost,) = found.lost
+    assert lost == Point("constraint", "Don't ever touch legacy.py.", "constraint", 2)
+    assert total([found, found])["constraint"] == Share(2, 0)
+    shown = table([found], lost=1)
+    assert "1/1 100 %" in shown
+    assert "constraint: Don't ever touch legacy.py. (constraint, #3)" in shown
+    value = plain(str(compacted), [found], 1)
+    assert codec.parse(codec.dumps(value))["audits"][0]["lost"][0]["kind"] == "constraint"
+
+
+def test_the_command_says_what_was_lost(
+    compacted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from leftoff.cli.auditing import audit
+
+    assert audit.main([str(compacted)], standalone_mode=False) in (0, None)
+    assert "legacy.py" in capsys.readouterr().out
+    assert audit.main([str(compacted), "--json"], standalone_mode=False) in (0, None)
+    told = codec.parse(capsys.readouterr().out)
+    assert told["compactions"] == told["audited"] == 1
+    plain_session = compacted.with_name("plain.jsonl")
+    plain_session.write_bytes(b"".join(compacted.read_bytes().splitlines(keepends=True)[:3]))
+    assert audit.main([str(plain_session)], standalone_mode=False) == 1
+    assert "no compaction" in capsys.readouterr().err

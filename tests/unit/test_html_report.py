@@ -1,0 +1,106 @@
+"""The page of many sessions: totals, order, redaction, and the one script that searches."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from leftoff import api
+from leftoff.findings import (
+    ContextInfo,
+    ContextSummary,
+    FileModification,
+    KeyDecision,
+    NextStep,
+    ProgressInfo,
+    SessionInfo,
+    Spend,
+    Stats,
+)
+from leftoff.model import Ref, Usage
+from leftoff.rendering.html.report import report, row, week
+
+
+def session(name: str, started: str, project: str, decisions: int = 0) -> ContextSummary:
+    spend = Spend(input=10, output=100, cache_read=1000, subagents={"a": Usage(output=7)})
+    return ContextSummary(
+        schema="leftoff.summary/1",
+        leftoff="0",
+        rules="",
+        session=SessionInfo(
+            id=name, title=name, cwd=project, started=started, path=f"{name}.jsonl"
+        ),
+        stats=Stats(message_count=5, tool_call_count=2),
+        key_decisions=tuple(
+            KeyDecision(f"{name} decides {n}", "fix", 0.6 + n / 100, n, Ref(message=n))
+            for n in range(decisions)
+        ),
+        progress=ProgressInfo(current_stage="testing"),
+        file_modifications=(
+            FileModification("old.py", "deleted", 1, ("Bash",)),
+            FileModification("new.py", "created", 1, ("Bash",), renamed_from="old.py"),
+            FileModification("read.py", "read", 1, ("Read",)),
+        ),
+        next_steps=(NextStep("write <b>docs</b>", "pending", Ref(message=3)),),
+        context=ContextInfo(spend=spend),
+    )
+
+
+def words(made: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", made).split())
+
+
+def test_a_row_counts_a_moved_file_once_and_subagents_too() -> None:
+    told = row(session("s", "2026-04-14T13:02:40Z", "/p", decisions=9))
+    assert told["files"] == ["new.py"]
+    assert (told["written"], told["tokens"]) == (107, 1117)
+    assert told["decision_count"] == 9
+    assert [d["text"] for d in told["decisions"]] == [f"s decides {n}" for n in (8, 7, 6, 5, 4)]
+
+
+def test_totals_by_project_and_week_newest_first() -> None:
+    rows = [
+        row(session("one", "2026-04-14T13:02:40Z", "/p/a", decisions=2)),
+        row(session("two", "2026-04-16T09:00:00+02:00", "/p/a", decisions=1)),
+        row(session("three", "2025-12-29T09:00:00Z", "/p/b")),
+        row(session("four", "", "")),
+    ]
+    made = report(rows)
+    heads = re.findall(r'<h3 id="title-\d+"><bdi>(.*?)</bdi>', made)
+    assert heads == ["two", "one", "three", "four"]
+    told = words(made)
+    assert "/p/a 2 10 4 214 2,234 3 2 2" in told
+    assert "2026-W16 2 10 4 214 2,234 3 2 2" in told
+    assert "2026-W01 1 5 2 107 1,117 0 1 1" in told
+    assert "unknown 1 5 2" in told
+    assert report(list(reversed(rows))) == made
+
+
+@pytest.mark.parametrize(
+    "started,expected",
+    [
+        ("2026-04-14T13:02:40.720Z", "2026-W16"),
+        ("2025-12-29", "2026-W01"),
+        ("soon", ""),
+        ("", ""),
+    ],
+)
+def test_weeks_are_those_of_the_calendar(started: str, expected: str) -> None:
+    assert week(started) == expected
+
+
+def test_what_stands_in_the_report_is_inert_and_redacted(root: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
+    hostile = f"<script>window.caught = 1</script> {'x' * 240} {secret}"
+    summary = session(hostile, "2026-04-14", "</td><img src=x>")
+    real = api.summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
+    made = report([row(summary), row(real)], ["<b>broken</b>: no such file"])
+    assert made.count("<script") == 1
+    assert "<img" not in made
+    assert "&lt;b&gt;broken" in made
+    assert not any(secret[:n] in made for n in range(12, len(secret) + 1))
+    assert 'id="session-2"' in made
+    links = set(re.findall('href="#([^"]*)"', made))
+    assert links <= set(re.findall(' id="([^"]*)"', made))
