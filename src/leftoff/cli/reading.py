@@ -14,15 +14,18 @@ _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$
 @click.command()
 @click.argument("place", metavar="SESSION[#FIRST[-LAST]]", shell_complete=complete)
 @click.option("--full", is_flag=True, help="Do not cut long tool results.")
-def show(place: str, *, full: bool) -> None:
+@click.option(
+    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
+)
+def show(place: str, *, full: bool, bare: bool) -> None:
     """Messages of a session by number, as summaries cite them: session.jsonl#12-20, latest#3.
 
     Numbers count from 1; without a range, all messages.
     """
     from leftoff.api import read
     from leftoff.cli.streams import coloured, deliver
+    from leftoff.cli.unredacted import gate_of
     from leftoff.errors import UsageError
-    from leftoff.redaction import Redactor
     from leftoff.rendering.messages import message_text
 
     match = _RANGE.match(place)
@@ -34,7 +37,7 @@ def show(place: str, *, full: bool) -> None:
         last = first if match and match["first"] and not place.endswith("-") else 1 << 60
     if last < first or first < 1:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
-    gate = Redactor()
+    gate = gate_of(bare=bare, output=None)
     shown = False
     for message in read(path_of(session)):
         if message.agent or message.index + 1 < first:

@@ -50,6 +50,9 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     is_flag=True,
     help="Print why: what fired, what it weighed, what was nearly told. Text, or with --json.",
 )
+@click.option(
+    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
+)
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
@@ -66,6 +69,7 @@ def summarize(
     budget: int | None,
     since: str | None,
     explain: bool,
+    bare: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -77,15 +81,16 @@ def summarize(
     from leftoff import api, codec
     from leftoff.cli import complain
     from leftoff.cli.streams import coloured, columns, deliver
+    from leftoff.cli.unredacted import gate_of
     from leftoff.extraction.view import extractors
-    from leftoff.redaction import Redactor, redactors
+    from leftoff.redaction import redactors
     from leftoff.rendering import news, render
     from leftoff.summary import seed_shape
 
     if explain:
         _explainable(form, shape, since)
     line, message = (None, None) if since == "last" else _place(since)
-    gate = Redactor(extra=[redactors.get(name) for name in hide])
+    gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
     chosen = chosen_session(which)
