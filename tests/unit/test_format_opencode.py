@@ -241,6 +241,22 @@ def test_changed_files(read: Read) -> None:
     ]
 
 
+def test_a_step_that_only_looked_changed_nothing(read: Read) -> None:
+    """A session that was told to change nothing seemed to have changed what others changed
+    meanwhile."""
+    records = read(
+        "opencode",
+        _export(
+            _user({"type": "text", "text": "Change nothing."}),
+            _agent(
+                _tool("glob", input={"pattern": "*"}, output="a.py"),
+                {"type": "patch", "files": ["/w/a.py"]},
+            ),
+        ),
+    )
+    assert not any(isinstance(r, Changes) for r in records)
+
+
 @pytest.mark.parametrize("auto, trigger", [(True, "auto"), (False, "manual")])
 def test_a_compaction(read: Read, auto: bool, trigger: str) -> None:
     _, mark, asked, summary = read(

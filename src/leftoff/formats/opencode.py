@@ -103,6 +103,9 @@ class Item(Struct, gc=False):
 
 _ITEM = LineDecoder(Item)
 _QUIET = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
+_LOOKING = frozenset(
+    {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
+)
 _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
 _ACTION = {
     "add": "created", "added": "created", "delete": "deleted", "deleted": "deleted",
@@ -171,7 +174,9 @@ class OpencodeReader(Struct):
             elif kind == "file":
                 parts.append(Media(text_of(piece.mime)))
             elif kind == "patch":
-                changes += self._patch(piece.files, changes, number, raw)
+                kinds = {p.kind for p in parts if type(p) is ToolCall}
+                if not kinds or kinds - _LOOKING:
+                    changes += self._patch(piece.files, changes, number, raw)
             elif kind == "compaction":
                 origin = "compaction"
                 trigger = "auto" if piece.auto is True else "manual"
@@ -247,7 +252,8 @@ class OpencodeReader(Struct):
     def _patch(
         self, files: Any, known: list[Changes], number: int, raw: bytes
     ) -> Iterable[Changes]:
-        """The files of a step that no call of the step accounts for."""
+        """The files of a step that no call of the step accounts for. A step that only looked
+        changed none of them: somebody else did, meanwhile."""
         accounted = {path for c in known for path, _, _ in c.files}
         found: list[tuple[str, str, str]] = []
         for path in files if isinstance(files, list) else ():
