@@ -43,11 +43,10 @@ class Names(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         """The names in each call of a message that writes to a file."""
         found: list[Evidence] = []
-        gate = Redactor()
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redacted first: a key that is cut into names is no key to any rule.
-                written = gate.text(whole("\n".join(_texts(part.input)), LOOKED_AT))
+                written = Redactor().text(whole("\n".join(_texts(part.input)), LOOKED_AT))
                 counts = Counter(IN_CODE.findall(_REDACTED.sub(" ", written)))
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:NAMES]
