@@ -3,8 +3,8 @@
 Three things are offered, all of them pure functions of their arguments:
 
 * the layout of markdown-like text: `prose`, `sentences`, `sentence_at`, `in_code`;
-* `graphemes`, and the cleaning of text that is about to be shown: `clean`, `one_line`, `short`;
-* `whole`, which cuts raw text so that no secret is halved;
+* `graphemes`, and the cleaning of text that is about to be shown: `clean`, `one_line`;
+* `whole` and `short`, which cut raw text so that no secret is halved;
 * `truncate`, which cuts at a sentence, else a word, else a grapheme, and leaves nothing open.
 
 Every span is ``(start, end)`` in code points of the text that was given. Every function takes
@@ -139,6 +139,8 @@ def clean(text: str) -> str:
 def one_line(text: str, limit: int, marker: str = "…") -> str:
     """Gives cleaned text on one line, of at most ``limit`` code points with the marker.
 
+    For text that was redacted: a cut may fall inside a long word.
+
     Args:
         text: Any text; runs of white space become one space.
         limit: The most code points of the result.
@@ -155,24 +157,7 @@ def one_line(text: str, limit: int, marker: str = "…") -> str:
     room = limit - len(marker)
     if room <= 0:
         return line[: _grapheme_floor(line, max(0, limit))]
-    return line[: _unhalved(line, _word_floor(line, room))].rstrip() + marker
-
-
-# A word that may be the beginning of a key: what is drawn holds a digit or small and capital
-# letters, and none of the marks that part the words of code.
-_OPEN_WORD = re.compile(r"[^\s{}\[\](),;\"'<>|\x80-\U0010ffff]*\Z")
-_DRAWN = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-
-
-def _unhalved(line: str, cut: int) -> int:
-    """The cut, moved before a word that it would halve if that may be a key.
-
-    Much is cut before it is redacted, and half of a key is no key to any rule.
-    """
-    if cut >= len(line) or line[cut].isspace() or line[cut] >= "\x80":
-        return cut
-    word = _OPEN_WORD.search(line, max(0, cut - 4096), cut)
-    return word.start() if word and _DRAWN.search(word[0]) else cut
+    return line[: _word_floor(line, room)].rstrip() + marker
 
 
 def whole(text: str, limit: int) -> str:
@@ -194,9 +179,15 @@ def whole(text: str, limit: int) -> str:
     return text[: _grapheme_floor(text, at)].rstrip()
 
 
-def short(text: str, limit: int = 100) -> str:
-    """Gives text as a list of requests shows it: one line of at most ``limit`` code points."""
-    return one_line(text, limit, marker="...")
+def short(text: str, limit: int = 100, marker: str = "...") -> str:
+    """Gives raw text as a list shows it: one line of at most ``limit`` code points with the
+    marker, in which no secret is halved (see `whole`)."""
+    # What is far behind the limit cannot show.
+    head = whole(text, 8 * limit + 400)
+    line = " ".join(clean(head).split())
+    if len(line) <= limit and len(head) == len(text):
+        return line
+    return whole(line, max(0, limit - len(marker))) + marker[:limit]
 
 
 # ----------------------------------------------------------------------------------------------

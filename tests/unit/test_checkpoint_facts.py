@@ -140,7 +140,7 @@ def told(facts: Facts) -> dict[str, tuple[str, ...]]:
         ]),
         ("Checks", [
             "make all: passed (build, #9)",
-            "ruff check .: ended, nobody knows how (lint, #10)",
+            "ruff check .: result unknown (lint, #10)",
             "pytest -q: failed (test, #24)",
         ]),
         ("Commands", ["python -m shop serve: passed (run, #5)"]),

@@ -563,7 +563,7 @@ def test_constraints_of_an_earlier_task_are_told_as_such() -> None:
 
 @pytest.mark.parametrize(
     ("passed", "words"),
-    [(True, "passed"), (False, "failed"), (None, "ended, nobody knows how")],
+    [(True, "passed"), (False, "failed"), (None, "result unknown")],
 )
 def test_checks_end_as_the_summary_says(passed: bool | None, words: str) -> None:
     known = known_of(commands=(Command("pytest | tail", "test", passed, 1, at(3)),))

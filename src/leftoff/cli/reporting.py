@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff.cli.filters import filtered
+
 if TYPE_CHECKING:
     from leftoff.api import Gathered
     from leftoff.findings import ContextSummary
@@ -42,10 +44,7 @@ def page_of(
 @click.command()
 @click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
-@click.option("--project", metavar="DIR", help="Only sessions of this directory or below it.")
-@click.option("--format", "recorder", metavar="NAME", help="Only this recorder's.")
-@click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01.")
-@click.option("--until", metavar="WHEN", help="Changed before, said as --since is.")
+@filtered
 @click.option(
     "-w",
     "--workers",

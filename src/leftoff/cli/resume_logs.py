@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.naming import chosen_session, complete, path_of
+from leftoff.cli.naming import chosen_session, complete, path_of, warn_of_several
 
 if TYPE_CHECKING:
     from leftoff.live.resume_logs import ResumeLogGenerator
@@ -53,9 +53,7 @@ def create(
 
     made = _generator(budget)
     summary = summarize(path_of(session), format=recorder, session=chosen_session(which))
-    for issue in summary.issues:
-        if issue.code == "several_sessions" and which is None:
-            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+    warn_of_several(summary, which)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.naming import chosen_session, path_of, session_argument
+from leftoff.cli.naming import chosen_session, path_of, session_argument, warn_of_several
 
 if TYPE_CHECKING:
     from leftoff.api import Gathered
@@ -97,9 +97,7 @@ def summarize(
     paths = [path_of(session) for session in sessions]
     gathered = api.gather(paths, recorder, extra, chosen)
     summary = gathered.summary(agent)
-    for issue in summary.issues:
-        if issue.code == "several_sessions" and which is None:
-            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+    warn_of_several(summary, which)
     if explain:
         text = _explained(gathered, agent, gate, as_json=as_json or form == "json")
         deliver(text, output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leftoff.text import clean, whole
+from leftoff.text import clean, short
 
 ITEM = 400
 """Code points that one item of a document may take."""
@@ -19,15 +19,7 @@ def inline(text: str) -> str:
 
 def brief(text: str, limit: int = ITEM) -> str:
     """`inline`, in at most `limit` code points; no secret is halved where it is cut."""
-    return inline(_short(text, limit))
-
-
-def _short(text: str, limit: int) -> str:
-    """The beginning of a raw text, on one line, with "…" where it was cut."""
-    flat = " ".join(clean(whole(text, 8 * limit + 400)).split())
-    if len(flat) <= limit and len(text) <= 8 * limit + 400:
-        return flat
-    return whole(flat, limit - 1) + "…"
+    return inline(short(text, limit, "…"))
 
 
 def place(ref: dict[str, Any]) -> str:
@@ -47,7 +39,7 @@ def plural(count: int, word: str) -> str:
 
 def ended(passed: bool | None) -> str:
     """How a command ended, in words; None where nobody knows."""
-    return "ended, nobody knows how" if passed is None else "passed" if passed else "failed"
+    return "result unknown" if passed is None else "passed" if passed else "failed"
 
 
 def duration(seconds: int | None) -> str:
@@ -78,7 +70,7 @@ def unseen(effects: list[dict[str, Any]], limit: int = 5) -> str:
 def said(text: str, limit: int = ITEM) -> str:
     """What a person or the agent said, on one line: markup of code stays where it is closed,
     but nothing can begin a block or look like a tag."""
-    flat = _short(text, limit).replace("<", "‹")
+    flat = short(text, limit, "…").replace("<", "‹")
     return flat if flat.count("`") % 2 == 0 else flat.replace("`", "'")
 
 

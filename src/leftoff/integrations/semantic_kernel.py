@@ -28,7 +28,7 @@ from leftoff.live.resume_states.tracking import Tracker, Tracking, told
 from leftoff.live.telemetry import logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction import Redactor
-from leftoff.text import one_line, whole
+from leftoff.text import short, whole
 
 _STREAMED = 100_000
 """Code points that are kept of a streamed result."""
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:
     """A parameter as JSON can hold it; another object by its text, cut."""
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
         return shortened(codec.mended(value))
-    return one_line(f"{type(value).__name__}: {value}", _PARAMETER)
+    return short(f"{type(value).__name__}: {value}", _PARAMETER, "…")
 
 
 def capture(kernel: Any, taker: Taker, workflow: str | None = None) -> ToolCapture:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from leftoff.documents.wording import plural, printed, said
+from leftoff.documents.wording import ended, plural, printed, said
 from leftoff.findings import Command, ContextSummary, KeyDecision, Milestone, UserRequest
 from leftoff.layout import CODE_KINDS, blocks_of
 from leftoff.model import Ref
@@ -227,8 +227,8 @@ def _critical(summary: ContextSummary) -> dict[str, Any]:
 
 
 def _command(command: Command) -> str:
-    how = {True: "passed", False: "failed", None: "result unknown"}[command.passed]
-    return f"{printed(command.text)}: {how} ({command.kind}, {_place(command.ref)})"
+    note = f"{command.kind}, {_place(command.ref)}"
+    return f"{printed(command.text)}: {ended(command.passed)} ({note})"
 
 
 def _beside(path: str) -> bool:

@@ -8,7 +8,7 @@ from leftoff.extraction.embedded.tool_script import tool_steps
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.tools import kind_of, text_argument
 from leftoff.model import ToolCall
-from leftoff.text import one_line
+from leftoff.text import short
 
 _TELLING = (
     "command", "cmd", "file_path", "path", "filename", "notebook_path", "pattern", "query",
@@ -27,7 +27,7 @@ def described(name: str, parameters: dict[str, Any], limit: int = 160) -> str:
     """
     steps = _steps(name, parameters)
     if steps:
-        return one_line("; ".join(dict.fromkeys(map(_step, steps))), limit)
+        return short("; ".join(dict.fromkeys(map(_step, steps))), limit, "…")
     about = next((parameters[k] for k in _TELLING if parameters.get(k)), None)
     if about is None:
         about = next((v for v in parameters.values() if isinstance(v, str) and v), "")
@@ -36,7 +36,7 @@ def described(name: str, parameters: dict[str, Any], limit: int = 160) -> str:
     about = str(about)
     if about.lstrip().startswith(_PATCHES):
         about = _patched(about)
-    return one_line(f"{name} {about}".strip(), limit)
+    return short(f"{name} {about}".strip(), limit, "…")
 
 
 def commands_of(name: str, given: Any) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from leftoff.documents.resume_state.calls import described
 from leftoff.formats.tools import kind_of
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction import Redactor
-from leftoff.text import one_line, whole
+from leftoff.text import short, whole
 
 HELD = 600
 """Calls, and messages, that are remembered while a recording is read: the last ones."""
@@ -138,7 +138,7 @@ class Conversation:
             name=part.name,
             parameters=shortened(given, gate=self._gate),
             at=message.time,
-            why=one_line(self._said, REASON) if self._said else "",
+            why=short(self._said, REASON, "…") if self._said else "",
         )
         self.calls.append(call)
         self.seen_calls += 1

@@ -339,7 +339,7 @@ def _contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
         ("asked", "Asked", len(values["requests"])),
         ("course", "Course", 0),
         ("open", "Left open", len(values["steps"])),
-        ("decided", "Decided", len(values["firm"]) + len(values["doubtful"])),
+        ("decided", "Decided", len(values["firm"])),
         ("milestones", "Milestones", len(values["milestones"])),
         ("files", "Files", sum(len(files) for _, files in values["groups"])),
         ("errors", "Errors", len(values["errors"])),
