@@ -63,12 +63,12 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def ground_of(path: Path) -> Ground:
-    """Everything that a recording says: its bytes, and its messages as they are read."""
+    """Everything that a recording says: its name, its bytes, its messages as they are read."""
     main, _ = parts_of(str(path))
     with lines_of(main) as lines:
         raw = [bytes(line) for line in lines]
     messages = native.write(list(read(str(path)))).splitlines()
-    return Ground([*raw, b"".join(raw), *messages])
+    return Ground([path.name.encode(), *raw, b"".join(raw), *messages])
 
 
 def main() -> int:
