@@ -11,8 +11,11 @@ from leftoff.formats.tools import LOOKS, kind_of
 STATES = {"done": "done, as far as the recording shows", "open": "not seen done"}
 """What the recording shows of a request. That it shows nothing does not mean it is not done."""
 
-EARLIER = "earlier, perhaps about another task only"
-"""What is said of a constraint that was made for a task before the present one."""
+EARLIER = "made before the last task"
+"""What is said of a constraint that a task followed: it may be about an earlier one only."""
+
+CHOICE = 3
+"""A person's choice of fewer words says nothing without its question."""
 
 _WORD = re.compile(r"\w+")
 _LASTING = re.compile(

@@ -34,13 +34,11 @@ class Heard(Struct, Generic[L], frozen=True):
         listener: was shown every message of its main thread; of the subagent, where the
             recording is a subagent's own.
         without: messages of that thread that were rewound, or copied from elsewhere.
-        commit: that the session began at, "" if that is not recorded.
     """
 
     summary: ContextSummary
     listener: L
     without: frozenset[int]
-    commit: str = ""
 
 
 class _Listening(Pass):
@@ -111,4 +109,4 @@ def listen(
     thread = chosen[agent].thread
     listener: L = first[0].told[id(main), agent][1]  # type: ignore[assignment]
     without = frozenset(thread.abandoned() | thread.copies())
-    return Heard(gathered.summary(), listener, without, main.header.commit)
+    return Heard(gathered.summary(), listener, without)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from leftoff.documents.checkpoint.roles import Role
 from leftoff.documents.remains import (
+    CHOICE,
     EARLIER,
     errors_left,
     latest_of,
@@ -22,9 +23,6 @@ from leftoff.model import Ref
 SURE = 0.5
 """Confidence from which a decision is told: the next agent would take a weaker one for settled,
 too."""
-
-CHOICE = 3
-"""A person's choice of fewer words says nothing without its question."""
 
 LONG = 1_200
 """Code points of a task and of the agent's last words."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from leftoff.documents.remains import CHOICE, EARLIER, errors_left, stands
 from leftoff.documents.wording import ended, plural, printed, said
 from leftoff.findings import Command, ContextSummary, KeyDecision, Milestone, UserRequest
 from leftoff.layout import CODE_KINDS, blocks_of
@@ -32,12 +33,6 @@ REQUEST = 1500
 WORDS = 600
 """Code points of any other item."""
 
-CHOICE = 3
-"""A person's choice of fewer words says nothing without its question."""
-
-NEWS = 2
-"""An error line of fewer words says nothing."""
-
 TELLING = 4
 """A claim that nothing shows needs so many words to tell anything."""
 
@@ -49,8 +44,6 @@ NAMED = {
 }
 
 
-_TAG = re.compile(r"<[^<>]{1,40}>")
-_WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"\w")
 
 
@@ -91,7 +84,11 @@ def _mission(summary: ContextSummary) -> list[str]:
     ]
     others = [r for r in standing if r not in ends and r.kind in NAMED]
     others.sort(key=lambda r: (r.kind == "task", -r.ref.message))
-    return lines + [line for r in others for line in _request(r, NAMED[r.kind], REQUEST)]
+    for request in others:
+        earlier = request.kind == "constraint" and not stands(request, standing)
+        label = f"{NAMED[request.kind]} {EARLIER}" if earlier else NAMED[request.kind]
+        lines += _request(request, label, REQUEST)
+    return lines
 
 
 def _request(request: UserRequest, label: str, limit: int) -> list[str]:
@@ -252,11 +249,11 @@ def _metadata(summary: ContextSummary) -> dict[str, Any]:
             note.append(f"{file.branch} branch")
         if note:
             notes[said(file.path, WORDS)] = ", ".join(note)
+    since, before = errors_left(summary)
     errors = [
         f"{said(e.tool, 80) or 'tool'}: {printed(e.text)} "
         f"({_place(e.ref)}{f', {e.count} times' if e.count > 1 else ''})"
-        for e in summary.errors
-        if not e.fixed and len(_WORD.findall(_TAG.sub("", e.text))) >= NEWS
+        for e in (*before, *since)
     ]
     stats = summary.stats
     seconds = stats.duration_seconds

@@ -66,7 +66,7 @@ def of_transcript(
         heard.listener,
         workflow=flow,
         name=name,
-        commit=summary.working_set.commit or heard.commit,
+        commit=summary.working_set.commit or summary.working_set.commit_at_start,
         abandoned=heard.without,
     )
     return (_seen(state) if hashes else state), summary
