@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -47,11 +48,20 @@ class Names(Struct):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redacted first: a key that is cut into names is no key to any rule.
                 written = Redactor().text(whole("\n".join(_texts(part.input)), LOOKED_AT))
-                counts = Counter(IN_CODE.findall(_REDACTED.sub(" ", written)))
+                counts: dict[str, int] = {}
+                for word, times in Counter(_REDACTED.sub(" ", written).split()).items():
+                    for name in _in_word(word):
+                        counts[name] = counts.get(name, 0) + times
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:NAMES]
                     found.append(Wrote(view.message.index, number, tuple(names)))
         return found
+
+
+@lru_cache(1 << 14)
+def _in_word(word: str) -> tuple[str, ...]:
+    """The names in what stands between white space: the same words come again and again."""
+    return tuple(IN_CODE.findall(word))
 
 
 def _texts(value: Any, depth: int = 3) -> Iterator[str]:

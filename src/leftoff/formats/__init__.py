@@ -144,8 +144,10 @@ class Sample:
     def binary(self) -> bool:
         """Bytes that are no text: many NULs or control characters."""
         head = self.data[:4096]
-        odd = sum(b < 9 or 13 < b < 27 or 27 < b < 32 for b in head)
-        return odd > len(head) // 10
+        return len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
+
+
+_CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 
 
 formats: Registry[Format] = Registry(

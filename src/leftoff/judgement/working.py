@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
 
-from leftoff.extraction.evidence import Called, Ran, Returned, Said, Wrote
-from leftoff.findings import Command, Name, Words, WorkingSet
+from leftoff.extraction.evidence import Ran, Returned
+from leftoff.findings import Command, Words, WorkingSet
 from leftoff.judgement.activities import activities
+from leftoff.judgement.names import names_in_use
 from leftoff.judgement.story import Story
-from leftoff.redaction import Redactor
 
 COMMANDS = 20
 """At most so many commands, those of checks first, then the latest."""
-
-NAMES = 300
-"""At most so many names."""
 
 RECENT = 200
 """At most so many sentences."""
@@ -40,26 +36,9 @@ _COMMON = frozenset(
     " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
 )
 
-_NAME = re.compile(
-    r"https?://[^\s\"'`)\]>,]+"
-    r"|[\w.~@$:-]*/[\w./@~-]*\w"  # a path
-    r"|\b[A-Za-z_]\w*(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"  # a file or a dotted name
-    r"|\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
-    r"|\b[a-z]+\d*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase
-    r"|\b[0-9a-f]{7,40}\b"  # a hash
-    r"|#\d+\b"
-)
 _SHOWING = re.compile(
     r"\|\s*(?:head|tail|grep|egrep|rg|tee|cat|sed|awk|less|more|wc|sort|uniq|cut)\b[^|;&]*$"
 )
-_ESCAPE = re.compile(r"\\[nrt]")
-_BORDER = "\n\x1e\n"
-_REDACTED = re.compile(r"\[REDACTED:[^\]]*\]")
-_NO_NAME = re.compile(
-    r"(?:/dev/|\$|[A-Za-z]+/[A-Za-z]+$|/[a-z]+$|[ei]\.[ge]$|[A-Z]/)"
-    r"|(?:max_output_tokens|yield_time_ms|session_id|exec_command|write_stdin)$"
-)
-"""Prose with a slash, devices, paths that begin with a variable."""
 
 
 def working_set(story: Story) -> WorkingSet:
@@ -69,7 +48,7 @@ def working_set(story: Story) -> WorkingSet:
         commit_at_start=story.recording.header.commit,
         commands=_commands(story),
         variables=_variables(story),
-        names=_names(story),
+        names=names_in_use(story),
         last_words=_last_words(story),
         recent=_recent(story),
     )
@@ -159,52 +138,3 @@ def _variables(story: Story) -> tuple[str, ...]:
                 if name not in _COMMON:
                     found[name] = None
     return tuple(sorted(found))
-
-
-def _names(story: Story) -> tuple[Name, ...]:
-    """Identifiers and paths in the agent's own words, calls and code: those that came up often
-    and late first."""
-    cwd = story.recording.header.cwd.rstrip("/")
-    here = f"{cwd}/" if cwd else ""
-    counts: dict[str, int] = {}
-    latest: dict[str, int] = {}
-    for message, names in _written(story):
-        for found in names:
-            name = found.removeprefix(here).rstrip(".-:")
-            if len(name) < 3 or _NO_NAME.match(name) or not any(map(str.isalpha, name)):
-                continue
-            if latest.get(name) != message:
-                latest[name] = message
-                counts[name] = counts.get(name, 0) + 1
-    end = max(1, len(story.thread))
-    order = sorted(counts, key=lambda n: (-counts[n] * (0.2 + latest[n] / end), n))
-    return tuple(Name(name, counts[name], latest[name]) for name in order[:NAMES])
-
-
-def _written(story: Story) -> Iterator[tuple[int, Collection[str]]]:
-    """The names in what the agent wrote, as far as it is kept: sentences, commands, paths,
-    code. Names are taken from redacted text: a key that is cut into names is no key to any
-    rule."""
-    texts = [(said.ref.message, said.text) for said in story.told(Said)]
-    texts += [(ran.ref.message, ran.command) for ran in story.told(Ran)]
-    calls = {(ran.ref.message, ran.part) for ran in story.told(Ran)}
-    texts += [
-        (call.message, call.text)
-        for call in story.told(Called)
-        if call.text and (call.message, call.part) not in calls
-    ]
-    shown = _redacted([text for _, text in texts])
-    for (message, _), text in zip(texts, shown, strict=True):
-        yield message, set(_NAME.findall(_ESCAPE.sub(" ", _REDACTED.sub(" ", text))))
-    for wrote in story.told(Wrote):
-        yield wrote.message, wrote.names
-
-
-def _redacted(texts: Sequence[str]) -> list[str]:
-    """Each text without its secrets: all at once, which is far cheaper, unless one of them
-    reaches over a border."""
-    shown = Redactor().text(_BORDER.join(texts)).split(_BORDER)
-    if len(shown) != len(texts):
-        gate = Redactor()
-        shown = [gate.text(text) for text in texts]
-    return shown
