@@ -202,8 +202,9 @@ def _chosen(reading: Pass, session: int | str) -> dict[str, Recording]:
             raise UnknownName("session", session, [name for name in by_id if name][:50])
         return by_id[session]
     if not -len(reading.sessions) <= session < len(reading.sessions):
-        last = len(reading.sessions) - 1
-        raise UsageError(f"{reading.where}: has sessions 0 to {last}, not {session}")
+        count = len(reading.sessions)
+        held = "one session" if count == 1 else f"{count} sessions"
+        raise UsageError(f"{reading.where}: holds {held}, and none of the number asked for")
     return reading.sessions[session]
 
 

@@ -100,6 +100,7 @@ def test_a_repeated_line_changes_no_number() -> None:
         ),
         ("<local-command-stdout>done</local-command-stdout>", {}, []),
         ("<task-notification>finished</task-notification>", {}, []),
+        ("<agent-notification>\nfinished\n</agent-notification>", {}, []),  # 2.0.76
         ("[Request interrupted by user]", {}, []),
         ([text("[Request interrupted by user for tool use]")], {}, []),
         (

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from leftoff.model import Typed
 
 _TAGS = (
-    "task-notification|command-name|command-message|local-command-stdout|local-command-stderr"
-    "|local-command-caveat|bash-input|bash-stdout|bash-stderr|system-reminder|ide_opened_file"
+    "task-notification|agent-notification|command-name|command-message"
+    "|local-command-stdout|local-command-stderr|local-command-caveat|bash-input|bash-stdout|bash-stderr|system-reminder|ide_opened_file"
     "|ide_selection|ide_diagnostics|new-diagnostics|user-prompt-submit-hook|session-start-hook"
     "|environment_context|environment_details|user_instructions|INSTRUCTIONS|turn_aborted"
     "|recommended_plugins|subagent_notification|permissions instructions|collaboration_mode"
