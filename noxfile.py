@@ -69,6 +69,15 @@ def lock(session: nox.Session) -> None:
     )
 
 
+@nox.session(venv_backend="virtualenv")
+def docs(session: nox.Session) -> None:
+    """The site, strictly, in site/; `nox -s docs -- serve` shows it while you write."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    session.install(*project["optional-dependencies"]["docs"])
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
+
+
 @nox.session(name="eval")
 def evaluate(session: nox.Session) -> None:
     """Accuracy on the labelled sessions; see benchmarks/accuracy."""
@@ -78,4 +87,4 @@ def evaluate(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Speed as a ratio to `orjson.loads`; see benchmarks/speed."""
-    session.run("python", "-m", "benchmarks.speed", *session.posargs)
+    session.run("python", "-m", "benchmarks.speed", *(session.posargs or ["gate"]))

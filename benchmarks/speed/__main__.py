@@ -1,202 +1,184 @@
-"""How fast leftoff is, as ratios in one run.
+"""How fast leftoff is: beside parsers, a naive summary and other programs; how it grows.
 
-    python -m benchmarks.speed FOLDER [--rounds 5] [--memory MIB] [--json FILE]
+    python -m benchmarks.speed all --corpus FOLDER [--rivals DIR] [--write]
+    python -m benchmarks.speed compare FOLDER     # one folder of sessions: who is how fast
+    python -m benchmarks.speed stages FOLDER      # where the time of a summary goes
+    python -m benchmarks.speed gate               # exit 1 if a summary has become slower
+    python -m benchmarks.speed rivals-setup DIR   # installs other programs to measure beside us
+    python -m benchmarks.speed figures            # writes the runs into docs/speed.md
 
-FOLDER holds line-based recordings (.jsonl, also .gz); they are read into memory first. Every
-round runs each contestant once, so that a noisy machine disturbs all alike; the figure is the
-median over rounds of CPU time, and the ratio is against `orjson.loads` of every line. Files
-are never written to the repository; a committed run holds numbers only.
+`all` measures what docs/speed.md tells, part by part (`--parts`), and with `--write` replaces
+the committed runs under benchmarks/speed/runs. FOLDER of `all` is a corpus with a folder for
+each format. Figures are processor time, medians of rounds in which the contestants take turns.
+Runs hold numbers only.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import io
+import datetime as dt
 import json
+import os
 import platform
-import re
-import resource
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
-from unittest import mock
+from typing import Any
 
-import msgspec
-import orjson
+from benchmarks.speed import contestants, figures, gate, growth, rivals, stages, starting
+from benchmarks.speed.data import chapters_of, digest, sessions_in, size_of
+from leftoff import __version__
 
-from leftoff.findings import Source
-from leftoff.formats.claude_code import Line
-from leftoff.judgement import files
-from leftoff.summary import Pass, to_json
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = Path(__file__).with_name("runs")
+SHIPPED = ROOT / "corpora" / "sessions"
 
-Sessions = list[tuple[str, bytes]]
+PACKAGES = ("msgspec", "orjson", "google-re2", "tree-sitter")
 
 
-def sessions_in(folder: Path) -> Sessions:
-    found: Sessions = []
-    for path in sorted(folder.rglob("*.jsonl*")):
-        if path.name.endswith((".jsonl", ".jsonl.gz")):
-            data = path.read_bytes()
-            data = gzip.decompress(data) if path.suffix == ".gz" else data
-            found.append((path.name, data))
+def conditions() -> dict[str, Any]:
+    """Where and when a run was made."""
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "machine": f"{_processor()}, {os.cpu_count()} processors, {platform.system()}, Python "
+        f"{platform.python_version()}",
+        "load": round(os.getloadavg()[0], 1),
+        "versions": {"leftoff": __version__} | {name: version(name) for name in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    try:
+        told = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return platform.machine()
+    _, _, after = told.partition("model name")
+    return after.partition("\n")[0].strip("\t :") or platform.machine()
+
+
+def everything(args: argparse.Namespace) -> None:
+    chapters = chapters_of(args.corpus, SHIPPED, args.without)
+    claude = chapters.get("claude_code") or chapters["shipped"]
+    folder = args.corpus / "claude_code"
+    corpus = {
+        name: {"files": len(s), "mb": round(size_of(s) / 1e6, 1), "digest": digest(s)}
+        for name, s in chapters.items()
+    }
+    with tempfile.TemporaryDirectory(dir=args.scratch) as name:
+        scratch = Path(name)
+        parts: dict[str, Callable[[], Any]] = {
+            "contestants": lambda: {
+                n: contestants.chapter(s, args.rounds) for n, s in chapters.items()
+            },
+            "stages": lambda: {n: stages.shares(s, args.rounds) for n, s in chapters.items()},
+            "sizes": lambda: growth.by_size(claude, scratch),
+            "files": lambda: growth.by_count(folder, scratch, rounds=args.rounds),
+            "processes": lambda: growth.by_processes(folder, scratch, rounds=args.rounds),
+            "start": lambda: starting.start_up(scratch),
+            "turn": lambda: starting.one_more_turn(claude, scratch),
+            "hooks": lambda: starting.hooks(claude, scratch),
+            "rivals": lambda: rivals.compare(claude, args.rivals, scratch, rounds=args.rounds),
+            "gate": lambda: gate.measure(SHIPPED),
+        }
+        for part in args.parts or parts:
+            if part == "rivals" and args.rivals is None:
+                continue
+            told = conditions() | {"corpus": corpus, "told": parts[part]()}
+            tell(told, RUNS / f"{part}.json" if args.write else None)
+
+
+def tell(told: Any, path: Path | None) -> None:
+    text = json.dumps(told, indent=1) + "\n"
+    if path is None:
+        print(text, end="", flush=True)
+    else:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path, flush=True)
+
+
+def compare(args: argparse.Namespace) -> None:
+    sessions = some(args)
+    told = contestants.chapter(sessions, args.rounds)
+    print(
+        f"{told['sessions']} sessions, {told['megabytes']} MB, median of {args.rounds} rounds"
+    )
+    for name, found in told["contestants"].items():
+        rate = told["megabytes"] / found["seconds"]
+        print(f"  {name:26}{found['seconds']:9.3f} s {rate:8.1f} MB/s {found['ratio']:9.4f}x")
+    if args.json:
+        tell(conditions() | {"told": told}, args.json)
+
+
+def by_stage(args: argparse.Namespace) -> None:
+    sessions = some(args)
+    told = stages.shares(sessions, args.rounds)
+    print(f"{told['sessions']} sessions, {told['megabytes']} MB, {told['seconds']:.3f} s")
+    for name, share in sorted(told["shares"].items(), key=lambda item: -item[1]):
+        print(f"  {name:30}{100 * share:6.1f} %{share * told['seconds']:9.3f} s")
+
+
+def some(args: argparse.Namespace) -> Any:
+    found = sessions_in(args.folder, args.without)
+    if not found:
+        sys.exit(f"{args.folder}: no .jsonl or .traj sessions")
     return found
 
 
-def by_line(decode: Callable[[bytes], object]) -> Callable[[Sessions], None]:
-    def run(sessions: Sessions) -> None:
-        for _, data in sessions:
-            for line in io.BytesIO(data):
-                try:
-                    decode(line)
-                except ValueError:
-                    continue
-
-    return run
-
-
-def read(sessions: Sessions) -> None:
-    """The pass alone: messages and evidence, no judgement."""
-    for name, data in sessions:
-        reading = Pass(name)
-        reading.feed(data)
-        reading.close()
+def guard(args: argparse.Namespace) -> None:
+    path = RUNS / "gate.json"
+    if args.write:
+        tell(conditions() | {"told": gate.measure(SHIPPED)}, path)
+        return
+    committed = json.loads(path.read_bytes())["told"]
+    for _ in range(2):
+        measured = gate.measure(SHIPPED)
+        for name, ratio in measured["ratios"].items():
+            print(f"summary / {name}: {ratio:.4f}, committed {committed['ratios'][name]:.4f}")
+        if not gate.slower(measured, committed):
+            return
+    print(f"a summary is slower than {gate.SLACK} of what it was")
+    sys.exit(1)
 
 
-def summarize(sessions: Sessions) -> None:
-    """Everything: the pass, the judgement, the gate, the JSON."""
-    for name, data in sessions:
-        reading = Pass(name)
-        reading.feed(data)
-        reading.close()
-        to_json(reading.conclude([Source(name)]))
+def install(args: argparse.Namespace) -> None:
+    for name, told in rivals.setup(args.folder).items():
+        print(f"{name}: {told}")
 
 
-def without_shell(sessions: Sessions) -> None:
-    """Everything but the analysis of command lines."""
-    with mock.patch.object(files.Tracker, "ran", return_value=None):
-        summarize(sessions)
-
-
-CONTESTANTS: dict[str, Callable[[Sessions], None]] = {
-    "orjson.loads of every line": by_line(orjson.loads),
-    "msgspec typed decode": by_line(msgspec.json.Decoder(Line).decode),
-    "leftoff, the pass alone": read,
-    "leftoff, summary without shell analysis": without_shell,
-    "leftoff, summary": summarize,
-}
-
-
-def compare(sessions: Sessions, rounds: int) -> dict[str, dict[str, float]]:
-    """Median CPU seconds of each contestant, and its speed relative to the first."""
-    times: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    for number in range(rounds + 1):
-        for name, run in CONTESTANTS.items():
-            began = time.process_time()
-            run(sessions)
-            if number:  # the first round warms caches
-                times[name].append(time.process_time() - began)
-    first = next(iter(times.values()))
-    return {
-        name: {
-            "seconds": round(statistics.median(taken), 4),
-            "ratio": round(
-                statistics.median(a / b for a, b in zip(first, taken, strict=True)), 3
-            ),
-        }
-        for name, taken in times.items()
-    }
-
-
-_ID = re.compile(rb"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
-
-
-def repeated(sessions: Sessions, mebibytes: int, target: Path) -> None:
-    """One long session: the given ones over and over, with fresh ids each time."""
-    size, number = 0, 0
-    with target.open("wb") as file:
-        while size < mebibytes << 20:
-            for _, data in sessions:
-                number += 1
-                salt = b"%08x" % number
-                part = _ID.sub(salt, data).replace(b'"msg_01', b'"msg_' + salt)
-                part = part.replace(b"toolu_01", b"toolu_" + salt)
-                size += file.write(part if part.endswith(b"\n") else part + b"\n")
-                if size >= mebibytes << 20:
-                    break
-
-
-def peak_memory(sessions: Sessions, mebibytes: int) -> dict[str, float]:
-    """Peak resident memory, in MiB, of summarizing one session of that size."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "long.jsonl"
-        repeated(sessions, mebibytes, path)
-        out = Path(folder) / "out.json"
-        command = [sys.executable, "-m", "leftoff", "summarize", str(path), "--json"]
-        began = time.monotonic()
-        subprocess.run([*command, "-o", str(out)], check=True, capture_output=True)
-        taken = time.monotonic() - began
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        size = path.stat().st_size / (1 << 20)
-    return {"input_mib": round(size), "peak_mib": round(peak), "seconds": round(taken, 1)}
-
-
-def start_up(rounds: int = 15) -> dict[str, float]:
-    """CPU time of starting, relative to `python -c pass`."""
-    commands = {
-        "pass": [sys.executable, "-c", "pass"],
-        "--version": [sys.executable, "-m", "leftoff", "--version"],
-        "--help": [sys.executable, "-m", "leftoff", "--help"],
-    }
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, command in commands.items():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, check=True, capture_output=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times[name].append(
-                after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            )
-    base = statistics.median(times["pass"])
-    return {name: round(statistics.median(t) / base, 2) for name, t in times.items()}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--memory", type=int, default=0, metavar="MIB")
-    parser.add_argument("--json", type=Path, default=None)
-    args = parser.parse_args()
-    sessions = sessions_in(args.folder)
-    if not sessions:
-        sys.exit(f"{args.folder}: no .jsonl recordings")
-    megabytes = sum(len(data) for _, data in sessions) / 1e6
-    result: dict[str, object] = {
-        "machine": f"{platform.machine()} {platform.python_version()}",
-        "sessions": len(sessions),
-        "megabytes": round(megabytes, 1),
-    }
-    if args.memory:  # first: the peak of children is a maximum over all of them
-        result["memory"] = peak_memory(sessions, args.memory)
-    figures = compare(sessions, args.rounds)
-    result["speed"] = figures
-    result["start_up"] = start_up()
-    print(f"{len(sessions)} sessions, {megabytes:.0f} MB, median of {args.rounds} rounds, CPU")
-    for name, figure in figures.items():
-        rate = megabytes / figure["seconds"]
-        taken, ratio = figure["seconds"], figure["ratio"]
-        print(f"  {name:42} {taken:8.3f} s {rate:7.0f} MB/s {ratio:6.2f}x")
-    print("start-up against `python -c pass`:", result["start_up"])
-    if args.memory:
-        print("memory:", result["memory"])
-    if args.json:
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    whole = commands.add_parser("all")
+    whole.add_argument("--corpus", type=Path, required=True)
+    whole.add_argument("--rivals", type=Path, help="where `rivals-setup` put them")
+    whole.add_argument("--parts", nargs="+")
+    whole.add_argument("--scratch", type=Path, help="a folder with 2 GB to spare")
+    whole.add_argument("--write", action="store_true")
+    whole.set_defaults(run=everything)
+    one, stage = commands.add_parser("compare"), commands.add_parser("stages")
+    one.add_argument("--json", type=Path)
+    one.set_defaults(run=compare)
+    stage.set_defaults(run=by_stage)
+    for command in (one, stage):
+        command.add_argument("folder", type=Path)
+    for command in (whole, one, stage):
+        command.add_argument("--rounds", type=int, default=5)
+        command.add_argument("--without", default="", help="beginning of names to leave out")
+    ours = commands.add_parser("gate")
+    ours.add_argument("--write", action="store_true")
+    ours.set_defaults(run=guard)
+    others = commands.add_parser("rivals-setup")
+    others.add_argument("folder", type=Path)
+    others.set_defaults(run=install)
+    commands.add_parser("figures").set_defaults(run=lambda _: figures.write())
+    args = parser.parse_args(words)
+    args.run(args)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -7,7 +7,9 @@ managers ask for it often. All other words go to `leftoff.cli`.
 from __future__ import annotations
 
 import errno
+import io
 import sys
+from types import TracebackType
 
 from leftoff._version import __version__
 
@@ -26,6 +28,11 @@ def main(args: list[str] | None = None) -> int:
         closed the pipe early has what it wanted: 0.
     """
     words = sys.argv[1:] if args is None else args
+    if args is None:
+        sys.excepthook = _crashed
+        for stream in (sys.stdout, sys.stderr):  # the same bytes whatever the locale is
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = 0
     try:
         if words[:1] == ["--version"]:
@@ -42,6 +49,9 @@ def main(args: list[str] | None = None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
+    except MemoryError:
+        print("leftoff: there is not enough memory for this recording", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         _drop_stdout()
         return 0
@@ -53,6 +63,23 @@ def main(args: list[str] | None = None) -> int:
             print(f"leftoff: stdout: cannot be written ({error.strerror})", file=sys.stderr)
         return 2
     return code
+
+
+def _crashed(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Tells of a mistake of ours as Python does, but through the gate: its words may be those
+    of a recording."""
+    import traceback
+
+    try:
+        from leftoff.redaction import Redactor
+        from leftoff.text import clean
+
+        told = clean(Redactor().text("".join(traceback.format_exception(kind, error, trace))))
+    except Exception:  # noqa: BLE001 - the gate itself is broken: say where, not what
+        told = "".join(traceback.format_tb(trace)) + f"{kind.__name__}\n"
+    print(told, end="", file=sys.stderr)
 
 
 def _drop_stdout() -> None:

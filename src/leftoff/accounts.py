@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -12,12 +13,13 @@ from leftoff.errors import FormatError, SourceError
 from leftoff.extraction.recording import Recording
 from leftoff.ledger import Account, account
 from leftoff.pieces import in_pieces
-from leftoff.sources import STDIN, parts_of
+from leftoff.sources import STDIN, Mark, parts_of
 from leftoff.summary import Pass, story_of
 from leftoff.thresholds import Preset
 from leftoff.windows import ModelRow
 
 _BLOCK = 1 << 20
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 class Accounted(Struct, frozen=True):
@@ -112,8 +114,9 @@ def account_of_gathered(
 class Following:
     """The account of a file that grows: what is new is read, the rest is remembered.
 
-    A file that became shorter was written anew and is read again from its beginning; so is
-    a recording that is one document whenever it changes, one in pieces, and a compressed one.
+    What is at the path counts: a file that was written anew, or that another has taken the
+    place of, is read from its beginning; so is a recording that is one document whenever it
+    changes, one in pieces, and a compressed one.
 
     Args:
         path: a file or a session's directory.
@@ -135,8 +138,8 @@ class Following:
         self._path, self._preset = path, preset
         self._format, self._windows = format, windows
         self._reading: Pass | None = None
-        self._offset = 0
-        self._seen: tuple[int, int] | None = None
+        self._mark: Mark | None = None
+        self._seen: tuple[int, ...] | None = None
         self._latest: Accounted | None = None
 
     def changed(self) -> Accounted | None:
@@ -157,19 +160,17 @@ class Following:
             state = Path(main).stat()
         except OSError as error:
             raise SourceError(f"{main}: {error.strerror}") from error
-        seen = (state.st_size, state.st_mtime_ns)
+        seen = (state.st_ino, state.st_size, state.st_mtime_ns)
         if seen == self._seen:
             return None
         self._seen = seen
-        if state.st_size < self._offset:
-            self._reading, self._offset = None, 0
-        for data in self._news(main):
-            if self._reading is None:
-                if data[:2] == b"\x1f\x8b" or data[:4] == b"\x28\xb5\x2f\xfd":
+        try:
+            with Path(main).open("rb") as file:
+                if file.read(4).startswith(_PACKED):
                     return account_of(self._path, self._preset, windows=self._windows)
-                self._reading = Pass(main, self._format)
-            self._reading.feed(data)
-            self._offset += len(data)
+                self._read_on(file, main)
+        except OSError as error:
+            raise SourceError(f"{main}: {error.strerror}") from error
         if self._reading is None:
             return None
         twin = self._reading.fork()
@@ -178,14 +179,22 @@ class Following:
         except FormatError:
             return None  # there is no message in it yet
         if twin.format is not None and twin.format.shape == "document":
-            self._reading, self._offset = None, 0
+            self._reading, self._mark = None, None
         return _accounted(twin, main, _children(beside), self._preset, -1, self._windows)
 
-    def _news(self, path: str) -> Iterator[bytes]:
-        try:
-            with Path(path).open("rb") as file:
-                file.seek(self._offset)
-                while data := file.read(_BLOCK):
-                    yield data
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror}") from error
+    def _read_on(self, file: BinaryIO, path: str) -> None:
+        """Feeds what is new; everything, if the file is not the one that was read before."""
+        before = self._mark
+        if self._reading is None or before is None or not before.holds(file):
+            self._reading, before = None, Mark.of(file, 0)
+        offset = before.offset
+        file.seek(offset)
+        while data := file.read(_BLOCK):
+            if self._reading is None:
+                self._reading = Pass(path, self._format)
+                before = Mark.after(file, data)
+            self._reading.feed(data)
+            offset += len(data)
+        self._mark = Mark.of(file, offset)
+        if not before.holds(file):  # written anew meanwhile: the next look begins again
+            self._reading, self._mark, self._seen = None, None, None

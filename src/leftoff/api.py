@@ -123,9 +123,9 @@ class Gathered:
         reading = self._opened(main, format=format, extractors=extractors)
         self._account(reading, main)
         here = len(self.sources) - 1
-        if len(reading.sessions) > 1:
+        count = reading.earlier + len(reading.sessions)
+        if count > 1:
             what = f"sessions in {main}; one of them is told"
-            count = len(reading.sessions)
             self.issues.append(Issue("several_sessions", "info", what, count))
         for name, recording in _chosen(reading, session).items():
             if name == "":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +21,9 @@ T = TypeVar("T", bound=Struct)
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes; a longer line of a line-based recorder is skipped and reported."""
+
+MAX_GLUED = 1000
+"""Values on one line that are taken apart; what follows them is cut off and reported."""
 
 MAX_DOCUMENT = 256 * 1024 * 1024
 """Bytes; a larger one-document recording is refused."""
@@ -63,8 +67,9 @@ class LineDecoder(Generic[T]):
         return records, tuple(dict.fromkeys(codes))
 
 
-def mend(line: bytes) -> tuple[list[Any], list[str]]:
-    """Every JSON value that can be saved from a damaged line, and what was wrong with it.
+def mend(line: bytes, most: int = MAX_GLUED) -> tuple[list[Any], list[str]]:
+    """Every JSON value that can be saved from a damaged line, and what was wrong with it; of
+    more than `most` values the rest is cut.
 
     Codes: bom, nul, invalid_utf8, surrogate, not_a_number, glued, control_character, cut,
     too_deep, no_json.
@@ -117,6 +122,9 @@ def mend(line: bytes) -> tuple[list[Any], list[str]]:
         position = end
         while position < len(text) and text[position] in " \t\r\n,":
             position += 1
+        if len(values) > most:
+            codes.append("cut")
+            break
     if len(values) > 1:
         codes.append("glued")
     return values, list(dict.fromkeys(codes))
@@ -233,12 +241,35 @@ def dumps(value: Any, *, indent: int = 0) -> bytes:
     """
     options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return orjson.dumps(value, default=plain, option=options)
+        return inert(orjson.dumps(value, default=plain, option=options))
     except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
         encoded = msgspec.json.encode(value)
         if indent:
             encoded = msgspec.json.format(encoded, indent=2)
-        return encoded + b"\n"
+        return inert(encoded) + b"\n"
+
+
+# What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string it can be told
+# by its number, which loses nothing and which no terminal obeys.
+_ACTIVE = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\x8b\xa8-\xae]|\x81[\xa0-\xa9])"
+    rb"|\xef(?:\xbb\xbf|\xbf[\xb9-\xbb])"
+    rb"|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
+)
+
+
+def inert(data: bytes) -> bytes:
+    """JSON with C1 controls, bidirectional overrides and characters that show nothing as
+    escapes."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return _ACTIVE.sub(_escaped, data)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    units = match[0].decode().encode("utf-16-be")
+    pairs = (units[at : at + 2] for at in range(0, len(units), 2))
+    return b"".join(b"\\u%b" % pair.hex().encode() for pair in pairs)
 
 
 def plain(value: Any) -> Any:
@@ -286,13 +317,15 @@ def schema(type_: Any) -> dict[str, Any]:
     return msgspec.json.schema(type_)
 
 
-def mended(value: Any) -> Any:
+def mended(value: Any, room: int = 250) -> Any:
     """A Python value as JSON can hold it: lone surrogates replaced, NaN dropped, keys as text,
-    unknown types by their text."""
-    if isinstance(value, dict):
-        return {str(mended(k)): mended(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [mended(v) for v in value]
+    unknown types by their text, None for what is nested more than `room` deep."""
+    if isinstance(value, (dict, list, tuple)):
+        if not room:
+            return None
+        if isinstance(value, dict):
+            return {str(mended(k, room - 1)): mended(v, room - 1) for k, v in value.items()}
+        return [mended(v, room - 1) for v in value]
     if value is None or isinstance(value, (bool, int, str, float)):
         return _clean(value, [])
     return str(value)

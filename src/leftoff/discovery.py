@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError, UsageError
+from leftoff.extraction.paths import absolute, is_within
 from leftoff.formats import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
 from leftoff.pieces import conversations, in_pieces
@@ -110,20 +111,29 @@ def folders(place: Place, environ: Mapping[str, str]) -> list[Path]:
     if given:
         found = [Path(name).expanduser() / place.under for name in given]
     else:
-        home = Path(environ.get("HOME") or Path.home())
+        home = home_folder(environ)
+        config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        support = home / "Library" / "Application Support"
+        roaming = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
         roots = {
-            "~": home,
-            "{config}": Path(environ.get("XDG_CONFIG_HOME") or home / ".config"),
-            "{data}": Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share"),
-            "{roaming}": Path(environ.get("APPDATA") or home / "AppData" / "Roaming"),
+            "~": [home],
+            "{config}": [config],
+            "{data}": [Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")],
+            "{apps}": [config, support, roaming],
         }
         split = (folder.partition("/") for folder in place.folders)
-        found = [roots[root] / rest for root, _, rest in split]
+        found = [folder / rest for root, _, rest in split for folder in roots[root]]
     unique: dict[str, Path] = {}
     for folder in found:
         if folder.is_dir():
             unique.setdefault(os.path.realpath(folder), folder)
     return list(unique.values())
+
+
+def home_folder(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> Path:
+    """The home folder, as clients see it: on Windows, a shell from elsewhere sets HOME to a
+    path of its own."""
+    return Path(environ.get("USERPROFILE" if windows else "HOME") or Path.home())
 
 
 def recordings(environ: Mapping[str, str], format: str = "") -> list[Recorded]:
@@ -402,16 +412,25 @@ def sessions(
 def _within(listed: Listed, folder: str) -> bool:
     """Whether a session worked in a folder or below it."""
     if listed.project:
-        return listed.project == folder or listed.project.startswith(folder.rstrip("/") + "/")
+        return is_within(listed.project, folder)
     return bool(_spellings(folder) & set(listed.path.replace(os.sep, "/").split("/")))
 
 
 @cache
 def _spellings(folder: str) -> frozenset[str]:
     """How clients spell a directory in the name of a folder."""
-    dashed = re.sub(r"[^A-Za-z0-9]", "-", folder)
-    digest = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()
-    return frozenset({dashed, dashed.lstrip("-"), digest})
+    spelled: set[str] = set()
+    for name in {folder, _other_drive(folder)}:
+        dashed = re.sub(r"[^A-Za-z0-9]", "-", name)
+        digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        spelled |= {dashed, dashed.lstrip("-"), digest}
+    return frozenset(spelled)
+
+
+def _other_drive(folder: str) -> str:
+    """A Windows directory with its drive in the other case: editors write it small."""
+    drive = re.match(r"[A-Za-z](?=:)", folder)
+    return folder if drive is None else drive[0].swapcase() + folder[1:]
 
 
 def moment(text: str, now: float) -> float:
@@ -501,22 +520,19 @@ def latest(environ: Mapping[str, str], cwd: str) -> Listed:
     Raises:
         SourceError: there is none.
     """
-    home = environ.get("HOME") or str(Path.home())
+    home = str(home_folder(environ))
     below: Listed | None = None
     above: Listed | None = None
     newest: Listed | None = None
     for listed in sessions(environ):
         newest = newest or listed
-        if listed.project == cwd or (not listed.project and _within(listed, cwd)):
+        inside = _within(listed, cwd)
+        around = bool(listed.project) and is_within(cwd, listed.project)
+        if inside and (around or not listed.project):
             return listed
-        if not listed.project:
-            continue
-        if _within(listed, cwd):
+        if inside:
             below = below or listed
-        elif cwd.startswith(listed.project.rstrip("/") + "/") and listed.project not in {
-            "/",
-            home,
-        }:
+        elif around and not _wide(listed.project, home):
             if above is None or len(listed.project) > len(above.project):
                 above = listed
     found = below or above
@@ -527,6 +543,12 @@ def latest(environ: Mapping[str, str], cwd: str) -> Listed:
             hint = f"the newest elsewhere is {newest.id}, in {where}"
         raise SourceError(f"no session worked in {cwd}; {hint}")
     return found
+
+
+def _wide(project: str, home: str) -> bool:
+    """Whether a directory is the root of a disk or the home folder: nobody's project."""
+    path = absolute(project, "")
+    return path in {"/", absolute(home, "")} or re.fullmatch(r"[A-Z]:/?", path) is not None
 
 
 def short_ids(known: Iterable[str], least: int = 8) -> dict[str, str]:

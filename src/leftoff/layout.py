@@ -259,7 +259,7 @@ _ASIDE_MARKS = re.compile(r"[()\[\]（）“”「」『』《》\"]")
 _ASIDE_PAIRS = {")": "(", "]": "[", "）": "（", "”": "“", "」": "「", "』": "『", "》": "《"}
 
 
-def _code_spans(text: str, start: int, end: int) -> list[Span]:
+def code_spans(text: str, start: int, end: int) -> list[Span]:
     """Gives the inline code of a block: runs of backticks paired with the next run as long."""
     if text.find("`", start, end) < 0:
         return []
@@ -372,7 +372,7 @@ def _stop_ends(text: str, start: int, end: int, match: re.Match[str], sentence: 
 @lru_cache(maxsize=64)
 def sentences_of_block(text: str, start: int, end: int) -> tuple[Span, ...]:
     """Gives the sentences of one block of prose."""
-    code = _code_spans(text, start, end)
+    code = code_spans(text, start, end)
     asides = _merge(code + _asides(text, start, end, code))
     found: list[Span] = []
     sentence = start
@@ -503,7 +503,7 @@ def in_code(text: str, position: int) -> bool:
         return False
     if block[2] in CODE_KINDS:
         return True
-    return _inside(_code_spans(text, block[0], block[1]), position)
+    return _inside(code_spans(text, block[0], block[1]), position)
 
 
 def closer_of_cut(body: str, blocks: tuple[Block, ...]) -> str | None:

@@ -10,6 +10,7 @@ import zlib
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
@@ -86,6 +87,10 @@ class Typed(Struct, frozen=True, gc=False):
     via: str = "prompt"
 
 
+MAX_COUNT = 1 << 53
+"""No recorded count, of tokens or of anything, is larger: such a number is damage."""
+
+
 class Usage(Struct, frozen=True, gc=False):
     """Tokens of one API call. `input` excludes what was read from or written to the cache;
     `output` includes `reasoning`."""
@@ -100,6 +105,11 @@ class Usage(Struct, frozen=True, gc=False):
     def total(self) -> int:
         """Every token of the call, input and output."""
         return self.input + self.output + self.cache_read + self.cache_write
+
+    @property
+    def possible(self) -> bool:
+        """Whether these can be counts at all: damaged recordings hold others."""
+        return min(astuple(self)) >= 0 and self.total <= MAX_COUNT
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

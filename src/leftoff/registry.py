@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from leftoff.errors import UnknownName, UsageError
@@ -35,13 +34,16 @@ class Registry(Generic[T]):
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator: the decorated thing answers to `name`.
 
+        A package may decorate what it also brings by entry point: that is one thing.
+
         Raises:
             UsageError: the name is taken; the message names both owners.
         """
 
         def add(thing: T) -> T:
             owner = getattr(thing, "__module__", type(thing).__module__)
-            self._claim(name, owner)
+            if name in self._loaded or not _same_package(owner, self._where.get(name, "")):
+                self._claim(name, owner)
             self._loaded[name] = thing
             return thing
 
@@ -114,10 +116,21 @@ class Registry(Generic[T]):
         if self._scanned:
             return
         self._scanned = True
+        # Costs as much to import as click, and most runs name nothing that we lack.
+        from importlib.metadata import entry_points
+
         found: list[Any] = sorted(
             entry_points(group=f"leftoff.{self.kind}"), key=lambda e: (e.name, e.value)
         )
         for entry in found:
             owner = entry.dist.name if entry.dist else entry.value
-            self._claim(entry.name, owner)
+            decorated = entry.name in self._loaded and entry.name not in self._where
+            if not (decorated and _same_package(self._owner[entry.name], entry.value)):
+                self._claim(entry.name, owner)
+            self._owner[entry.name] = owner
             self._where[entry.name] = entry.value
+
+
+def _same_package(module: str, where: str) -> bool:
+    """Whether a module and a "module:attribute" belong to one top-level package."""
+    return module.partition(".")[0] == where.partition(":")[0].partition(".")[0]

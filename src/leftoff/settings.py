@@ -10,6 +10,7 @@ the configuration folder.
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -363,7 +364,7 @@ def _read(path: Path) -> Any:
         UsageError: it is no TOML or YAML.
     """
     try:
-        text = path.read_text("utf-8")
+        text = _text(path, "strict")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -379,6 +380,14 @@ def _read(path: Path) -> Any:
         return yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
         raise UsageError(f"{path}: no YAML: {' '.join(str(error).split())}") from error
+
+
+def _text(path: Path, errors: str) -> str:
+    """What a file holds. A pipe or a device, which a folder may come with, has no end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise SourceError(f"{path}: is no regular file")
+    return path.read_text("utf-8", errors)
 
 
 def _project(folder: Path) -> list[tuple[str, Any]]:
@@ -400,7 +409,7 @@ def _project(folder: Path) -> list[tuple[str, Any]]:
 
 def _raw(path: Path) -> str:
     try:
-        return path.read_text("utf-8", errors="replace")
+        return _text(path, "replace")
     except OSError:
         return ""
 

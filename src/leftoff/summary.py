@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from leftoff import codec
 from leftoff._version import __version__
-from leftoff.errors import StateError
+from leftoff.errors import StateError, TooNew
 from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.fold import Fold
 from leftoff.extraction.recording import Lines, Recording
@@ -32,7 +34,8 @@ from leftoff.ledger import context, conversation_tokens, spend
 from leftoff.model import Issue, Usage
 from leftoff.redaction import Redactor
 
-SCHEMA = "leftoff.summary/1"
+VERSION = 1
+SCHEMA = f"leftoff.summary/{VERSION}"
 
 
 def assemble(
@@ -309,17 +312,26 @@ def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dic
     }
 
 
+class _Schema(Struct):
+    schema: str = ""
+
+
 def from_json(data: bytes | str) -> ContextSummary:
     """A summary that `to_json` wrote.
 
     Raises:
-        StateError: not such a document; the message names the field.
+        StateError: not such a document; the message names the field. `TooNew`: a newer leftoff
+            wrote it.
     """
     raw = data.encode() if isinstance(data, str) else data
     try:
+        schema = msgspec.json.decode(raw, type=_Schema).schema
+        found = re.fullmatch(r"leftoff\.summary/([0-9]{1,6})", schema)
+        if found and int(found[1]) > VERSION:
+            raise TooNew(f"a summary of a newer leftoff ({schema}); update leftoff to read it")
         summary: ContextSummary = msgspec.json.decode(raw, type=ContextSummary)
     except (ValueError, RecursionError) as error:
         raise StateError(f"not a leftoff summary: {error}") from error
-    if not summary.schema.startswith("leftoff.summary/"):
+    if found is None:
         raise StateError(f"not a leftoff summary: its schema is {summary.schema!r}")
     return summary

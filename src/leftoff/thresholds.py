@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -257,7 +257,7 @@ PRESETS = ("advisory", "handoff")
 
 
 def _load(name: str) -> Preset:
-    text = files("leftoff").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    text = Path(__file__).with_name("presets").joinpath(f"{name}.toml").read_text("utf-8")
     value = tomllib.loads(text)
     rows = [msgspec.convert(row, Threshold) for row in value["threshold"]]
     return Preset(name, _ordered(rows), value.get("says", ""), value.get("heading", ""))

@@ -65,8 +65,11 @@ _PIECE = re.compile(
 _CONTRACTED = re.compile("s|t|re|ve|m|ll|d", re.IGNORECASE)
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
-# A piece that was costed is not costed again. The memory is bounded, and is no more than speed.
-_MOST_REMEMBERED = 200_000
+# A piece that was costed is not costed again. That is no more than speed, so its memory is
+# bounded: a process that runs for days must not grow. In bytes, about; a run of Chinese is one
+# piece.
+_MOST_REMEMBERED = 4 << 20
+_BESIDE = 128
 
 
 class _Data:
@@ -239,9 +242,13 @@ def _most(piece: str) -> int:
 
 
 class _Most(dict[str, int]):
+    held = 0
+
     def __missing__(self, piece: str) -> int:
-        if len(self) > _MOST_REMEMBERED:
+        self.held += len(piece) + _BESIDE
+        if self.held > _MOST_REMEMBERED:
             self.clear()
+            self.held = len(piece) + _BESIDE
         cost = self[piece] = _most(piece)
         return cost
 
@@ -335,17 +342,20 @@ def _features_of_word(piece: str) -> list[tuple[str, int]]:
 
 
 class _Weights(dict[str, float]):
-    __slots__ = ("_weights",)
+    __slots__ = ("_weights", "held")
 
     def __init__(self, weights: dict[str, float]) -> None:
         super().__init__()
         self._weights = weights
+        self.held = 0
 
     def __missing__(self, piece: str) -> float:
-        if len(self) > _MOST_REMEMBERED:
-            self.clear()
         weights = self._weights
         cost = sum(weights[name] * amount for name, amount in features(piece))
+        self.held += len(piece) + _BESIDE
+        if self.held > _MOST_REMEMBERED:
+            self.clear()
+            self.held = len(piece) + _BESIDE
         self[piece] = cost
         return cost
 

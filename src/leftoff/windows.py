@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from importlib.resources import files
+from pathlib import Path
 
 from msgspec import Struct, convert
 
@@ -55,7 +55,7 @@ class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _load() -> _Tables:
-    text = files("leftoff").joinpath("windows.toml").read_text("utf-8")
+    text = Path(__file__).with_name("windows.toml").read_text("utf-8")
     return convert(tomllib.loads(text), _Tables)
 
 

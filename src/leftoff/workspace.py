@@ -20,6 +20,7 @@ from pathlib import Path
 from leftoff.compatibility import FileNow, Workspace, later
 from leftoff.documents.resume_state import RecordedFile, ResumeState, World
 from leftoff.errors import SourceError
+from leftoff.extraction.paths import absolute, relative
 
 __all__ = ["FileNow", "Workspace", "content_of", "git_diff", "look", "recorded_files"]
 
@@ -126,11 +127,11 @@ def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
 
 def _moved(path: str, cwd: str, root: Path) -> Path:
     """A recorded path in the folder that stands for the recorded one now."""
-    if not os.path.isabs(path):  # noqa: PTH117 - of another system's path, too
-        return root / path
-    if cwd and path.startswith(cwd.rstrip("/") + "/"):
-        return root / path[len(cwd.rstrip("/")) + 1 :]
-    return Path(path)
+    whole = absolute(path, cwd)
+    below = relative(whole, cwd)
+    if below != whole:
+        return root / below
+    return root / path  # Path: what is absolute stays
 
 
 def _content(path: Path | None, *, named: bool) -> str | None:

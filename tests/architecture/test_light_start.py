@@ -92,6 +92,15 @@ def test_the_summarize_command_leaves_spacy_out(
     assert new & {"jinja2", "numpy", "spacy", "thinc"} == set()
 
 
+def test_data_and_plugins_are_found_without_the_machinery_for_them(
+    claude_session: bytes,
+) -> None:
+    # Together they cost as much as click, to open files that stand beside ours.
+    code = "import sys, leftoff; leftoff.Pass().feed(sys.stdin.buffer.read())"
+    new = brought_in(code, data=claude_session)
+    assert new & {"importlib.metadata", "importlib.resources", "zipfile", "tempfile"} == set()
+
+
 @pytest.mark.parametrize("option,limit", [("--version", 3), ("--help", 10)])
 def test_start_up_costs_a_small_multiple_of_python(option: str, limit: float) -> None:
     bare = [sys.executable, "-c", "pass"]

@@ -197,5 +197,6 @@ def test_commands_and_sessions_complete(run: Run, tmp_path: Path, session: Path)
         return done.stdout.decode().split()
 
     assert "plain,summarize" in complete("summ")
-    assert complete("summarize", "b0b") == ["plain,b0b81e65-570d-4942-ad6e-0c3cf7b0e511"]
-    assert complete("show", "lat") == ["plain,latest"]
+    found = "plain,b0b81e65-570d-4942-ad6e-0c3cf7b0e511"
+    assert complete("summarize", "b0b") == ["file,b0b", found]
+    assert complete("show", "lat") == ["file,lat", "plain,latest"]

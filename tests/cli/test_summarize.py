@@ -122,7 +122,7 @@ def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -
     done = run("verify", "-", stdin=saved)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.endswith(b"references hold\n")
-    copy.write_bytes(copy.read_bytes().replace(b"largest-remainder", b"smallest-remainder"))
+    copy.write_bytes(copy.read_bytes().replace(b"real length", b"true length"))
     changed = run("verify", "-", stdin=saved)
     assert changed.returncode == 1
     assert b"changed since the summary was made" in changed.stderr

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(
 
 def run(root: Path, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(root / "tests/reliability/kill_saves.py"), *args],
+        [sys.executable, "-m", "tests.reliability.kill_saves", *args],
+        cwd=root,
         capture_output=True,
         text=True,
         check=False,

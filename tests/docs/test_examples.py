@@ -1,11 +1,14 @@
 """What README.md and docs/ show is what happens.
 
+Commands on the first page, in the tutorial and in the how-tos are done in an empty folder by
+`follow.py`; all others, and all examples in Python, in the checkout.
 `LEFTOFF_UPDATE_DOCS=1 pytest tests/docs` writes the real output into the files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -13,12 +16,18 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 UPDATE = bool(os.environ.get("LEFTOFF_UPDATE_DOCS"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOLLOWED = {
+    ROOT / "docs" / "index.md",
+    ROOT / "docs" / "tutorial.md",
+    *(ROOT / "docs" / "how-to").glob("*.md"),
+}
 _BLOCK = re.compile(
     r"(?P<mark><!-- [^\n]* -->\n)?```(?P<kind>console|python)\n(?P<body>.*?)```", re.DOTALL
 )
@@ -68,26 +77,49 @@ def python(body: str, names: dict[str, object]) -> str:
     return "\n".join(shown) + "\n"
 
 
-def refreshed(page: Path) -> str:
+def follow() -> ModuleType:
+    """The program that does what a page says; tests are no package."""
+    path = Path(__file__).with_name("follow.py")
+    spec = importlib.util.spec_from_file_location("follow", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def refreshed(page: Path, folder: Path) -> str:
     """The page with every example's real output."""
     names: dict[str, object] = {}
+    text = page.read_text(encoding="utf-8")
+    followed = page in FOLLOWED
+    if followed:
+        guide = follow()
+        missing = guide.lacking(text)
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}; .ci/extras.d/70-docs.sh installs them")
+        text = guide.followed(text, folder)
 
     def replace(match: re.Match[str]) -> str:
         if match["mark"]:
             return match[0]  # a command for a fresh machine: run by the gate itself
+        if followed and match["kind"] == "console":
+            return match[0]
         body = match["body"]
         made = console(body) if match["kind"] == "console" else python(body, names)
         return f"```{match['kind']}\n{made}```"
 
-    return _BLOCK.sub(replace, page.read_text(encoding="utf-8"))
+    return _BLOCK.sub(replace, text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_example_shows_what_happens(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_shows_what_happens(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not _BLOCK.search(page.read_text(encoding="utf-8")):
         return
     monkeypatch.chdir(ROOT)
-    made = refreshed(page)
+    made = refreshed(page, tmp_path)
     if UPDATE:
         page.write_text(made, encoding="utf-8")
     assert page.read_text(encoding="utf-8") == made, (

@@ -1,4 +1,5 @@
-"""The worked examples of docs/extending.md run as they stand, and are as short as it says."""
+"""The worked examples of docs/extending.md and docs/how-to/add-a-format.md run as they stand,
+and are as short as they say."""
 
 from __future__ import annotations
 
@@ -14,19 +15,20 @@ from leftoff.extraction.view import extractors
 from leftoff.formats import formats
 from leftoff.redaction import Redactor, redactors
 
-_EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py\n(.*?)```", re.DOTALL)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+_EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py[^\n]*\n(.*?)```", re.DOTALL)
 _LONGEST = {"format": 60, "extractor": 20}
 
 
 @pytest.fixture(scope="module")
 def blocks() -> dict[str, str]:
-    page = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
-    return dict(_EXAMPLE.findall(page.read_text("utf-8")))
+    pages = [DOCS / "how-to" / "add-a-format.md", DOCS / "extending.md"]
+    return dict(_EXAMPLE.findall("".join(page.read_text("utf-8") for page in pages)))
 
 
 @pytest.fixture
 def names(blocks: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """What the page defines, run from top to bottom."""
+    """What the pages define, run from top to bottom."""
     made: dict[str, Any] = {"__name__": "example"}
     try:
         for kind, block in blocks.items():
@@ -51,7 +53,11 @@ def test_the_examples_are_short(blocks: dict[str, str], kind: str) -> None:
 
 def test_what_the_examples_find_reaches_the_summary(names: dict[str, Any]) -> None:
     reading = Pass("<example>", None, ("assumptions",))
-    reading.feed(names["EXAMPLE"].replace(b"ten litres", b"the ten litres of EMP-204551"))
+    reading.feed(
+        b'{"kind": "start", "session": "d1", "folder": "/home/ada/garden"}\n'
+        b'{"kind": "run", "tool": "bash", "args": {"command": "./soil"}}\n'
+        b'{"kind": "reply", "text": "I assume that the ten litres of EMP-204551 suffice."}\n'
+    )
     summary = reading.summary()
     assert summary.session.format == "diary"
     assert summary.session.cwd == "/home/ada/garden"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.decision_model import ENGLISH, MODEL, PATTERNS, VERBS
+from leftoff.extraction.decision_model import (
+    ENGLISH,
+    MODEL,
+    PATTERNS,
+    VERBS,
+    subject_features,
+    subjects_of,
+)
 from leftoff.extraction.gate import Rule
 from leftoff.findings import DECISION_TYPES
 
@@ -41,6 +48,35 @@ def test_forms_of_a_verb_stand_for_its_class(form: str, stands_for: str) -> None
     assert VERBS[form] == stands_for
 
 
+@pytest.mark.parametrize(
+    ("word", "subjects"),
+    [
+        ("crashing", ("fault",)),
+        ("schema", ("structure",)),
+        ("rebased", ("manner",)),
+        ("parameters", ("detail",)),
+        ("field", ("structure", "detail")),
+        ("fixture", ("fault",)),  # the price of a star
+        ("errorless", ()),
+        ("the", ()),
+        ("<code>", ()),
+    ],
+)
+def test_words_tell_a_subject(word: str, subjects: tuple[str, ...]) -> None:
+    assert subjects_of(word) == subjects
+
+
+def test_subjects_are_counted_in_steps() -> None:
+    words = "the crash broke the schema".split()
+    assert subject_features(words, "x", (1, 2, 3)) == [
+        "x:fault1",
+        "x:fault2",
+        "x:structure1",
+        "x:most-fault",
+    ]
+    assert subject_features(["the", "<code>"], "x", (1,)) == []
+
+
 def test_the_shipped_weights_are_whole() -> None:
     assert set(MODEL.kinds) <= set(DECISION_TYPES)
     assert all(len(row) == len(MODEL.kinds) for row in MODEL.kind_weights.values())
@@ -55,6 +91,6 @@ def test_the_shipped_weights_are_whole() -> None:
 
 def test_the_shipped_weights_hold_nothing_but_words_and_cues() -> None:
     for name in MODEL.weights:
-        assert name[:2] in {"w:", "b:", "c:", "l:", "s:", "u:", "a:"}, name
+        assert name[:2] in {"w:", "b:", "c:", "l:", "s:", "u:", "a:", "d:", "x:"}, name
         assert len(name) < 60
     assert len(ENGLISH) > 40

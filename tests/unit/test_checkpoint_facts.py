@@ -134,9 +134,9 @@ def told(facts: Facts) -> dict[str, tuple[str, ...]]:
         ("Files modified", ["src/sort.py"]),
         ("Files deleted", ["old.py"]),
         ("Errors", [
-            "the export has no header (Bash, #25)",
-            "cannot find column total (Bash, #24)",
-            "early failure of the linter (Bash, before the last prompt, #10)",
+            "`the export has no header` (Bash, #25)",
+            "`cannot find column total` (Bash, #24)",
+            "`early failure of the linter` (Bash, before the last prompt, #10)",
         ]),
         ("Checks", [
             "make all: passed (build, #9)",
@@ -189,7 +189,7 @@ def test_of_the_failures_before_the_last_prompt_the_latest_are_told() -> None:
     errors = tuple(ErrorSeen(f"failure number {n}", "Bash", ref(n)) for n in range(20))
     told = facts_of(replace(SUMMARY, errors=errors)).errors
     assert len(told) == BEFORE
-    assert told[0].startswith("failure number 19 ")
+    assert told[0].startswith("`failure number 19` ")
 
 
 def test_a_small_block_keeps_what_is_open_and_fills_its_room() -> None:

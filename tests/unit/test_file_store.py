@@ -555,7 +555,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
 
 
 @posix
-def test_a_killed_session_leaves_nothing_beside_its_state(tmp_path: Path) -> None:
+def test_a_killed_session_leaves_nothing_but_its_lock_beside_its_state(tmp_path: Path) -> None:
     from leftoff.live.session import SessionManager
 
     mine = tmp_path / ".state.json.0123456789abcdef.tmp"
@@ -563,7 +563,7 @@ def test_a_killed_session_leaves_nothing_beside_its_state(tmp_path: Path) -> Non
     mine.write_bytes(b"half")
     other.write_bytes(b"half")
     SessionManager(tmp_path / "state.json").update_token_usage(10, 0, message_id="a")
-    assert names(tmp_path) == [other.name, "state.json"]
+    assert names(tmp_path) == [other.name, "state.json", "state.json.lock"]
 
 
 WRITER = """

@@ -199,6 +199,35 @@ def test_a_request_ends_in_one_way(asked: str, said: str, kind: str) -> None:
     assert [m.kind for m in found.milestones] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Yep, good idea. I added a dry run to the uploader.", "feature_done"),
+        ("Sure — I renamed the flag in the README.", "task_done"),
+        ("All review comments addressed.", "task_done"),
+        ("All callers are now updated.", "task_done"),
+    ],
+)
+def test_an_end_may_stand_behind_an_answer_or_be_told_of_all(said: str, kind: str) -> None:
+    found = judged(user("Change the uploader."), edits("/home/ann/shop/a.py"), says(said))
+    assert [k for k, _ in kinds(found)] == [kind]
+
+
+def test_what_the_recorder_puts_in_ends_the_turn_before_it() -> None:
+    """A command's text is typed by nobody: what was said before it closed its request all the
+    same, and what is done after it is other work."""
+    order = "<command-name>/review</command-name>\nReview the change."
+    found = judged(
+        user("The upload crashes on an empty name."),
+        edits("/home/ann/shop/a.py"),
+        says("I fixed both and added a guard."),
+        user(order),
+        reads("/home/ann/shop/a.py"),
+        says("It reads well."),
+    )
+    assert [k for k, _ in kinds(found)] == ["bug_fixed"]
+
+
 def test_done_in_the_middle_of_the_work_ends_nothing() -> None:
     found = judged(user("Update the README."), edits("a.py"), says("Done."), edits("b.py"))
     assert kinds(found) == []
@@ -266,6 +295,47 @@ def test_an_ordered_review_is_review() -> None:
         says("No defects found."),
     )
     assert stages(found) == ["implementation", "review"]
+
+
+FAULT = (
+    "The rounding of a sum is wrong: 344 comes out where 345 is right. "
+    + "Please find out where it happens and mend it. " * 30
+)
+
+
+def test_a_script_that_shows_the_fault_is_testing_at_once() -> None:
+    steps = [user(FAULT), reads("/home/ann/shop/a.py")]
+    assert judged(*steps).current_stage == "planning"
+    steps.append(edits("/home/ann/shop/repro.py"))
+    assert judged(*steps).current_stage == "testing"
+
+
+def test_a_script_that_tries_the_change_is_testing_at_once() -> None:
+    steps = [user(FAULT), *[reads("/home/ann/shop/a.py")] * 3, edits("/home/ann/shop/a.py")]
+    assert judged(*steps).current_stage == "implementation"
+    steps.append(runs("python repro.py", "345"))
+    assert judged(*steps).current_stage == "testing"
+
+
+def test_the_answer_to_a_review_is_implementation_from_its_first_turn() -> None:
+    review = [
+        user("Review the last change."),
+        *[runs("git diff", "+x")] * 3,
+        says("Two faults."),
+    ]
+    assert judged(*review).current_stage == "review"
+    assert judged(*review, user("Yes, go."), says("On it.")).current_stage == "implementation"
+
+
+def test_a_short_order_to_deliver_is_deployment_from_its_first_turn() -> None:
+    work = [user("Add a flag."), *[edits("/home/ann/shop/a.py")] * 4, says("Added.")]
+    sent = judged(*work, user("commit and push"), runs("git status", "M a.py"))
+    assert sent.current_stage == "deployment"
+
+
+def test_reading_what_a_reviewer_wrote_is_planning_before_anything_is_changed() -> None:
+    found = judged(user("Take up the review feedback on the parser."), reads("/home/ann/a.py"))
+    assert found.current_stage == "planning"
 
 
 def test_a_marker_outranks_what_the_tools_did() -> None:

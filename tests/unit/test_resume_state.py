@@ -482,10 +482,10 @@ def test_what_was_done_is_told_apart_from_looking() -> None:
     )
     text = resume_message(state)
     done, _, rest = text.partition("• What failed and did not work later:")
-    assert "  - Edit a.py\n  - Bash npm test → 3 passed" in done
+    assert "  - Edit a.py\n  - Bash npm test → `3 passed`" in done
     assert "git log" not in text
     assert "cat a.py" not in text
-    assert "  - Bash npm run lint → broken" in rest
+    assert "  - Bash npm run lint → `broken`" in rest
     assert "1 failed" not in text
 
 
@@ -600,6 +600,6 @@ def test_a_message_tells_what_scripts_did_and_not_where_they_looked() -> None:
         ),
     )
     message = resume_message(state)
-    assert "  - npm test → 3 passed" in message
+    assert "  - npm test → `3 passed`" in message
     assert "cat a.py" not in message
     assert "exec_command" not in message

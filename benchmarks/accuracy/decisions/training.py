@@ -200,17 +200,23 @@ def scored(sessions: Sequence[Session], rows: Rows, model: Model) -> tuple[Pairs
     return whole, alone, missed
 
 
+NEAR_BEST = 0.01
+"""F1 that a threshold may lose against the best one."""
+
+
 def best_threshold(found: Sequence[tuple[float, float]], missed: int) -> int:
-    """The probability, in thousandths, from which reporting gives the highest F1."""
+    """The probability, in thousandths, from which reporting gives the highest F1: the middle of
+    all that come near it, since the peak itself is chance."""
     ranked = sorted(found, reverse=True)
     positives = sum(y for _, y in found) + missed
-    best, least, right = 0.0, 500, 0.0
-    for number, (chance, y) in enumerate(ranked, 1):
+    reached: list[float] = []
+    right = 0.0
+    for number, (_, y) in enumerate(ranked, 1):
         right += y
-        f1 = 2 * right / (number + positives)
-        if f1 > best:
-            best, least = f1, int(1000 * chance)
-    return least
+        reached.append(2 * right / (number + positives))
+    least = max(reached, default=0.0) - NEAR_BEST
+    near = [chance for (chance, _), f1 in zip(ranked, reached, strict=True) if f1 >= least]
+    return int(1000 * near[len(near) // 2]) if near else 500
 
 
 def calibrated(found: Pairs) -> tuple[list[int], list[tuple[float, float]]]:

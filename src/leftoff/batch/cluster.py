@@ -1,4 +1,4 @@
-"""The engine of many machines: plain Ray tasks (`pip install leftoff[ray]`).
+"""The engine of many machines: plain Ray tasks (`pip install 'leftoff[ray]'`).
 
 Each task does a chunk; Ray retries it where a machine or a worker is lost. A chunk that stays
 lost is done again file by file, as in the local pool. leftoff must be installed, in the same
@@ -95,7 +95,7 @@ class Cluster:
         try:
             ray: Any = import_module("ray")
         except ImportError as error:
-            raise UsageError("--engine ray needs: pip install leftoff[ray]") from error
+            raise UsageError("--engine ray needs: pip install 'leftoff[ray]'") from error
         self._ray = ray
         self._ours = not ray.is_initialized()
         if self._ours:

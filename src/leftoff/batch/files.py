@@ -180,7 +180,7 @@ def filesystem(url: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise UsageError(f"{url}: URLs need: pip install leftoff[s3]") from error
+        raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
     try:
         system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:

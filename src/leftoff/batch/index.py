@@ -7,6 +7,7 @@ that nothing in it says more than the output does.
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 from leftoff import codec
 from leftoff.batch.jobs import Counts, File, Head, Job, Kept, Result
 from leftoff.errors import StateError
+from leftoff.stores.writing import own
 
 SCHEMA = 1
 
@@ -71,7 +73,7 @@ class Index:
         self.path, self._rules, self._looked = path, rules, looked
         try:
             if path != ":memory:":
-                Path(path).touch(mode=0o600)
+                os.close(own(Path(path)))
             self._db = sqlite3.connect(path, timeout=1)
             # One run at a time: two would each think that the other's work is their own.
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -24,6 +24,7 @@ from leftoff import codec
 from leftoff.batch.files import filesystem, is_url
 from leftoff.batch.rows import TABLES, TIMES
 from leftoff.errors import SourceError, UsageError
+from leftoff.stores.writing import Folder, NotSynced
 
 ROW_GROUP = 16 << 20
 """Bytes of JSON after which a row group of a Parquet file is written."""
@@ -101,6 +102,9 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
             with maker(places) as add:
                 for tables in rows:
                     add(tables)
+    except NotSynced as error:
+        why = f"written, but not certain to stay ({error.strerror})"
+        raise SourceError(f"{where}: {why}") from error
     except (OSError, sqlite3.Error) as error:
         raise SourceError(f"{where}: cannot be written ({error})") from error
 
@@ -120,16 +124,11 @@ def _place(path: str) -> Iterator[str]:
         finally:
             Path(here).unlink(missing_ok=True)
         return
-    target = Path(path)
-    here = str(target.with_name(f".{target.name}.{os.getpid()}.part"))
-    try:
-        os.close(os.open(here, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-        yield here
-        with open(here, "rb+") as whole:  # noqa: PTH123
-            os.fsync(whole.fileno())
-        Path(here).replace(target)
-    finally:
-        Path(here).unlink(missing_ok=True)
+    with Folder.opened(Path(path).parent) as folder:
+        folder.sweep(Path(path).name)
+        with folder.replacement(Path(path).name) as waiting:
+            yield str(waiting)
+        folder.sync()
 
 
 Add = Callable[[Sequence[bytes]], None]
@@ -183,7 +182,7 @@ def _zstd() -> Any:
     try:
         import zstandard
     except ImportError as error:
-        raise UsageError("an output in .zst needs: pip install leftoff[zst]") from error
+        raise UsageError("an output in .zst needs: pip install 'leftoff[zst]'") from error
     return zstandard
 
 
@@ -194,7 +193,9 @@ def _arrow() -> Any:
     try:
         import_module("pyarrow.parquet")
     except ImportError as error:
-        raise UsageError("an output in .parquet needs: pip install leftoff[parquet]") from error
+        raise UsageError(
+            "an output in .parquet needs: pip install 'leftoff[parquet]'"
+        ) from error
     return import_module("pyarrow")
 
 

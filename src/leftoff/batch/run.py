@@ -24,6 +24,7 @@ from leftoff.batch.plan import beside, jobs
 from leftoff.batch.pool import Engine, Here
 from leftoff.errors import UsageError
 from leftoff.redaction import Redactor
+from leftoff.stores.writing import make_inner
 
 HEADS = 500
 """Headers that one worker is asked for at once."""
@@ -300,7 +301,7 @@ def index_beside(where: str, home: str) -> str:
     if not is_url(where):
         return f"{where}.index"
     folder = Path(home) / "state"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_inner(folder)
     return str(folder / f"batch-{digest(where).hex()}.index")
 
 

@@ -3,14 +3,18 @@ loaded when they are run."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from leftoff._version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "ask": ("leftoff.cli.asking:ask", "Ask an agent's client, and go on with it later."),
@@ -27,6 +31,7 @@ _COMMANDS = {
     "corpora": ("leftoff.cli.fetching:corpora", "Public recordings, fetched by git."),
     "eval": ("leftoff.cli.evaluating:evaluate", "How right leftoff is, with intervals."),
     "export": ("leftoff.cli.exporting:export", "A whole session as readable markdown."),
+    "follow": ("leftoff.cli.following:follow", "What happens in a session, as it grows."),
     "hook": ("leftoff.cli.hooking:hook", "For the hooks of Claude Code and Codex."),
     "list": ("leftoff.cli.listing:list_command", "Sessions recorded on this machine."),
     "log": ("leftoff.cli.resume_logs:log", "Make, show, list and clean up resume logs."),
@@ -54,21 +59,32 @@ class Commands(click.Group):
             return None
         module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        if ctx.resilient_parsing:  # a shell asks what may come next
+            from leftoff.cli.completing import offering
+
+            offering(command, f"leftoff {cmd_name}")
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in _COMMANDS and not name.startswith("-"):
+        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             from leftoff.errors import nearest
 
             near = nearest(name, _COMMANDS)
             hint = f" Did you mean `leftoff {near}`?" if near else ""
-            if Path(name).exists():
+            if os.path.exists(name):  # noqa: PTH110 - a name may be too long for one
                 hint = f" To summarize a file: `leftoff summarize {name}`."
             raise click.UsageError(f"No such command: {name}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        words = (name for name in sorted(_COMMANDS) if name.startswith(incomplete))
+        found = [CompletionItem(name, help=_COMMANDS[name][1]) for name in words]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -112,7 +128,9 @@ def main(args: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show(sys.stderr)
+        said = io.StringIO()
+        error.show(said)
+        print(shown(said.getvalue()), end="", file=sys.stderr)
         return 2
     except LeftoffError as error:
         complain(str(error))
@@ -121,8 +139,18 @@ def main(args: list[str]) -> int:
 
 
 def complain(message: str) -> None:
-    """One line on stderr, safe for a terminal."""
+    """One line on stderr: what went wrong."""
+    tell(f"leftoff: {' '.join(message.split())}")
+
+
+def tell(line: str) -> None:
+    """One line on stderr, safe for a terminal and without secrets."""
+    print(shown(line).replace("\n", " "), file=sys.stderr)
+
+
+def shown(text: str) -> str:
+    """Text that stderr may show: what it quotes may be of a recording."""
+    from leftoff.redaction import Redactor
     from leftoff.text import clean
 
-    flat = " ".join(clean(message).split())
-    print(f"leftoff: {flat}", file=sys.stderr)
+    return clean(Redactor().text(text))

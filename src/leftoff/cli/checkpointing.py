@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def create(
 ) -> None:
     """Make a checkpoint of SESSION now; prints its id."""
     from leftoff import codec
-    from leftoff.cli import complain
+    from leftoff.cli import complain, tell
     from leftoff.documents.checkpoint import component, dumps, from_summary, naming, roles
     from leftoff.live.checkpoints import nearest
     from leftoff.live.checkpoints.dumping import outputs
@@ -134,7 +135,7 @@ def create(
         made.to_dict(),
         text=f"{page.section}\n{page.content}\n",
     )
-    print(f"wrote {where}", file=sys.stderr)
+    tell(f"wrote {where}")
     _print(made.checkpoint_id + "\n")  # before the markdown: it is kept whatever comes of that
     if markdown is not None:
         _write(Path(markdown), folder, made, payload)
@@ -149,7 +150,7 @@ def _diff(repository: str, globs: Sequence[str]) -> str:
     from leftoff.errors import SourceError
     from leftoff.live.checkpoints.files import git_diff
 
-    if not Path(repository).is_dir():
+    if not os.path.isdir(repository):  # noqa: PTH112 - a name too long is no folder
         raise SourceError(f"--git {repository}: no such folder")
     diff = git_diff(repository, globs)
     if diff is None:
@@ -182,6 +183,7 @@ def _budget(
 def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
     from functools import partial
 
+    from leftoff.cli import tell
     from leftoff.documents.checkpoint import dumps
     from leftoff.errors import SourceError
     from leftoff.live.checkpoints.files import Sandbox
@@ -198,7 +200,7 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
             text = gate.text(f"{page.section}\n{page.content}")
             put = partial(dumps.put, key=dumps.key_of(made), section=text)
             Sandbox(directory, folder).update({Path(page.path).name: put})
-            print(f"wrote {directory / page.path}", file=sys.stderr)
+            tell(f"wrote {directory / page.path}")
 
 
 @checkpoint.command()
@@ -310,7 +312,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
 def accept(file: Path) -> int:
     """Take a checkpoint as right that was changed by hand: checks it, shows where it differs,
     and seals it again. Exit 1 if it contradicts itself."""
-    from leftoff.cli import complain
+    from leftoff.cli import complain, tell
     from leftoff.documents.checkpoint import valid
     from leftoff.errors import SourceError, StateError
     from leftoff.stores.files import FileStore
@@ -339,7 +341,7 @@ def accept(file: Path) -> int:
         print("no earlier version to compare with", file=sys.stderr)
     for place in done.changed or ():
         _print(f"{place}\n")
-    print(f"sealed {done.where}", file=sys.stderr)
+    tell(f"sealed {done.where}")
     return 0
 
 
@@ -364,7 +366,7 @@ def _load(id: str) -> Any:
     from leftoff.stores.sealing import unseal
 
     path = Path(id)
-    if path.suffix in {".json", ".gz"} and path.is_file():
+    if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
             opened = unseal("checkpoint", unpack(path.read_bytes(), id), id)
         return Kept(opened.document, opened.issues, id)

@@ -44,7 +44,9 @@ def progress() -> Callable[[str], None] | None:
     """Names each session on a terminal's stderr; silent elsewhere."""
     if not sys.stderr.isatty():
         return None
-    return lambda name: print(f"  {name}", file=sys.stderr)
+    from leftoff.cli import tell
+
+    return lambda name: tell(f"  {name}")
 
 
 def _with(options: tuple[Callable[[Function], Function], ...], command: Function) -> Function:

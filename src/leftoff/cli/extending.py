@@ -144,8 +144,8 @@ def _session() -> dict[str, Any]:
 def completion(shell: str) -> None:
     """The completion script for SHELL; sessions complete by their ids.
 
-    bash: eval "$(leftoff completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc;
-    fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish
+    bash: eval "$(leftoff completion bash)" in ~/.bashrc; zsh: the same with zsh in ~/.zshrc,
+    after compinit; fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish
     """
     from click.shell_completion import get_completion_class
 

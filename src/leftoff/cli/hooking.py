@@ -88,12 +88,15 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
 def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     """Shows a change and makes it, if that is wished."""
+    from leftoff.cli import tell
     from leftoff.cli.streams import deliver
     from leftoff.redaction import Redactor
     from leftoff.text import clean
 
     if change.empty:
-        print(f"{change.path}: nothing to change", file=sys.stderr)
+        if not dry_run:
+            change.make()
+        tell(f"{change.path}: nothing to change")
         return 0
     deliver(clean(Redactor().text(change.diff())), None)
     if dry_run:
@@ -105,7 +108,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
         if not click.confirm("Make this change?", err=True):
             return 1
     change.make()
-    print(f"changed {change.path}", file=sys.stderr)
+    tell(f"changed {change.path}")
     return 0
 
 

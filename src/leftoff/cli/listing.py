@@ -93,7 +93,7 @@ def line(listed: dict[str, str], width: int, home: str) -> str:
     from leftoff.text import clean, one_line
 
     project = listed["project"]
-    if home and (project == home or project.startswith(home + "/")):
+    if home and (project == home or project.startswith((home + "/", home + "\\"))):
         project = "~" + project[len(home) :]
     if len(project) > 20:
         project = "…" + project[-19:]

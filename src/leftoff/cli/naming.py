@@ -36,7 +36,8 @@ def warn_of_several(summary: ContextSummary, which: str | None) -> None:
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Ids of sessions for the shell, told by file names alone; paths otherwise."""
+    """Ids of sessions for the shell, told by file names alone, and files: where a shell
+    cannot offer both, files if no id begins so."""
     from click.shell_completion import CompletionItem
 
     from leftoff.discovery import recordings
@@ -48,7 +49,8 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     ]
     if "latest".startswith(incomplete):
         found.append(CompletionItem("latest", help="newest of this directory"))
-    return found or [CompletionItem(incomplete, type="file")]
+    # The file first: bash forgets what came before it.
+    return [CompletionItem(incomplete, type="file"), *found]
 
 
 def session_argument(

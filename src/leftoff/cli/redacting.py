@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -39,15 +39,16 @@ def redact(
     id_rsa, *.pem) is replaced whole.
     """
     from leftoff.redaction import Redactor, redactors
+    from leftoff.text import clean
 
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
+    on_terminal = output in {None, "-"} and sys.stdout.isatty()
     with _opened(file, output) as out:
         for piece in _redacted(file, form, gate):
-            out.write(piece.encode("utf-8", "surrogateescape"))
+            shown = clean(piece) if on_terminal else piece
+            out.write(shown.encode("utf-8", "surrogateescape"))
     counts = ", ".join(f"{kind} {n}" for kind, n in sorted(gate.counts.items()))
     print(f"replaced {gate.total}" + (f": {counts}" if counts else ""), file=sys.stderr)
-    if output not in {None, "-"}:
-        print(f"wrote {output}", file=sys.stderr)
 
 
 @contextmanager
@@ -58,20 +59,17 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
         UsageError: that is the file that is read.
         SourceError: it cannot be written.
     """
-    from leftoff.errors import SourceError, UsageError
+    from leftoff.cli.streams import written
+    from leftoff.errors import UsageError
 
     if output is None or output == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(output)
-    try:
-        if file != "-" and target.exists() and target.samefile(file):
+    with suppress(OSError):  # of what is not there, whoever reads or writes it will tell
+        if file != "-" and Path(output).samefile(file):
             raise UsageError(f"{output}: would be written while it is read; name another file")
-        out = target.open("wb")
-    except OSError as error:
-        raise SourceError(f"{output}: cannot be written ({error.strerror})") from error
-    with out:
+    with written(output) as out:
         yield out
 
 

@@ -126,7 +126,7 @@ def stats(*, as_json: bool) -> None:
     """How many logs are kept, how large, how old, and why they were made."""
     from leftoff import codec
     from leftoff.cli.streams import deliver
-    from leftoff.documents.wording import number, plural
+    from leftoff.documents.wording import inline, number, plural
 
     found = _generator().get_stats()
     if as_json:
@@ -135,7 +135,9 @@ def stats(*, as_json: bool) -> None:
     lines = [f"{plural(found['count'], 'log')}, {number(found['bytes'])} bytes"]
     if found["count"]:
         lines.append(f"oldest {found['oldest']}, newest {found['newest']}")
-        lines += [f"  {reason}: {count}" for reason, count in found["by_trigger"].items()]
+        lines += [
+            f"  {inline(reason)}: {count}" for reason, count in found["by_trigger"].items()
+        ]
     deliver("\n".join(lines) + "\n", None)
 
 

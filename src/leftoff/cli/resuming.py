@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -134,7 +135,7 @@ def _absolute(path: str) -> str:
 
 
 def _existing(workflow: str) -> str | None:
-    return workflow if Path(workflow).is_file() else None
+    return workflow if os.path.isfile(workflow) else None  # noqa: PTH113
 
 
 def _resume(
@@ -205,23 +206,27 @@ def _deliver(message: str, command: str | None) -> int:
     if command is None:
         deliver(message, None)
         return 0
+    import os
     import shlex
     import subprocess
 
     from leftoff.errors import UsageError
 
     try:
-        words = shlex.split(command)
+        # Windows takes a command as one line, in which a backslash is no escape.
+        words = command if os.name == "nt" else shlex.split(command)
     except ValueError as error:
         raise UsageError(f"--exec {command}: {error}") from error
     if not words:
         raise UsageError("--exec: names no command")
     try:
         done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            words, input=message.encode("utf-8", "replace"), check=False
+            words,
+            input=message.encode("utf-8", "replace"),
+            check=False,
         )
     except (OSError, ValueError) as error:
-        raise UsageError(f"--exec {words[0]}: cannot be run ({error})") from error
+        raise UsageError(f"--exec {command}: cannot be run ({error})") from error
     # A command that a signal ended has the code that shells give it.
     return done.returncode if done.returncode >= 0 else 128 - done.returncode
 

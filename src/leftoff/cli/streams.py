@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from leftoff.errors import SourceError
 
@@ -42,8 +45,35 @@ def deliver(text: str, output: str | None) -> None:
         except OSError as error:
             raise SourceError(f"stdout: cannot be written ({error.strerror})") from error
         return
+    with written(output) as file:
+        file.write(text.encode("utf-8"))
+
+
+@contextmanager
+def written(output: str) -> Iterator[IO[bytes]]:
+    """A file of the user's choice to write into. It takes its place when all is written, and
+    only its owner can read it. A pipe or a device is written to as it stands.
+
+    Raises:
+        SourceError: it cannot be written; a file that was there stays.
+    """
+    from leftoff.cli import tell
+    from leftoff.stores.writing import Folder, NotSynced
+
+    path = Path(output)
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+        else:
+            with Folder.opened(path.parent) as folder:
+                folder.sweep(path.name)
+                with folder.grow(path.name) as file:
+                    yield file
+                folder.sync()
+    except NotSynced as error:
+        what = "written, but not certain to stay"
+        raise SourceError(f"{output}: {what} ({error.strerror})") from error
     except OSError as error:
         raise SourceError(f"{output}: cannot be written ({error.strerror})") from error
-    print(f"wrote {output}", file=sys.stderr)
+    tell(f"wrote {output}")

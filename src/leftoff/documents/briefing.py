@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from leftoff.documents.wording import brief, inline, plural
+from leftoff.documents.wording import brief, inline, plural, printed
 from leftoff.extraction.paths import relative
 from leftoff.findings import ContextSummary
 from leftoff.redaction import Redactor
@@ -49,12 +50,13 @@ ABOUT = (
 
 
 class Told(Struct, frozen=True):
-    """Something that the next agent is told: words as recorded, a note of ours, and the index
-    of the message; -1 where it has none."""
+    """Something that the next agent is told: words as recorded, a note of ours, the index of
+    the message (-1 where it has none), and whether a tool said it."""
 
     text: str
     note: str = ""
     message: int = -1
+    of_tool: bool = False
 
 
 class Group(Struct, frozen=True):
@@ -143,7 +145,9 @@ def _groups(summary: ContextSummary, lost: frozenset[str]) -> list[Group]:
     made.sort(key=lambda d: (-d.confidence, -d.message_index))
     decided = [Told(d.text, "", d.message_index) for d in made]
     errors = [
-        Told(e.text, inline(e.tool), e.ref.message) for e in summary.errors if not e.fixed
+        Told(e.text, inline(e.tool), e.ref.message, of_tool=True)
+        for e in summary.errors
+        if not e.fixed
     ]
     checks = [
         Told(c.text, "passed" if c.passed else "failed", c.ref.message)
@@ -188,7 +192,7 @@ def _groups(summary: ContextSummary, lost: frozenset[str]) -> list[Group]:
 
 def _lost_first(items: Sequence[Told], lost: frozenset[str]) -> list[Told]:
     marked = [
-        Told(i.text, f"{i.note}, {LOST}" if i.note else LOST, i.message)
+        replace(i, note=f"{i.note}, {LOST}" if i.note else LOST)
         for i in items
         if i.text in lost
     ]
@@ -233,7 +237,8 @@ def _line(item: Told, limit: int, gate: Redactor) -> str:
     if item.message >= 0:
         notes.append(f"#{item.message + 1}")
     about = f" ({', '.join(notes)})" if notes else ""
-    return f"- {brief(gate.text(item.text), limit)}{about}\n"
+    shown = (printed if item.of_tool else brief)(gate.text(item.text), limit)
+    return f"- {shown}{about}\n"
 
 
 def _size(text: str) -> int:

@@ -8,7 +8,7 @@ whose arguments need more than that names a handler, kept in `programs.py`.
 from __future__ import annotations
 
 import tomllib
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -95,11 +95,7 @@ def load(text: str) -> Knowledge:
     )
 
 
-_SHIPPED = load(
-    resources.files("leftoff.extraction")
-    .joinpath("rules", "commands.toml")
-    .read_text(encoding="utf-8")
-)
+_SHIPPED = load(Path(__file__).with_name("rules").joinpath("commands.toml").read_text("utf-8"))
 
 
 def knowledge() -> Knowledge:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from importlib.resources import files
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -198,6 +200,10 @@ def _classes(table: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def _endings(listed: str) -> re.Pattern[str]:
+    return re.compile("|".join(sorted(listed.split())).replace("*", r"\w*"))
+
+
 def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
     found: list[Rule] = []
     for row in table[name]:
@@ -208,13 +214,16 @@ def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-_HERE = files("leftoff.extraction").joinpath("rules")
+_HERE = Path(__file__).with_name("rules")
 _TABLE = tomllib.loads(_HERE.joinpath("decisions.toml").read_text("utf-8"))
 VERBS = _classes(_TABLE)
 """Form of a verb to its class."""
 
 ENGLISH = frozenset(_TABLE["english"].split())
 """Words by which English is told from other languages."""
+
+SUBJECTS = {name: _endings(listed) for name, listed in _TABLE["subjects"].items()}
+"""What a statement may be about, by the words that tell it."""
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name) for name in ("rationale", "alternative", "reversal", "choice")
@@ -270,6 +279,38 @@ def word_features(found: Sequence[str]) -> list[str]:
     kinds: list[str] = ["^", *map(VERBS.get, found, found)]
     out += ["c:" + a + "_" + b for a, b in pairwise(kinds)]
     return list(dict.fromkeys(out))
+
+
+@lru_cache(maxsize=1 << 14)
+def subjects_of(word: str) -> tuple[str, ...]:
+    """What a word tells a statement to be about; () for most words."""
+    return tuple(name for name, told in SUBJECTS.items() if told.fullmatch(word))
+
+
+def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
+    """Features of what these words are about: for each subject how many of the steps their
+    number reaches, and the subject that most of them tell.
+
+    Args:
+        kind: what the names of the features begin with.
+    """
+    told = Counter(chain.from_iterable(map(subjects_of, found)))
+    if not told:
+        return []
+    out = [f"{kind}:{name}{s}" for name in SUBJECTS for s in steps if told[name] >= s]
+    out.append(f"{kind}:most-{max(SUBJECTS, key=told.__getitem__)}")
+    return out
+
+
+def about(found: Iterable[str]) -> list[str]:
+    """Features of what one sentence of these words is about."""
+    return subject_features(found, "x", (1, 2, 3))
+
+
+def message_features(found: Sequence[str]) -> list[str]:
+    """The words of a whole message, and what they are about, as features of the type of what is
+    decided in it."""
+    return sorted({f"mw:{w}" for w in found}) + subject_features(found, "y", (1, 2, 4, 8))
 
 
 def place_features(

@@ -17,7 +17,9 @@ from typing import Any
 
 from leftoff.extraction.decision_model import (
     MODEL,
+    about,
     is_english,
+    message_features,
     place_features,
     probability,
     word_features,
@@ -67,14 +69,16 @@ def decisions_in(text: str, least: float) -> list[tuple[int, int, str, float]]:
     spoken = words(text)
     if not is_english(spoken, text):
         return []
-    message = sorted({f"mw:{w}" for w in spoken})
+    message = message_features(spoken)
     found: list[tuple[int, int, str, float]] = []
     for start, end, where in candidates(text):
         sentence = text[start:end]
         block, first, size = where.split(" ")
-        features = word_features(words(sentence)) + place_features(
+        own = words(sentence)
+        place = place_features(
             sentence, sentence.count("`") // 2, block, first == "1", start, int(size)
         )
+        features = word_features(own) + place + about(own)
         chance = probability(MODEL.score(features), MODEL.alone)
         if chance >= least:
             found.append((start, end, MODEL.kind(features + message), round(chance, 3)))

@@ -96,8 +96,16 @@ def join(base: str | None, path: str) -> str | None:
     return "/" + text if rooted else text or "."
 
 
+LONGEST, DEEPEST = 4096, 100
+"""Code points and folders of a path: of a longer one the folders are not told, which would
+take the square of its length."""
+
+
 def parent_of(path: str) -> str:
-    """The directory that holds `path`; ``.`` for a bare relative name."""
+    """The directory that holds `path`; ``.`` for a bare relative name, and for a path that no
+    file system has."""
+    if len(path) > DEEPEST and (len(path) > LONGEST or path.count("/") > DEEPEST):
+        return "."
     head, found, _ = path.rpartition("/")
     if head:
         return head
@@ -114,6 +122,7 @@ class FileState:
     """
 
     __slots__ = (
+        "_above",
         "_changed",
         "_complete",
         "_kinds",
@@ -130,6 +139,9 @@ class FileState:
         complete_under: Iterable[str] = (),
     ) -> None:
         self._kinds: dict[str, Kind] = {}
+        # Folders below which something was ever known, so that nothing is searched for what
+        # lies below the others. Copies share it: one too many costs a search, no more.
+        self._above: set[str] = set()
         self._complete: set[str] = set()
         self._listed: set[str] = set()
         self._changed: dict[str, Action] = {}
@@ -144,13 +156,14 @@ class FileState:
         for path in files:
             self.put(path)
         for path in complete_under:
-            self._kinds[path] = "directory"
+            self._put(path, "directory")
             self._complete.add(path)
 
     def copy(self) -> FileState:
         """An independent state with the same knowledge."""
         new = FileState()
         new._kinds = dict(self._kinds)
+        new._above = self._above
         new._complete = set(self._complete)
         new._listed = set(self._listed)
         new._changed = dict(self._changed)
@@ -162,6 +175,7 @@ class FileState:
     def restore(self, other: FileState) -> None:
         """Know what `other` knows, and no more."""
         self._kinds = dict(other._kinds)
+        self._above = self._above | other._above
         self._complete = set(other._complete)
         self._listed = set(other._listed)
         self._changed = dict(other._changed)
@@ -196,15 +210,22 @@ class FileState:
 
     def put(self, path: str) -> None:
         """A file exists here now, and so do the directories above it."""
-        self._kinds[path] = "file"
+        self._put(path, "file")
         self._raise(path)
 
     def put_directory(self, path: str, *, empty: bool = False) -> None:
         """A directory exists here now; `empty` when it has just been made."""
-        self._kinds[path] = "directory"
+        self._put(path, "directory")
         if empty:
             self._complete.add(path)
         self._raise(path)
+
+    def _put(self, path: str, kind: Kind) -> None:
+        self._kinds[path] = kind
+        known, above = self._above, parent_of(path)
+        while above not in known:
+            known.add(above)
+            above = parent_of(above)
 
     def _raise(self, path: str) -> None:
         kinds = self._kinds
@@ -226,18 +247,20 @@ class FileState:
     def remove(self, path: str) -> None:
         """Nothing exists here any more, nor below."""
         if self._kinds.get(path) != "file":
-            below = path + "/"
-            for known in [known for known in self._kinds if known.startswith(below)]:
-                del self._kinds[known]
-            for names in (self._complete, self._listed):
-                names.discard(path)
-                for known in [known for known in names if known.startswith(below)]:
-                    names.discard(known)
-        self._kinds[path] = "absent"
+            self._complete.discard(path)
+            self._listed.discard(path)
+            if path in self._above:
+                below = path + "/"
+                for known in [known for known in self._kinds if known.startswith(below)]:
+                    del self._kinds[known]
+                for names in (self._complete, self._listed):
+                    for known in [known for known in names if known.startswith(below)]:
+                        names.discard(known)
+        self._put(path, "absent")
 
     def forget(self, path: str) -> None:
         """Whether there is a file here is not known any more."""
-        self._kinds[path] = "unknown"
+        self._put(path, "unknown")
 
     def list_directory(self, path: str, names: Iterable[str]) -> None:
         """A listing showed exactly these files in a directory (a name may end in ``/``)."""
@@ -249,7 +272,7 @@ class FileState:
             if name.endswith("/"):
                 self.put_directory(below)
             elif self._kinds.get(below) not in ("file", "directory"):
-                self._kinds[below] = "file"
+                self._put(below, "file")
         self._listed.add(path)
 
     def is_complete(self, path: str) -> bool:

@@ -82,7 +82,7 @@ def _verb(call: ToolCall) -> str:
     kind = call.kind
     if kind in {"read", "edit", "create", "delete", "move", "patch"}:
         # One editor tool with a `command` argument may view, create or edit.
-        command = argument(call, "verb")
+        command = text_argument(call, "verb")
         if command in {"view", "undo_edit"}:
             return "read" if command == "view" else "edit"
         if command == "create":

@@ -13,6 +13,7 @@ from sys import intern
 from typing import Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.errors import FormatError, StateError
@@ -47,6 +48,7 @@ from leftoff.formats import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.tools import EDITS, text_argument
 from leftoff.model import (
+    MAX_COUNT,
     Changes,
     Compaction,
     Issue,
@@ -106,7 +108,10 @@ class Fold(Intake):
     Attributes:
         sessions: the sessions found: for each, the main recording under "" and its subagents
             by id. Most recordings hold exactly one.
+        earlier: sessions that stand before these in the recording and are not held.
     """
+
+    earlier: int = 0
 
     def __init__(
         self,
@@ -156,6 +161,7 @@ class Fold(Intake):
         if m.usage is not None:
             self._spent(recording, m, m.usage)
         flags = TYPED if m.typed else 0
+        # Most messages need none of these, and some have ten thousand parts.
         hits = calls = outputs = _NONE
         number = -1
         for part in m.parts:
@@ -169,10 +175,12 @@ class Fold(Intake):
                 flags |= RESULT | _FLAGS_BACK.get(call.kind, 0)
                 if part.status in _BAD:  # type: ignore[union-attr]
                     flags |= FAILED
-                calls = {**calls, number: call}
+                calls = calls or {}
+                calls[number] = call
                 if found:
                     flags |= OUTPUT
-                    outputs = {**outputs, number: found}
+                    outputs = outputs or {}
+                    outputs[number] = found
             elif kind is Text:
                 text = part.text  # type: ignore[union-attr]
                 if m.origin == "agent":
@@ -182,7 +190,8 @@ class Fold(Intake):
                         recording.tail.texts.append(text)
                     for name, named in self._gate.scan(text, number).items():
                         flags |= HIT
-                        hits = {**hits, name: hits.get(name, []) + named}
+                        hits = hits or {}
+                        hits.setdefault(name, []).extend(named)
                 else:
                     if m.agent and not recording.first_words:
                         recording.first_words = whole(text, WORDS)
@@ -214,6 +223,10 @@ class Fold(Intake):
         text = result.text
         recording.tail.texts.append(text)
         created = result.detail.get("created") if result.detail else None
+        code = result.exit_code
+        if code is not None and abs(code) > MAX_COUNT:
+            code = None
+            self._issue("odd_count")
         output = ""
         found: list[Hit] = []
         if text and call.kind in _RUNNERS:
@@ -227,7 +240,7 @@ class Fold(Intake):
                 call.message,
                 call.part,
                 result.status,
-                result.exit_code,
+                code,
                 created if isinstance(created, bool) else None,
                 output,
             )
@@ -239,6 +252,9 @@ class Fold(Intake):
         known = bool(m.response) and m.response == tail.response
         if (known and usage == tail.last) or not usage.total:
             return  # the usage of a response is repeated on each of its lines
+        if not usage.possible:
+            self._issue("odd_count")
+            return
         recording.evidence.append(Spent(m.index, m.response, intern(m.model), usage))
         if not known or tail.last is None:
             recording.tail = Tail(last=usage, response=m.response)
@@ -250,7 +266,10 @@ class Fold(Intake):
         if isinstance(found, SessionFacts):
             main.header.learn(found)
         elif isinstance(found, TokenCount):
-            if found.window:
+            if not (found.last.possible and found.total.possible):
+                self._issue("odd_count")
+                return
+            if found.window and 0 < found.window <= MAX_COUNT:
                 main.header.window = found.window
             main.evidence.append(Counted(len(main.thread), found.last, found.total))
             if found.last.total:
@@ -258,7 +277,11 @@ class Fold(Intake):
         elif isinstance(found, Compaction):
             ref = _ref(found, len(main.thread))
             occupancy = occupancy_of(main)
-            main.evidence.append(Compacted(ref, found.trigger, occupancy, found.recorded))
+            recorded = found.recorded
+            if recorded is not None and not 0 <= recorded <= MAX_COUNT:
+                recorded = None
+                self._issue("odd_count")
+            main.evidence.append(Compacted(ref, found.trigger, occupancy, recorded))
             # The texts before it are gone from the window, not from the session.
             earlier = main.text_tokens if main.tail.last is None else 0
             main.tail = Tail(earlier=earlier)
@@ -326,7 +349,7 @@ class Fold(Intake):
             {k: r.fork() for k, r in self.sessions[-1].items()},
         ]
         twin._main = twin.sessions[-1][""]
-        twin._pieces, twin._tail = list(self._pieces), bytearray(self._tail)
+        twin._held, twin._tail = bytearray(self._held), bytearray(self._tail)
         if self.format is not None:
             twin.reader = codec.thaw(codec.freeze(self.reader), type(self.reader))
         return twin
@@ -346,7 +369,7 @@ class Fold(Intake):
             self.format.name,
             self.offset,
             codec.freeze(self.reader),
-            self.cursor,
+            replace(self.cursor, raw=b""),  # the last line has been read, and nobody redacts it
             self.lines,
             list(self.issues.values()),
             [r.head() for r in session.values()],

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -85,7 +85,7 @@ def rules(name: str) -> tuple[Rule, ...]:
 
     Called when a module is imported, never while a recording is read.
     """
-    text = files("leftoff.extraction").joinpath(f"rules/{name}.toml").read_text("utf-8")
+    text = Path(__file__).with_name("rules").joinpath(f"{name}.toml").read_text("utf-8")
     table: dict[str, Any] = tomllib.loads(text)
     shared = {"topic": table["topic"]} if "topic" in table else {}
     return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))

@@ -38,6 +38,7 @@ _WHAT: dict[str, tuple[Severity, str]] = {
     "not_a_number": ("warning", "numbers that JSON does not know, dropped"),
     "control_character": ("warning", "raw control characters inside strings"),
     "field_type": ("warning", "fields of an unexpected type, ignored"),
+    "odd_count": ("warning", "counts that cannot be, ignored"),
     "mended_document": ("warning", "damage in the document, mended"),
     "too_deep": ("error", "values nested too deeply, skipped"),
     "repeated_record": ("info", "records repeated word for word, counted once"),
@@ -64,8 +65,8 @@ class Intake(ABC):
         self.cursor = Cursor()
         self.issues: dict[tuple[str, str], Issue] = {}
         self.format: Format | None = None
-        self._pieces: list[bytes] = []  # undecided, or a document
-        self._held = 0
+        self._held = bytearray()  # undecided, or a document
+        self._pieces = 0
         self._tail = bytearray()  # an unterminated last line
         self._dropping = False  # in the middle of a line that is too long
         self._tried_at = 0
@@ -136,7 +137,7 @@ class Intake(ABC):
         if self._strict is not None or first:
             self.offset += len(self._tail)
             self._tail, self._dropping = bytearray(), True
-        elif self._held + len(self._tail) > codec.MAX_DOCUMENT:
+        elif len(self._held) + len(self._tail) > codec.MAX_DOCUMENT:
             raise self._too_large()
 
     def _skip_long(self) -> None:
@@ -147,19 +148,20 @@ class Intake(ABC):
 
     def _hold(self, piece: bytes) -> None:
         """Keeps a piece of a recording that is a document, or not recognised yet."""
-        self._pieces.append(piece)
-        self._held += len(piece)
-        if self._held > codec.MAX_DOCUMENT:
+        self._held += piece
+        self._pieces += 1
+        size = len(self._held)
+        if size > codec.MAX_DOCUMENT:
             raise self._too_large()
         if self.format is None and (
-            len(self._pieces) == Sample.LINES or self._held > self._tried_at + SNIFF
+            self._pieces == Sample.LINES or size > self._tried_at + SNIFF
         ):
             self._tried_at = 1 << 62  # a second look only when all is there
             self._look(complete=False)
 
     def _look(self, *, complete: bool) -> None:
         """Tries to recognise the format by what is held."""
-        sample = Sample(b"".join(self._pieces), complete=complete)
+        sample = Sample(bytes(self._held), complete=complete)
         found = detect(sample)
         if found is not None:
             self._use(found)
@@ -183,9 +185,9 @@ class Intake(ABC):
             self._strict = self._decoder.strict
         else:
             self._strict = bytes
-        held, self._pieces, self._held = self._pieces, [], 0
-        for piece in held:
-            self._line(piece)
+        held, self._held = self._held, bytearray()
+        for line in io.BytesIO(held):
+            self._line(line)
 
     _strict: Any = None
 
@@ -204,24 +206,31 @@ class Intake(ABC):
             return
         lines.parsed += 1
         known, unknown = False, False
-        for found in self.reader.read(record, cursor):
-            kind = type(found)
-            if kind is Unknown:
-                unknown = True
-                self._issue("unknown_kind", found.kind)
-                continue
-            if kind is Message:
-                known = True
-                self._message(found)
-            elif kind is Link:
-                self._link(found)
-            else:
-                known = known or kind is not SessionFacts
-                self._fact(found)
+        try:
+            for found in self.reader.read(record, cursor):
+                kind = type(found)
+                if kind is Unknown:
+                    unknown = True
+                    self._issue("unknown_kind", found.kind)
+                    continue
+                if kind is Message:
+                    known = True
+                    self._message(found)
+                elif kind is Link:
+                    self._link(found)
+                else:
+                    known = known or kind is not SessionFacts
+                    self._fact(found)
+        except FormatError as error:
+            raise self._placed(error) from error
         # A line of which more was read than its envelope counts as parsed.
         if unknown and not known:
             lines.parsed -= 1
             lines.unknown += 1
+
+    def _placed(self, error: FormatError) -> FormatError:
+        """What a reader refuses, with where it stands: a reader does not know."""
+        return FormatError(f"{self.where}: {error}")
 
     def _mended(self, line: bytes) -> None:
         """A line that strict decoding refused: saved as far as it goes."""
@@ -233,7 +242,10 @@ class Intake(ABC):
         unknown = 0
         found: list[Record] = []
         for record in records:
-            read = list(self.reader.read(record, self.cursor))
+            try:
+                read = list(self.reader.read(record, self.cursor))
+            except FormatError as error:
+                raise self._placed(error) from error
             unknown += any(type(r) is Unknown for r in read)
             found += read
         if not records or ("cut" in codes and unknown == len(records)):
@@ -292,12 +304,11 @@ class Intake(ABC):
                 self._take(found)
 
     def _document(self) -> None:
-        data = b"".join(self._pieces)
         if self.format is None:
             self._look(complete=True)
             if self._strict is not None:
                 return
-        self._pieces, self._held = [], 0
+        data, self._held = bytes(self._held), bytearray()
         self.cursor.line = 0
         self.offset = len(data)
         archive = data.startswith(b"PK\x03\x04") and getattr(

@@ -28,11 +28,11 @@ def absolute(path: str, cwd: str) -> str:
         if _WINDOWS.match(path, 1):
             path = path[1:]
     windows = _WINDOWS.match(cwd) is not None
+    unc = windows or path.startswith("\\\\")
     if _WINDOWS.match(path) or (windows and "\\" in path):
-        path = path.replace("\\", "/")
-        path = path.removeprefix("//?/")
+        path = _forward(path)
     if windows:
-        cwd = cwd.replace("\\", "/")
+        cwd = _forward(cwd)
         mounted = _MOUNTED.match(path)
         if mounted is not None:
             path = f"{mounted[1]}:{path[mounted.end() :] or '/'}"
@@ -40,7 +40,6 @@ def absolute(path: str, cwd: str) -> str:
         path = home_of(cwd) + path[1:] if home_of(cwd) else path
     if not (path[0] in "/~" or _WINDOWS.match(path)) and cwd:
         path = f"{cwd}/{path}"
-    unc = windows and path.startswith("//")
     path = posixpath.normpath(path)
     if path.startswith("//") and not unc:
         path = path[1:]
@@ -49,10 +48,16 @@ def absolute(path: str, cwd: str) -> str:
     return _PRIVATE.sub("", path, 1) if path.startswith("/private/") else path
 
 
+def _forward(path: str) -> str:
+    """A Windows path with forward slashes, without the prefix of very long ones."""
+    path = path.replace("\\", "/")
+    return "//" + path[8:] if path[:8].upper() == "//?/UNC/" else path.removeprefix("//?/")
+
+
 @lru_cache(maxsize=256)
 def home_of(cwd: str) -> str:
     """The home directory that a working directory lies in; "" where that cannot be told."""
-    cwd = cwd.replace("\\", "/") if _WINDOWS.match(cwd) else cwd
+    cwd = _forward(cwd) if _WINDOWS.match(cwd) else cwd
     found = _HOME.match(cwd[:1].upper() + cwd[1:] if cwd[1:2] == ":" else cwd)
     return found[1] if found is not None else ""
 
@@ -62,14 +67,19 @@ def relative(path: str, root: str) -> str:
     if not root:
         return path
     root = absolute(root, "")
-    if path == root:
-        return "."
     prefix = root if root.endswith("/") else root + "/"
-    if path.startswith(prefix):
-        return path[len(prefix) :]
-    if root[1:2] == ":" and path[: len(prefix)].lower() == prefix.lower():
-        return path[len(prefix) :]  # Windows does not tell upper from lower case
-    return path
+    start, whole = path[: len(prefix)], path
+    if root[1:2] == ":" or root.startswith("//"):  # Windows: capitals do not count
+        root, prefix, start, whole = root.lower(), prefix.lower(), start.lower(), path.lower()
+    if whole == root:
+        return "."
+    return path[len(prefix) :] if start == prefix else path
+
+
+def is_within(folder: str, root: str) -> bool:
+    """Whether a directory is `root` or below it, however either is spelled."""
+    path = absolute(folder, "")
+    return bool(path) and bool(root) and relative(path, root) != path
 
 
 _TESTS = re.compile(

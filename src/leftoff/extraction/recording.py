@@ -10,7 +10,7 @@ from leftoff import codec
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.view import Extractor, Pending, extractors
 from leftoff.formats.thread import Packed, Thread
-from leftoff.model import SessionFacts, Usage
+from leftoff.model import MAX_COUNT, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
 
 RECENT = 512
@@ -63,7 +63,8 @@ class Header(Struct):
         self.branch = facts.branch or self.branch
         self.agent_version = facts.agent_version or self.agent_version
         self.title = facts.title or self.title
-        self.window = facts.window or self.window
+        if facts.window and 0 < facts.window <= MAX_COUNT:
+            self.window = facts.window
 
 
 class Tail(Struct):

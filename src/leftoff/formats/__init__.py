@@ -119,7 +119,7 @@ class Sample:
             return msgspec.json.decode(self.data)
         except (ValueError, RecursionError):
             pass
-        values, codes = codec.mend(self.data)
+        values, codes = codec.mend(self.data, most=1)
         # A mended document counts only if nothing but one value was found.
         return values[0] if len(values) == 1 and "cut" not in codes else None
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.formats import Cursor, Sample
+from leftoff.formats.elements import items_of
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
@@ -138,7 +139,7 @@ class AgentMessageDocumentReader(AgentMessageReader):
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         decoder = codec.LineDecoder(AgentMessage)
-        for number, raw in enumerate(msgspec.json.decode(data, type=list[msgspec.Raw])):
+        for number, raw in enumerate(items_of(data)):
             cursor.raw = bytes(raw)
             records, _ = decoder.decode(cursor.raw)
             if not records:
@@ -147,15 +148,16 @@ class AgentMessageDocumentReader(AgentMessageReader):
                 yield from self.message(record, cursor, number)
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, depth: int = 20) -> str:
+    """The words of a result; what is nested deeper than words ever are, as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
         for key in ("output", "content", "text", "error", "stdout"):
             if isinstance(value.get(key), str):
                 return str(value[key])
-    if isinstance(value, list):
-        return "\n".join(_text(v) for v in value)
+    if isinstance(value, list) and depth:
+        return "\n".join(_text(v, depth - 1) for v in value)
     return "" if value is None else msgspec.json.encode(value).decode()
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.formats import Cursor, Sample, text_calls
+from leftoff.formats.elements import items_of
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
@@ -214,9 +215,10 @@ class ChatDocumentReader(ChatReader):
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         document = ChatDocument()
         if data.lstrip()[:1] == b"[":
-            document.messages = msgspec.json.decode(data, type=list[msgspec.Raw])
+            document.messages = items_of(data)
         else:
-            document = codec.LineDecoder(ChatDocument).decode(data)[0][0]
+            for found in codec.LineDecoder(ChatDocument).decode(data)[0]:
+                document = found
         self.model = _str(document.model)
         yield SessionFacts(
             id=_str(document.session_id) or _str(document.id), cwd=_str(document.cwd)

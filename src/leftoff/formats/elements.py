@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from leftoff.model import MAX_COUNT
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
@@ -52,7 +54,8 @@ def text_of(value: Any) -> str:
 
 def count_of(value: Any) -> int:
     """The value if it is a count, else 0."""
-    return value if isinstance(value, int) and value > 0 and value is not True else 0
+    counts = isinstance(value, int) and 0 < value <= MAX_COUNT and value is not True
+    return value if counts else 0
 
 
 def dict_of(value: Any) -> dict[str, Any]:

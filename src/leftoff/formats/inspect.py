@@ -142,11 +142,13 @@ class InspectReader(Struct):
         for name, member in members.items():
             if not name.startswith("samples/") or not name.endswith(".json"):
                 continue
-            unpacked = _unpacked(archive, member, min(left, MAX_DOCUMENT))
+            most = min(left, MAX_DOCUMENT)
+            unpacked = _unpacked(archive, member, most)
+            if member.file_size <= most:
+                left -= member.file_size  # of a damaged one, too: it was unpacked to know it
             if unpacked is None:
                 yield Unknown("damaged or oversized sample")
                 continue
-            left -= len(unpacked)
             sample = fields_of(unpacked)
             if sample:
                 yield from self._sample(sample, cursor)

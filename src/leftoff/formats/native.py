@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff.errors import FormatError
 from leftoff.formats import Cursor, Sample
 from leftoff.formats.injected import typed_spans
+from leftoff.formats.thread import ORIGINS
 from leftoff.formats.tools import kind_of
 from leftoff.model import (
     Compaction,
@@ -71,6 +73,12 @@ class NativeReader(Struct):
         if line.role is None:
             if line.leftoff is None:
                 return (Unknown(""),)
+            if cursor.line <= 1 and line.leftoff.startswith("session/"):
+                if line.leftoff != SCHEMA:
+                    raise FormatError(
+                        f"written by a newer leftoff ({line.leftoff[:20]!r}, this one knows "
+                        f"{SCHEMA!r}); update leftoff to read it"
+                    )
             self.cwd = line.cwd or ""
             return (
                 SessionFacts(
@@ -102,7 +110,7 @@ class NativeReader(Struct):
                 role=line.role,  # type: ignore[arg-type]
                 parts=tuple(parts),
                 line=cursor.line,
-                origin=line.origin or default or "agent",
+                origin=line.origin if line.origin in ORIGINS else default or "agent",
                 typed=typed,
                 key=line.key or "",
                 parent=line.parent or "",

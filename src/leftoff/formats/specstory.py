@@ -43,7 +43,7 @@ _TOOL = re.compile(
 _SUMMARY = "<summary>Tool use: **"
 _THINK = re.compile(r"<think><details><summary>.*?</summary>")
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
-_NAMED = re.compile(r"(\w+) `([^`\n]*)`")
+_NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
 _FILED = re.compile(
     r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
 )

@@ -25,6 +25,7 @@ _ROW = {
 }
 _PROMPT = _ORIGIN["prompt"]
 _AGENT_SPEAKS = _ROW["assistant", "agent"]
+_HANDED = frozenset({_ROW["user", "prompt"], _ROW["user", "injected"]})
 
 BATCH = 4096
 """Records whose ids are held as text before they are packed."""
@@ -34,9 +35,11 @@ def key64(identity: str) -> int:
     """A recorder's id as 64 bits: the random half of a UUID, else a BLAKE2 digest; 0 for ""."""
     if len(identity) == 36 and identity[23] == "-":
         try:
-            return int(identity[19:23] + identity[24:], 16)
+            half = int(identity[19:23] + identity[24:], 16)
         except ValueError:
-            pass
+            half = -1
+        if half >= 0:  # `int` takes a sign
+            return half
     if not identity:
         return 0
     digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
@@ -45,15 +48,17 @@ def key64(identity: str) -> int:
 
 def keys64(identities: list[str]) -> array[int]:
     """`key64` of many ids; a column of plain UUIDs is taken in one step."""
-    joined = "".join(identities)
-    if len(joined) == 36 * len(identities):
-        try:
-            halves = array("Q", bytes.fromhex(joined.replace("-", "")))
-        except ValueError:
-            halves = array("Q")
-        if len(halves) == 2 * len(identities) and all(len(i) == 36 for i in identities):
-            halves.byteswap()
-            return halves[1::2]
+    joined, count = "".join(identities), len(identities)
+    if len(joined) == 36 * count and all(len(i) == 36 for i in identities):
+        dashes = "-" * count
+        if all(joined[place::36] == dashes for place in (8, 13, 18, 23)):
+            try:
+                halves = array("Q", bytes.fromhex(joined.replace("-", "")))
+            except ValueError:
+                halves = array("Q")
+            if len(halves) == 2 * count:
+                halves.byteswap()
+                return halves[1::2]
     return array("Q", map(key64, identities))
 
 
@@ -180,6 +185,11 @@ class Thread:
     def is_agent(self, index: int) -> bool:
         """Whether the agent itself speaks in the message."""
         return self.rows[index] == _AGENT_SPEAKS
+
+    def handed(self) -> list[int]:
+        """The messages that people or the recorder put to the agent, results of tools left out,
+        in order."""
+        return [index for index, row in enumerate(self.rows) if row in _HANDED]
 
     def counts(self, without: Iterable[int] = ()) -> dict[str, int]:
         """Number of messages by role, and of agent turns, copies left out."""

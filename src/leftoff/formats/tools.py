@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -30,7 +30,7 @@ class Tool(Struct, frozen=True):
 
 
 def _load() -> dict[str, Tool]:
-    rows = tomllib.loads(files("leftoff.formats").joinpath("tools.toml").read_text("utf-8"))
+    rows = tomllib.loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
     table: dict[str, Tool] = {}
     for row in rows["tool"]:
         arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}

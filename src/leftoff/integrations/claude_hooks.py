@@ -192,7 +192,7 @@ def _wait_for(folder: Path, began: float) -> None:
 def _busy(folder: Path) -> bool:
     """Whether a worker is at it; the mark of one that was killed grows old."""
     try:
-        return time.time() - (folder / files.BUSY).stat().st_mtime < STALE
+        return abs(time.time() - (folder / files.BUSY).stat().st_mtime) < STALE
     except OSError:
         return False
 
@@ -205,7 +205,7 @@ def _stop(asked: _Asked) -> dict[str, Any]:
 
 
 def _before_compaction(asked: _Asked) -> dict[str, Any]:
-    asked.wish("pre_compact", trigger=str(asked.told.get("trigger") or ""))
+    asked.wish("pre_compact")
     return {}
 
 
@@ -223,7 +223,7 @@ def _after_compaction(asked: _Asked) -> dict[str, Any]:
 
 
 def _end(asked: _Asked) -> dict[str, Any]:
-    asked.wish("end", reason=str(asked.told.get("reason") or ""))
+    asked.wish("end")
     return {}
 
 
@@ -280,7 +280,7 @@ def _crossed(asked: _Asked) -> list[str]:
         armed = msgspec.convert(known, Armed)
     reached, after = crossings(chosen, armed, used, usable)
     if after != armed:
-        files.put(said, codec.dumps(codec.plain(after)))
+        files.keep(said, codec.dumps(codec.plain(after)))
     return [c.words(c.threshold.says or c.threshold.logs).strip() for c in reached]
 
 

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from leftoff.discovery import home_folder
 from leftoff.errors import UnknownName
 from leftoff.integrations.claude_hooks import EVENTS
 
@@ -41,7 +42,7 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
     Raises:
         UnknownName: there is no such client, or it has no such scope.
     """
-    home = Path(environ.get("HOME") or Path.home())
+    home = home_folder(environ)
     places = {
         "claude": {
             "user": Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")

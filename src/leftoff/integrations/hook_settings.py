@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError, StateError
-from leftoff.stores.writing import write_whole
+from leftoff.stores.writing import NotSynced, write_whole
 
 TIMEOUT = 10
 """Seconds that a client may wait for our hook; the hook itself gives up long before."""
@@ -84,14 +84,16 @@ class Change(Struct, frozen=True):
                 write_whole(before, self.keep)
             if self.new is None:
                 self.path.unlink(missing_ok=True)
-            else:
+            elif self.new != self.old:
                 mode = 0o600
                 with suppress(OSError):
                     mode = stat.S_IMODE(self.path.stat().st_mode)
-                write_whole(self.path, self.new)
-                self.path.chmod(mode)
+                write_whole(self.path, self.new, mode=mode)
             if self.forget:
                 before.unlink(missing_ok=True)
+        except NotSynced as error:
+            why = f"written, but not certain to stay ({error.strerror})"
+            raise SourceError(f"{self.path}: {why}") from error
         except OSError as error:
             raise SourceError(f"{self.path}: cannot be written ({error.strerror})") from error
 
@@ -113,8 +115,7 @@ def install(path: Path, command: str, events: Sequence[str]) -> Change:
     entry = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
     new = _written({**tree, "hooks": hooks}, old)
-    kept = _read(path.with_name(path.name + BEFORE))
-    first = kept is None and not any(_counts(tree).values())
+    first = not any(_counts(tree).values())
     record = codec.dumps({"existed": old is not None, "text": (old or b"").decode("utf-8")})
     return Change(path, old, new, keep=record if first else None)
 
@@ -131,7 +132,7 @@ def uninstall(path: Path) -> Change:
     old = _read(path)
     tree = _tree(old, path)
     if not any(_counts(tree).values()):
-        return Change(path, old, old)
+        return Change(path, old, old, forget=True)  # a run that was killed may not have
     rest = {**tree, "hooks": _without(tree["hooks"], path)}
     kept = _kept(path)
     if kept is not None:

@@ -53,18 +53,22 @@ def work(home: Path, session: str) -> None:
     from filelock import FileLock, Timeout
 
     folder = files.folder_of(home, session)
-    if folder is None or not folder.is_dir():
+    if folder is None or not os.path.isdir(folder) or files.linked(folder):  # noqa: PTH112
         return
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)
     end = time.monotonic() + LIMIT
-    while files.wanted(folder) and time.monotonic() < end:
+    failed: set[str] = set()
+    while not failed.issuperset(files.wanted(folder)) and time.monotonic() < end:
         try:
             with FileLock(folder / files.LOCK, timeout=0, mode=0o600), _busy(folder):
+                files.sweep(home, folder)
                 for name in _in_order(files.wanted(folder)):
                     wish = files.take(folder, name)
-                    if wish:
-                        _do(home, folder, name, wish, end)
+                    if not wish or _do(home, folder, name, wish, end):
+                        files.done(folder, name)
+                    else:
+                        failed.add(name)
         except Timeout:
             return  # the one that is at work looks again before it ends
         except OSError as error:
@@ -91,14 +95,19 @@ def _in_order(names: list[str]) -> list[str]:
     return sorted(names, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
 
 
-def _do(home: Path, folder: Path, name: str, wish: dict[str, Any], end: float) -> None:
+def _do(home: Path, folder: Path, name: str, wish: dict[str, Any], end: float) -> bool:
+    """Whether a wish was seen to. One that the disk stood in the way of (full, say) stays for
+    the next worker."""
     began = time.monotonic()
+    seen = True
     try:
         done = _Work(home, folder, wish, end).do(name)
     except Exception as error:  # noqa: BLE001 - the next wish is not to suffer from it
         done = f"failed: {type(error).__name__}: {error}"
+        seen = not isinstance(error, OSError) and not isinstance(error.__cause__, OSError)
     took = time.monotonic() - began
     files.note(home, Redactor().text(f"worker: {name} {folder.name} {took:.2f} s {done}"))
+    return seen
 
 
 class _Work:
@@ -127,11 +136,12 @@ class _Work:
         if name in ("start", "stop") and not self._due():
             return "read on"
         began = time.monotonic()
-        summary = self.kept.summary(self.transcript)
+        # Placeholders instead of secrets: everything that is made of it is redacted anyway.
+        summary = self.kept.summary(self.transcript, exact=False)
         lost = self._lost(name, summary)
         where = self._log(settings, summary, name)
         told = briefing(summary, where=where, lost=lost)
-        files.put(self.folder / files.BRIEFING, told.encode("utf-8", "replace"))
+        files.keep(self.folder / files.BRIEFING, told.encode("utf-8", "replace"))
         if name == "pre_compact":
             self._checkpoint(settings, summary)
         if name == "end":
@@ -165,7 +175,8 @@ class _Work:
         cost, at = self.watch.get("cost"), self.watch.get("at")
         if not isinstance(cost, float) or not isinstance(at, float):
             return True
-        return cost < 1 or time.time() - at > SHARE * cost
+        # A time in the future is that of a clock that was set back since.
+        return cost < 1 or not 0 <= time.time() - at <= SHARE * cost
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
         """What the hook has to know of window and thresholds."""
@@ -188,7 +199,7 @@ class _Work:
                 )
                 usable = window.window - window.reserve if window else usable
             self.watch["usable"] = usable
-        files.put(self.folder / files.WATCH, codec.dumps(self.watch))
+        files.keep(self.folder / files.WATCH, codec.dumps(self.watch))
 
     # -- documents -------------------------------------------------------------------------
 
@@ -207,7 +218,7 @@ class _Work:
 
             _, missing = compare(points(summary), recorded)
             lost = Redactor().value([point.text for point in missing])
-            files.put(place, codec.dumps({"lost": lost}))
+            files.keep(place, codec.dumps({"lost": lost}))
             return [point.text for point in missing]
         found = files.load(place).get("lost")
         return [text for text in found if isinstance(text, str)] if found else []

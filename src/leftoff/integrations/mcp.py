@@ -56,7 +56,7 @@ def server(answers: Answers) -> Any:
             made_of = import_module("mcp.server.fastmcp").FastMCP
             refused = import_module("mcp.server.fastmcp.exceptions").ToolError
     except ImportError:
-        raise UsageError("leftoff mcp needs `pip install leftoff[mcp]`") from None
+        raise UsageError("leftoff mcp needs `pip install 'leftoff[mcp]'`") from None
     made: Any = made_of("leftoff", instructions=INSTRUCTIONS)
     if hasattr(made, "_mcp_server"):
         made._mcp_server.version = __version__

@@ -5,7 +5,8 @@ read and made.
     manager.save_resume_state(workflow, context, remembered(history))
     history = chat_history(state.chat_history)    the conversation, for who goes on
 
-The package `semantic-kernel` (`pip install leftoff[semantic-kernel]`) is imported on first use.
+The package `semantic-kernel` (`pip install 'leftoff[semantic-kernel]'`) is imported on first
+use.
 """
 
 from __future__ import annotations

@@ -17,18 +17,21 @@ from leftoff.extraction.decision_model import (
     SCORER,
     Model,
     Scorer,
+    about,
     bucket,
     is_english,
     joined,
+    message_features,
     place_features,
     probability,
     word_features,
     words,
 )
-from leftoff.extraction.evidence import Asked, Called, Said
+from leftoff.extraction.evidence import Asked, Called, Returned, Said, Shown
 from leftoff.extraction.gate import Rule
 from leftoff.findings import KeyDecision
 from leftoff.formats.tools import EDITS
+from leftoff.judgement.activities import EDITING, activities
 from leftoff.judgement.story import Story
 from leftoff.layout import sentence_at
 from leftoff.model import slice_hash
@@ -148,8 +151,8 @@ def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
 
 
 def spoken(group: Sequence[Candidate]) -> list[str]:
-    """The words of a whole message, as features of the type of what is decided in it."""
-    return sorted({f"mw:{w}" for c in group for w in c.spoken})
+    """The features of a whole message for the type of what is decided in it."""
+    return message_features([word for c in group for word in c.spoken])
 
 
 def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
@@ -251,7 +254,7 @@ class Groups(Sequence[list[Candidate]]):
                 one.ref.start or 0,
                 int(size),
             )
-            found.append(Candidate(one, of_it, place + around))
+            found.append(Candidate(one, of_it, place + about(of_it) + around))
         return found
 
 
@@ -276,6 +279,15 @@ class _Around:
             else:
                 self.asked.append(asked.ref.message)
                 self.typed.append(asked.text)
+        done = sorted({(m, a) for (m, _), found in activities(story).items() for a in found})
+        self.done = [message for message, _ in done]
+        self.deeds = [deed for _, deed in done]
+        self.edited = [message for message, deed in done if deed in EDITING]
+        self.tested = [message for message, deed in done if deed == "test"]
+        self.failures = sorted(
+            {s.ref.message for s in story.told(Shown) if not s.good}
+            | {r.message for r in story.told(Returned) if r.status in {"error", "timeout"}}
+        )
         called = sorted((c.message, c.part, c.kind) for c in story.told(Called))
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
@@ -314,6 +326,7 @@ class _Around:
             f"s:since{bucket(since, (0, 1, 3, 8, 20))}",
             f"s:opening{int(opening)}-then-{then}-edits{edited}",
         ]
+        found += self._deeds(message, asked_at, min(next_prompt, next_words))
         if prompt >= 0:
             near = "now" if opening else "soon" if since <= 3 else "far"
             found += [f"u:{near}-{name}" for name in _manner(self.typed[prompt])]
@@ -322,6 +335,21 @@ class _Around:
         if next_prompt != far and then == "user":
             found += [f"a:{name}" for name in _manner(self.typed[upcoming])]
         return found
+
+    def _deeds(self, message: int, since: int, until: int) -> list[str]:
+        """What was done and what failed since the prompt, and what is done next."""
+        edits = bisect_left(self.edited, message) - bisect_left(self.edited, since)
+        tested = bisect_left(self.tested, message) > bisect_left(self.tested, since)
+        failed = bisect_left(self.failures, message)
+        last = self.failures[failed - 1] if failed else -1
+        now, then = bisect_left(self.done, message), bisect_left(self.done, until)
+        return [
+            f"d:edits{min(3, edits)}",
+            f"d:tests{int(tested)}",
+            f"d:failed{int(last >= max(0, since))}",
+            f"d:just-failed{int(last >= message - 2)}",
+            *{f"d:next-{deed}": 0 for deed in self.deeds[now:then]},
+        ]
 
 
 _ASKS = re.compile(

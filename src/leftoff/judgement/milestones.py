@@ -110,6 +110,8 @@ _STRONG = re.compile(
     r"\b(?:is|are) (?:now )?(?:complete|done|finished)\b|\bcomplete\W*$|\bfix(?:es)? (?:is "
     r"|are |now )*(?:works"
     r"|confirmed|verified|complete)|resolves the (?:issue|bug)|confirmed fixed"
+    r"|\b(?:issue|bug|problem)\b[^.!?\n]{0,20} (?:is|has been) (?:now )?(?:fixed|resolved)\b"
+    r"|\b(?:works|working) now\b"
     r"|\bconfirms the fix|\bplan complete"
     r"|^\W*it works\b",
     re.IGNORECASE,
@@ -178,6 +180,7 @@ class Claims:
         self.prompts = sorted(
             a.ref.message for a in story.told(Asked) if a.via in {"prompt", "command"}
         )
+        self.handed = story.thread.handed()
         self.words = {a.ref.message: a.text for a in story.told(Asked)}
         acts = activities(story)
         self.calls = sorted({c.message for c in story.told(Called)})
@@ -315,9 +318,10 @@ class Claims:
         return ""
 
     def _closes(self, message: int) -> bool:
-        """Whether the agent did nothing more between the words and the next prompt."""
-        place = bisect_right(self.prompts, message)
-        until = self.prompts[place] if place < len(self.prompts) else 1 << 62
+        """Whether the agent did nothing more between the words and what it was told next, by a
+        person or by the recorder (a command's text, a helper's order)."""
+        place = bisect_right(self.handed, message)
+        until = self.handed[place] if place < len(self.handed) else 1 << 62
         later = bisect_right(self.calls, message)
         return later >= len(self.calls) or self.calls[later] > until
 

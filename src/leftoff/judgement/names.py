@@ -15,6 +15,10 @@ from leftoff.redaction import Redactor
 NAMES = 300
 """At most so many names."""
 
+WORD = 500
+"""Code points of a word that are looked at at once: what is longer is data, and finding names
+in it would take the square of its length."""
+
 _NAME = re.compile(
     r"https?://[^\s\"'`)\]>,]+"
     r"|[\w.~@$:-]*/[\w./@~-]*\w"  # a path
@@ -79,7 +83,7 @@ class Finder:
             if names is None:
                 inner = word.strip(_AROUND)
                 lower = inner.isalpha() and inner[1:].islower()
-                names = set() if lower else self.tidy(_NAME.findall(word))
+                names = set() if lower else self.tidy(_in(word))
                 if not names:
                     self._plain.add(word)
                     continue
@@ -94,6 +98,13 @@ class Finder:
 
 
 _LETTER = re.compile(r"[^\W\d_]")
+
+
+def _in(word: str) -> list[str]:
+    """What looks like a name in a word, taken in pieces where it is very long."""
+    if len(word) <= WORD:
+        return _NAME.findall(word)
+    return [n for at in range(0, len(word), WORD) for n in _NAME.findall(word[at : at + WORD])]
 
 
 def _written(story: Story) -> Iterator[tuple[int, str]]:

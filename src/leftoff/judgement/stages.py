@@ -105,8 +105,8 @@ def labelled(story: Story) -> list[Stretch]:
     stage = "planning"
     for number, stretch in enumerate(stretches):
         labels = _labels(stretch, stage, first=number == 0)
-        if number + 1 == len(stretches) and number and _begun(stretch, labels):
-            labels = ["implementation"] * len(labels)
+        if number + 1 == len(stretches) and number:
+            labels = _begun(stretch, labels)
         for turn, label in zip(stretch.turns, labels, strict=True):
             turn.stage = label
         stage = labels[-1] if labels[-1] != "other" else stage
@@ -177,18 +177,32 @@ def _labels(stretch: Stretch, stage: str, *, first: bool) -> list[str]:
     if review and (writes <= 2 or (size > 30 and writes < 5)):
         return _reviewing(stretch, first=first)
     if not edits:
-        return [_without_edits(stretch, stage, fault=fault, first=first)] * size
+        label = _without_edits(stretch, stage, fault=fault, first=first)
+        # A script that shows the fault is testing before anything is mended.
+        return [
+            "testing" if first and label == "planning" and turn.done & _SCRATCH else label
+            for turn in stretch.turns
+        ]
     return _with_edits(stretch, edits, delivers, fault=fault, first=first)
 
 
-def _begun(stretch: Stretch, labels: list[str]) -> bool:
-    """Whether the recording ends a few turns into making something: the first edit is near."""
-    return (
-        MAKING in stretch.mood
-        and not stretch.mood & {QUESTION, FAULT, REVIEW, ORDERED_REVIEW, DESIGN}
-        and len(labels) < READS
-        and set(labels) <= {"planning", "other"}
-    )
+def _begun(stretch: Stretch, labels: list[str]) -> list[str]:
+    """The labels of the last stretch. While it is a few turns long, what was asked for says
+    more than what was done: making something, answering a review, delivering."""
+    if len(labels) >= READS or stretch.did(_EDITS):
+        return labels
+    said, own = set(labels), stretch.own
+    if SHORT in own and DELIVERY in own and not own & _UNSETTLED:
+        return ["deployment"] * len(labels)
+    makes = MAKING in stretch.mood and not stretch.mood & _UNSETTLED and said <= _YOUNG
+    mends = own & {GO, REMEDY} and not own & _UNSETTLED - {REVIEW} and said == {"review"}
+    if makes or mends:
+        return ["implementation"] * len(labels)
+    return labels
+
+
+_UNSETTLED = frozenset({QUESTION, FAULT, REVIEW, ORDERED_REVIEW, DESIGN})
+_YOUNG = frozenset({"planning", "other"})
 
 
 def _of_talk(stretch: Stretch, stage: str, *, first: bool) -> str:
@@ -233,7 +247,8 @@ def _without_edits(stretch: Stretch, stage: str, *, fault: bool, first: bool) ->
     if stretch.did(_DELIVERS) and not fault:
         return "deployment"
     if REVIEW in own and DESIGN not in own:
-        return "review"
+        # Reading what somebody found comes before the answer to it.
+        return "planning" if first and ORDERED_REVIEW not in own else "review"
     if fault and not (first and LONG in own):
         return "testing"
     if TESTS in own and tests:
@@ -308,6 +323,10 @@ def _ending(stretch: Stretch, last: int, labels: list[str], *, fault: bool) -> l
         begins -= 1
     if begins - last - 1 >= LASTS and (fault or stretch.did(_AFTER, last + 1, begins)):
         labels[last + 1 : begins] = ["testing"] * (begins - last - 1)
+    tried = [k for k in range(last + 1, begins) if turns[k].done & _SCRATCH]
+    if tried:
+        # A script that tries the change begins its testing, however short that is so far.
+        labels[tried[0] : begins] = ["testing"] * (begins - tried[0])
     if size - begins >= LASTS:
         labels[begins:] = ["deployment"] * (size - begins)
     return labels

@@ -10,7 +10,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import SourceError, StateError
 from leftoff.findings import ContextSummary
-from leftoff.stores.writing import write_whole
+from leftoff.stores.writing import NotSynced, make_inner, write_whole
 
 SESSIONS = 1000
 """Sessions that are remembered; the ones asked for longest ago are forgotten."""
@@ -48,11 +48,14 @@ class LastAsked:
         from filelock import FileLock, Timeout
 
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_inner(self.path.parent)
             with FileLock(f"{self.path}.lock", timeout=PATIENCE, mode=0o600):
                 return self._exchange(summary)
         except Timeout as error:
             raise SourceError(f"{self.path}: held by another process; try again") from error
+        except NotSynced as error:
+            why = f"written, but not certain to stay ({error.strerror})"
+            raise SourceError(f"{self.path}: {why}") from error
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}") from error
 
@@ -68,10 +71,11 @@ class LastAsked:
         return before
 
     def _read(self) -> dict[str, Asked]:
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
+        if not self.path.exists():
             return {}
+        if not self.path.is_file():
+            raise StateError(f"{self.path}: is no regular file; remove it to begin anew")
+        data = self.path.read_bytes()
         try:
             return msgspec.json.decode(data, type=dict[str, Asked])
         except ValueError as error:

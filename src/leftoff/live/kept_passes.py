@@ -10,15 +10,24 @@ appended without a new head is written over by the next one.
 
 A kept pass is valid for the same leftoff and rules, and for a file that still begins with what
 was read: the same device and inode, not shorter, the same first and last bytes before the
-offset. Else everything is read again. What is kept was redacted.
+offset. Else everything is read again. A file that is written anew in the middle of a reading
+is noticed and read again.
+
+What is kept was redacted. Where something was, the original words are missing: they are needed
+for the summary that `summarize` gives (which counts secrets, and places words by their length),
+so that reads the recording whole. With `exact=False` what was kept is told instead.
+
+Two that read on at the same time need a lock, which `following.Follower` and the hooks' worker
+have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,8 +41,8 @@ from leftoff.extraction.rulebook import rules_digest
 from leftoff.findings import ContextSummary
 from leftoff.formats.thread import Packed, Thread
 from leftoff.redaction import Redactor
-from leftoff.sources import parts_of
-from leftoff.stores.writing import make_folders, write_whole
+from leftoff.sources import Mark, parts_of
+from leftoff.stores.writing import make_folders, own, write_whole
 from leftoff.summary import Pass
 
 HEAD, FOUND = "pass.head", "pass.found"
@@ -42,35 +51,45 @@ BLOCK = 1 << 20
 SAVE_EVERY = 64 << 20
 """Bytes read after which the state is saved, so that a reader that is stopped loses little."""
 
-EDGE = 4096
-"""Bytes at both ends of what was read that are compared."""
+ANEW = 3
+"""How often a recording that is written anew while it is read is tried again."""
 
 _PACKED_FORMATS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+
+
+class NotReadOn(SourceError):
+    """A recording that has to be read whole each time: compressed, or one document."""
+
+
+class WrittenAnew(SourceError):
+    """A recording that was written anew while it was read."""
 
 
 class _Head(Struct):
     """What `pass.head` holds.
 
     Attributes:
-        edges: digest of the first and last bytes of what was read.
-        offset: how much was read.
+        mark: how much of which file was read.
         head: the head of the pass.
         agents, counts: its recordings and how many messages each has.
         found: how much of `pass.found` belongs to it.
+        sums: digest of that.
+        earlier: sessions that stand before it in the recording.
         placeholders: the highest number of a redacted secret.
+        redacted: something that is kept was redacted.
     """
 
     leftoff: str
     rules: str
-    device: int
-    inode: int
-    edges: str
-    offset: int
+    mark: Mark
     head: bytes
     agents: list[str]
     counts: list[int]
     found: int
+    sums: bytes
+    earlier: int
     placeholders: int
+    redacted: bool
 
 
 class KeptPass:
@@ -95,93 +114,132 @@ class KeptPass:
             how many bytes were read, and whether nothing is left.
 
         Raises:
-            SourceError: the recording cannot be read, or not read on: it is compressed or one
-                document.
+            SourceError: the recording cannot be read; `NotReadOn`: not read on; `WrittenAnew`:
+                it changes too often.
             FormatError: it is no recording in a known format.
             OSError: the state cannot be kept; what was kept stays.
         """
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - a path as its user spells it
-                return self._read(file, path, stop)
-        except OSError as error:
-            if error.filename not in (None, path):
-                raise
-            raise SourceError(f"{path}: {error.strerror}") from error
+        for last in (*[False] * ANEW, True):
+            try:
+                with opened(path) as file:
+                    return self.read_file(file, path, stop=stop)
+            except WrittenAnew:
+                if last:
+                    raise
+        raise AssertionError
 
-    def _read(self, file: BinaryIO, path: str, stop: Callable[[], bool]) -> tuple[int, bool]:
+    def read_file(
+        self, file: BinaryIO, path: str, *, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[int, bool]:
+        """Reads what is new in an open file, as `read_on` does.
+
+        Raises:
+            WrittenAnew: it was not the same file from beginning to end; what was kept stays.
+        """
         known = self._valid(file)
         reading = Pass(path)
         if known is not None:
-            state = State(known.offset, known.head, b"", b"")
+            state = State(known.mark.offset, known.head, b"", b"")
             with suppress(StateError):
                 reading = Pass.read_on(state, known.counts, path)
-        if not reading.offset:
-            known = None
+        if known is None or not reading.offset:
+            known, witness = None, Mark.of(file, 0)
+        else:
+            witness = known.mark
         file.seek(reading.offset)
         total, unsaved, complete = 0, 0, True
         while data := file.read(BLOCK):
-            if not total and not reading.offset and data.startswith(_PACKED_FORMATS):
-                raise SourceError(f"{path}: is compressed and cannot be read on")
+            if not witness.offset:
+                if data.startswith(_PACKED_FORMATS):
+                    raise NotReadOn(f"{path}: is compressed and cannot be read on")
+                witness = Mark.after(file, data)
             reading.feed(data)
             total += len(data)
             unsaved += len(data)
             if unsaved >= SAVE_EVERY:
-                known, reading = self._saved(file, reading, known, path)
+                known, reading = self._saved(file, reading, known, witness, path)
+                witness = known.mark if known else witness
                 unsaved = 0
             if stop():
                 complete = False
                 break
         if reading.format is not None and reading.format.shape == "document":
-            raise SourceError(f"{path}: is one document and cannot be read on")
+            raise NotReadOn(f"{path}: is one document and cannot be read on")
         if unsaved:
-            self._saved(file, reading, known, path)
+            self._saved(file, reading, known, witness, path)
         return total, complete
 
     def whole(self, path: str) -> Pass | None:
         """Everything that was found up to the last `read_on`, None if nothing is kept. It may
         be fed on, closed and summarised."""
-        with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-            known = self._valid(file)
-            if known is None:
-                return None
-            threads = [Thread() for _ in known.agents]
-            evidence: list[list[Any]] = [[] for _ in known.agents]
-            numbers = {agent: n for n, agent in enumerate(known.agents)}
-            for agents, packed, found in self._frames(known.found):
+        with suppress(SourceError), opened(path) as file:
+            return self._whole(file, path)
+        return None
+
+    def _whole(self, file: BinaryIO, path: str, *, exact: bool = False) -> Pass | None:
+        known = self._valid(file)
+        if known is None or (exact and known.redacted):
+            return None
+        threads = [Thread() for _ in known.agents]
+        evidence: list[list[Any]] = [[] for _ in known.agents]
+        numbers = {agent: n for n, agent in enumerate(known.agents)}
+        try:
+            for agents, packed, found in self._frames(known):
                 for agent, rows, news in zip(agents, packed, found, strict=True):
                     threads[numbers[agent]].extend(rows)
                     evidence[numbers[agent]] += news
             state = State(
-                known.offset,
+                known.mark.offset,
                 known.head,
                 codec.freeze([t.pack() for t in threads]),
                 codec.freeze(evidence),
             )
             del evidence
-            with suppress(StateError):
-                return Pass.load(state, path)
-        return None
+            reading = Pass.load(state, path)
+        except (OSError, ValueError, KeyError, StateError):
+            return None  # damaged: it costs the time to read it again
+        reading.earlier = known.earlier
+        return reading
 
-    def summary(self, path: str) -> ContextSummary:
+    def complete(self, path: str, *, exact: bool = True) -> Pass:
+        """The recording read to its end and closed; what was kept is not read again.
+
+        Raises:
+            SourceError: it cannot be read.
+            FormatError: it holds no message in a known format.
+        """
+        for _ in range(ANEW):
+            with opened(path) as file:
+                reading = self._whole(file, path, exact=exact)
+                if reading is None:
+                    break
+                before = Mark.of(file, reading.offset)
+                while data := file.read(BLOCK):
+                    reading.feed(data)
+                if not before.holds(file):
+                    continue
+            reading.close()
+            return reading
+        return api.open_pass(path)
+
+    def summary(self, path: str, *, exact: bool = True) -> ContextSummary:
         """The summary of a recording as `summarize` gives it; what was kept is not read again.
+
+        Args:
+            exact: False for placeholders in place of secrets before anything is judged.
 
         Raises:
             SourceError: it cannot be read.
             FormatError: it holds no message in a known format.
         """
         main, _ = parts_of(path)
-        kept = self.whole(main)
-        if kept is not None:
-            with open(main, "rb") as file:  # noqa: PTH123
-                file.seek(kept.offset)
-                while data := file.read(BLOCK):
-                    kept.feed(data)
-            kept.close()
 
-        def opened(path: str, **options: Any) -> Pass:
-            return kept if kept is not None and path == main else api.open_pass(path, **options)
+        def read(path: str, **options: Any) -> Pass:
+            if path != main:
+                return api.open_pass(path, **options)
+            return self.complete(path, exact=exact)
 
-        found = api.Gathered(opened)
+        found = api.Gathered(read)
         found.add(path, None, (), -1)
         return found.summary("")
 
@@ -195,38 +253,57 @@ class KeptPass:
     # -- keeping ---------------------------------------------------------------------------
 
     def _saved(
-        self, file: BinaryIO, reading: Pass, known: _Head | None, path: str
+        self, file: BinaryIO, reading: Pass, known: _Head | None, witness: Mark, path: str
     ) -> tuple[_Head | None, Pass]:
-        """Keeps what was found since the last time; the pass to go on with."""
+        """Keeps what was found since the last time; the pass to go on with.
+
+        Args:
+            witness: of bytes that were read before. While it holds, the file was not written
+                anew, so all of it was read from one recording.
+        """
         state = reading.save()
-        if not state.offset:
-            return known, reading
         recordings = list(reading.sessions[-1].values())
-        if len(reading.sessions) > 1:
-            known = None  # another session begins: what was kept is not of it
+        if not state.offset or not any(len(r.thread) for r in recordings):
+            return known, reading  # of a session that has just begun the one before is told
         gate = Redactor()
         gate._last = known.placeholders if known else 0  # numbers go on where they ended
+        redacted = _redacted_head(state.head, gate)
+        if redacted is None:
+            return known, reading
+        mark = Mark.of(file, state.offset)
+        if not witness.holds(file):
+            raise WrittenAnew(f"{path}: was written anew while it was read")
+        earlier = known.earlier if known else 0
+        if len(reading.sessions) > 1:
+            known = None  # another session begins: what was kept is not of it
+            earlier += sum(
+                any(len(r.thread) for r in s.values()) for s in reading.sessions[:-1]
+            )
         evidence = gate.value(codec.thaw(state.evidence, Any))
         frame = codec.freeze(
             ([r.agent for r in recordings], codec.thaw(state.thread, Any), evidence)
         )
         start = known.found if known else 0
-        end = self._append(start, len(frame).to_bytes(8, "big") + frame)
-        told = os.fstat(file.fileno())
+        with _keeping(self.folder):
+            if known is None:  # the old head must not speak for what is written now
+                (self.folder / HEAD).unlink(missing_ok=True)
+            end = self._append(start, len(frame).to_bytes(8, "big") + frame)
         head = _Head(
             leftoff=__version__,
             rules=rules_digest(),
-            device=told.st_dev,
-            inode=told.st_ino,
-            edges=_edges(file, state.offset),
-            offset=state.offset,
-            head=_redacted_head(state.head, gate),
+            mark=mark,
+            head=redacted,
             agents=[r.agent for r in recordings],
             counts=[len(r.thread) for r in recordings],
             found=end,
+            sums=_sum(known.sums if known else b"", frame),
+            earlier=earlier,
             placeholders=gate._last,
+            redacted=bool(gate.total) or (known is not None and known.redacted),
         )
-        write_whole(self.folder / HEAD, codec.freeze(head))
+        with _keeping(self.folder):
+            data = codec.freeze(head)
+            write_whole(self.folder / HEAD, _sum(b"", data) + data)
         file.seek(state.offset)
         on = Pass.read_on(State(state.offset, head.head, b"", b""), head.counts, path)
         return head, on
@@ -234,9 +311,7 @@ class KeptPass:
     def _append(self, start: int, data: bytes) -> int:
         """Puts data at `start`, over what stands there; says where it ends."""
         make_folders(self.folder)
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(self.folder / FOUND, flags, 0o600)
-        with os.fdopen(descriptor, "r+b") as found:
+        with os.fdopen(own(self.folder / FOUND), "r+b") as found:
             found.truncate(start)
             found.seek(start)
             found.write(data)
@@ -244,50 +319,111 @@ class KeptPass:
             os.fsync(found.fileno())
         return start + len(data)
 
-    def _frames(self, end: int) -> Iterator[tuple[list[str], list[Packed], list[list[Any]]]]:
+    def _frames(
+        self, known: _Head
+    ) -> Iterator[tuple[list[str], list[Packed], list[list[Any]]]]:
+        """What was found, piece by piece.
+
+        Raises:
+            ValueError: it is not what was kept; known when the last piece was given.
+        """
+        sums = b""
         with (self.folder / FOUND).open("rb") as found:
-            while found.tell() < end:
+            while found.tell() < known.found:
                 size = int.from_bytes(found.read(8), "big")
+                if size > known.found:
+                    raise ValueError("damaged")
+                frame = found.read(size)
+                sums = _sum(sums, frame)
                 agents, packed, evidence = codec.thaw(
-                    found.read(size), tuple[list[str], list[Packed], list[list[Any]]]
+                    frame, tuple[list[str], list[Packed], list[list[Any]]]
                 )
                 yield agents, packed, evidence
+        if sums != known.sums:
+            raise ValueError("damaged")
 
     # -- trusting --------------------------------------------------------------------------
 
     def _valid(self, file: BinaryIO) -> _Head | None:
         """The head that was kept, if the recording still begins with what it is of."""
         try:
-            head: _Head = codec.thaw((self.folder / HEAD).read_bytes(), _Head)
+            data = (self.folder / HEAD).read_bytes()
+            if data[:_SUM] != _sum(b"", data[_SUM:]):
+                return None
+            head: _Head = codec.thaw(data[_SUM:], _Head)
         except (OSError, ValueError):
             return None
-        told = os.fstat(file.fileno())
         same = (
             head.leftoff == __version__
             and head.rules == rules_digest()
-            and (head.device, head.inode) == (told.st_dev, told.st_ino)
-            and told.st_size >= head.offset
-            and head.edges == _edges(file, head.offset)
+            and head.mark.holds(file)
             and self.size >= head.found
         )
         return head if same else None
 
 
-def _edges(file: BinaryIO, offset: int) -> str:
-    """A digest of the first and the last bytes before an offset."""
-    file.seek(0)
-    first = file.read(min(EDGE, offset))
-    file.seek(max(0, offset - EDGE))
-    last = file.read(min(EDGE, offset))
-    return hashlib.blake2b(first + last, digest_size=16).hexdigest()
+_SUM = 16
 
 
-def _redacted_head(frozen: bytes, gate: Redactor) -> bytes:
-    """The head of a pass with its texts redacted; parts of it are frozen in themselves."""
+def _sum(before: bytes, data: bytes) -> bytes:
+    """A digest of data and of what stands before it, by its digest."""
+    return hashlib.blake2b(before + data, digest_size=_SUM).digest()
+
+
+@contextmanager
+def _keeping(folder: Path) -> Iterator[None]:
+    """Says of an error in writing what was written: not the recording."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(folder)
+        raise
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A recording, open for reading.
+
+    Raises:
+        SourceError: missing, unreadable, or no regular file.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as its user spells it
+            raise SourceError(f"{path}: not a regular file")
+        file = open(path, "rb")  # noqa: PTH123, SIM115
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
+    with file:
+        try:
+            yield file
+        except OSError as error:
+            if error.filename not in (None, path):
+                raise
+            raise SourceError(f"{path}: {error.strerror}") from error
+
+
+def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
+    """The head of a pass with its texts redacted; parts of it are frozen in themselves.
+
+    None if the reader holds lines with a secret: of lines nothing can be replaced. They belong
+    to a message that goes on, and are read again.
+    """
     head, issues = codec.thaw(frozen, Any)
     inner: list[tuple[dict[str, Any], str]] = [(head, "reader")]
     for recording in head["recordings"]:
         inner += [(recording["extractors"], name) for name in recording["extractors"]]
     for place, name in inner:
-        place[name] = codec.freeze(gate.value(codec.thaw(place[name], Any)))
+        value = codec.thaw(place[name], Any)
+        lines = b"".join(_bytes_in(value)).decode(errors="replace")
+        if lines and gate.text(lines) != lines:
+            return None
+        place[name] = codec.freeze(gate.value(value))
     return codec.freeze((gate.value(head), issues))
+
+
+def _bytes_in(value: Any) -> Iterator[bytes]:
+    if isinstance(value, bytes):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _bytes_in(item)

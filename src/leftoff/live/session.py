@@ -72,7 +72,8 @@ class SessionManager(TaskBudgets):
     while it holds a lock.
 
     Args:
-        path: a file that keeps the session over a restart; in memory if None.
+        path: a file that keeps the session over a restart, and that several processes may
+            share (see `TaskBudgets`); in memory if None.
         session_id: an id of one's own; by default the saved one, or the time.
         settings: budgets, thresholds and what is logged; the defaults if None.
         generator: what makes and keeps resume logs; a `ResumeLogGenerator` with the same
@@ -119,7 +120,7 @@ class SessionManager(TaskBudgets):
         Args:
             session_id: its id; by default the time.
         """
-        with self._changing():
+        with self._changing(begins=True):
             self._state = self._begun(session_id)
         return self.load_resume_log_on_startup()
 

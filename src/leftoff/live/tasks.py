@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,7 +50,9 @@ class TaskBudgets:
     """The tasks of a session and the state that they are kept in.
 
     Args:
-        path: a file that keeps the session over a restart; in memory if None.
+        path: a file that keeps the session over a restart; in memory if None. Processes that
+            name the same file share one session: nothing that one of them counts is lost. The
+            one that begins another session has the file from then on.
         session_id: an id of one's own; by default the saved one, or the time.
         settings: budgets, thresholds and what is logged; the defaults if None.
         clock: gives the time now, with its zone.
@@ -68,12 +70,13 @@ class TaskBudgets:
         clock: Callable[[], datetime] = now,
     ) -> None:
         self.settings = settings or Settings()
-        self._path = None if path is None else Path(path)
+        self._file = None if path is None else states.StateFile(Path(path))
         self._clock = clock
         self._handoff = self.settings.preset_of("handoff")
         self._lock = threading.RLock()
         self._channel = Channel()
-        saved = states.load(self._path) if self._path else None
+        self._ours = True
+        saved = self._file.found if self._file else None
         if saved is None or session_id not in {None, saved.session_id}:
             saved = self._begun(session_id)
         self._state = saved
@@ -83,24 +86,53 @@ class TaskBudgets:
         return SessionState(session_id or f"{now:%Y%m%d_%H%M%S}", started=now.isoformat())
 
     @contextmanager
-    def _changing(self) -> Iterator[SessionState]:
-        """Changes of the state: saved when they are done; events go out after that."""
-        with self._lock:
+    def _changing(self, *, begins: bool = False) -> Iterator[SessionState]:
+        """Changes of the state: saved when they are done; events go out after that.
+
+        Args:
+            begins: another session takes the place of whatever is in the file.
+        """
+        with self._lock, self._held(begins=begins) as keeps:
             try:
                 yield self._state
             finally:
                 self._state.updated = self._clock().isoformat()
-                self._keep()
+                if keeps and self._file:
+                    with self._told():
+                        self._file.save(self._state)
         self._channel.deliver()
 
-    def _keep(self) -> None:
-        """Saves the session, where it has a file. A full disk must not end it: that is said."""
-        if self._path is None:
+    @contextmanager
+    def _held(self, *, begins: bool) -> Iterator[bool]:
+        """Takes in what another process has changed; whether the session may be saved."""
+        with ExitStack() as stack:
+            keeps = False
+            if self._file is not None:
+                with self._told():
+                    changed = stack.enter_context(self._file.held())
+                    self._take_in(self._file.found if changed and not begins else None)
+                    self._ours = keeps = self._ours or begins
+            yield keeps
+
+    def _take_in(self, found: SessionState | None) -> None:
+        """Goes on from what another process has saved."""
+        if found is None:
             return
+        if found.session_id == self._state.session_id:
+            self._state, self._ours = found, True
+        elif self._ours and self._file is not None:
+            self._ours = False
+            what = "another session was begun in it; this one is no longer saved"
+            logger.error("%s: %s", self._file.path, what)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """A session that cannot be saved, as on a full disk, must not end: that is said."""
         try:
-            states.save(self._path, self._state)
+            yield
         except OSError as error:
-            logger.error("%s: the session is not saved (%s)", self._path, error.strerror)
+            where = self._file.path if self._file else ""
+            logger.error("%s: the session is not saved (%s)", where, error.strerror)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Tells `subscriber` every `Event` from now on; calling the result ends that."""

@@ -9,6 +9,7 @@ from html import escape
 from leftoff import codec
 from leftoff.findings import SessionInfo
 from leftoff.formats.tools import text_argument
+from leftoff.layout import code_spans
 from leftoff.model import (
     Media,
     Message,
@@ -27,7 +28,6 @@ TOOLS = ("folded", "shown", "hidden")
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<after>[^\n]*)$")
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
-_INLINE = re.compile(r"(`+)(?:.+?)\1(?!`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _TICKS = re.compile(r"`+")
 _SPEAKERS = {"user": "User", "assistant": "Agent", "system": "System", "tool": "Tool"}
@@ -227,7 +227,7 @@ def _without_tags(line: str) -> str:
         return line
     pieces: list[str] = []
     at = 0
-    for code in _INLINE.finditer(line):
-        pieces += [_TAG.sub("&lt;", line[at : code.start()]), code[0]]
-        at = code.end()
+    for start, end in code_spans(line, 0, len(line)):
+        pieces += [_TAG.sub("&lt;", line[at:start]), line[start:end]]
+        at = end
     return "".join([*pieces, _TAG.sub("&lt;", line[at:])])

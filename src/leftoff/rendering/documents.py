@@ -11,6 +11,7 @@ from leftoff.documents.wording import (
     number,
     place,
     plural,
+    printed,
     unseen,
 )
 from leftoff.tokens import max_tokens
@@ -128,7 +129,7 @@ def _sections(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[str,
         ("Files changed", [*files, others] if others else files),
         ("Found out", [f"{brief(f['text'])} ({place(f['ref'])})"
                        for f in value["key_findings"]]),
-        ("Errors", [f"{brief(e['text'])} ({inline(e['tool'])}, {place(e['ref'])}"
+        ("Errors", [f"{printed(e['text'])} ({inline(e['tool'])}, {place(e['ref'])}"
                     + (", worked later)" if e["fixed"] else ")") for e in errors]),
     ]  # fmt: skip
     if not prompt:
@@ -182,5 +183,7 @@ def _tokens(context: dict[str, Any]) -> list[str]:
     for compaction in context["compactions"]:
         figure = compaction["recorded"] or compaction["occupancy"]
         size = f" at {number(figure)}" if figure else ""
-        items.append(f"compaction{size} ({compaction['trigger'] or 'trigger unknown'})")
+        items.append(
+            f"compaction{size} ({brief(compaction['trigger'], 40) or 'trigger unknown'})"
+        )
     return items if any(spend[k] for k in ("input", "output", "cache_read")) else items[1:]

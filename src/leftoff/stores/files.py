@@ -257,25 +257,17 @@ class FileStore:
 
     @contextmanager
     def _locked(self, folder: Folder, begin: str) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
-        stripe = zlib.crc32(folded(begin).encode()) % _STRIPES
+        name = f"{zlib.crc32(folded(begin).encode()) % _STRIPES:02x}.lock"
         folder.make(_LOCKS)
-        with folder.inner(_LOCKS) as locks:
-            path = locks.path / f"{stripe:02x}.lock"
-        lock = FileLock(path, timeout=self._patience, mode=0o600)
-        try:
-            lock.acquire(poll_interval=0.005)
-        except Timeout:
-            raise StateError(
-                f"{folder.path / begin}: another process has been writing for "
-                f"{self._patience:g} s ({path} is locked); try again"
-            ) from None
-        try:
+        with folder.inner(_LOCKS) as locks, ExitStack() as stack:
+            try:
+                stack.enter_context(locks.locked(name, self._patience))
+            except TimeoutError:
+                raise StateError(
+                    f"{folder.path / begin}: another process has been writing for "
+                    f"{self._patience:g} s ({locks.path / name} is locked); try again"
+                ) from None
             yield
-        finally:
-            with suppress(OSError):  # tried once more when the lock object goes
-                lock.release()
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -404,9 +396,18 @@ def _told(where: str, what: str) -> Iterator[None]:
 
 def open_files(where: str, **options: Any) -> FileStore:
     """The file store at a path or `file:` URL."""
-    if where.lower().startswith("file:"):
-        where = unquote(urlsplit(where).path)
-    return FileStore(where, **options)
+    return FileStore(_path_of(where), **options)
+
+
+def _path_of(where: str, *, windows: bool = os.name == "nt") -> str:
+    """The path that a `file:` URL names; any other text is a path."""
+    if not where.lower().startswith("file:"):
+        return where
+    url = urlsplit(where)
+    path = unquote(url.path)
+    if windows and url.netloc not in {"", "localhost"}:
+        return f"//{url.netloc}{path}"
+    return path[1:] if windows and path[2:3] == ":" else path
 
 
 def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> FileStore:

@@ -1,4 +1,4 @@
-"""Documents as objects: `s3://` and whatever else fsspec knows (`pip install leftoff[s3]`).
+"""Documents as objects: `s3://` and whatever else fsspec knows (`pip install 'leftoff[s3]'`).
 
 Object stores put objects whole and know neither locks nor a step for two objects. So each
 document is one object, its markdown a second one beside it that is given out only while it
@@ -50,7 +50,7 @@ class ObjectStore:
         try:
             import fsspec
         except ImportError as error:
-            raise UsageError(f"{url}: needs: pip install leftoff[s3]") from error
+            raise UsageError(f"{url}: needs: pip install 'leftoff[s3]'") from error
         scheme = url.partition("://")[0]
         if scheme not in fsspec.available_protocols():
             from leftoff.stores import stores

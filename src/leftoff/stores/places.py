@@ -40,11 +40,13 @@ PLACES: Final[dict[str, Place]] = {
 }
 """Every kind of document."""
 
-# Names that Windows gives to devices, with any extension; and what no name there may hold.
+# Names that Windows gives to devices, with any extension; and what no name there may hold: a
+# colon, for one, would keep the document in a second stream of another file.
 _DEVICE = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\..*)?", re.IGNORECASE
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE
 )
 _OUTSIDE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f]")
+_FOREIGN = re.compile(r'[<>:"|?*]')
 
 
 def place_of(kind: str) -> Place:
@@ -87,6 +89,8 @@ def _unfit(id: str) -> str:
         return f"it has {size} bytes, more than {MAX_ID}"
     if _OUTSIDE.search(id):
         return "it holds a slash, a backslash or a control character"
+    if _FOREIGN.search(id):
+        return 'it holds one of < > : " | ? *, which no name on Windows may'
     if id.startswith("."):
         return "it begins with a dot"
     if id[-1] in ". ":

@@ -43,8 +43,9 @@ def take(folder: Folder, kind: str, name: str) -> Found | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        words = f"{where}: cannot be read ({reason(error)})"
-        return Found(name, None, None, StateError(words))
+        why = StateError(f"{where}: cannot be read ({reason(error)})")
+        why.__cause__ = error
+        return Found(name, None, None, why)
     try:
         opened = unseal(kind, unpack(data, where), where)
         return Found(name, data, opened, None, changed)

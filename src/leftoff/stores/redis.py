@@ -1,4 +1,4 @@
-"""Documents in a Redis server, or one that speaks like it (`pip install leftoff[redis]`).
+"""Documents in a Redis server, or one that speaks like it (`pip install 'leftoff[redis]'`).
 
 A document is a hash `{prefix}:document:{kind}:{id}` with the fields document, text, saved and
 pinned; `{prefix}:index:{kind}` is the sorted set of ids by the time of saving. Both change in
@@ -50,7 +50,7 @@ class RedisStore:
         try:
             import redis
         except ImportError as error:
-            raise UsageError("a Redis store needs: pip install leftoff[redis]") from error
+            raise UsageError("a Redis store needs: pip install 'leftoff[redis]'") from error
         self._redis = redis
         self._prefix = prefix
         self._gate = gate

@@ -47,7 +47,13 @@ class Pruned(Struct, frozen=True):
 
 
 def prune(
-    store: Store, kind: str, retention: Retention, *, now: float, dry_run: bool = False
+    store: Store,
+    kind: str,
+    retention: Retention,
+    *,
+    now: float,
+    dry_run: bool = False,
+    spare: str = "",
 ) -> Pruned:
     """Removes the documents of a kind that may go. A document that is saved or pinned
     meanwhile stays, as does one that is damaged or that a newer leftoff wrote.
@@ -55,6 +61,8 @@ def prune(
     Args:
         now: in seconds since 1970.
         dry_run: only tell what would be removed.
+        spare: the id of a document that stays in any case: the one that was saved a moment
+            ago may look like the oldest, where the clock was set back.
 
     Raises:
         StateError: the store failed; what was removed so far is gone.
@@ -62,7 +70,7 @@ def prune(
     removed: list[Entry] = []
     kept: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):
-        may_go = entry.readable and not entry.pinned
+        may_go = entry.readable and not entry.pinned and entry.id != spare
         if may_go and retention.allows(rank, now - entry.saved):
             if dry_run or _drop(store, kind, entry):
                 removed.append(entry)

@@ -25,6 +25,7 @@ from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.model import Issue
 from leftoff.redaction import Redactor
 from leftoff.stores.places import PLACES, place_of
+from leftoff.text import clean as inert
 
 KEY: Final = "leftoff"
 VERSIONS: Final = dict.fromkeys(PLACES, 1)
@@ -98,7 +99,7 @@ def clean(kind: str, document: Mapping[str, Any], text: str, gate: Gate) -> Clea
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a {kind} that cannot be kept as JSON: {error}") from error
     values = redactor.value(values)
-    text = redactor.text(text)
+    text = inert(redactor.text(text))
     try:
         codec.canonical(values)
         text.encode()
@@ -157,6 +158,8 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Opene
     if not isinstance(value, dict):
         raise Damaged(f"{where}: damaged: no JSON object")
     if KEY not in value:
+        if any(map(_seal_like, value.values())):
+            raise Damaged(f"{where}: damaged: the name of its seal is another")
         said = Issue("unsealed", "info", f"{where}: not saved by leftoff: no checksum")
         return Opened(value, None, (*issues, said))
     found = value[KEY]
@@ -172,6 +175,15 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Opene
             raise Damaged(f"{where}: damaged or changed by hand: the checksum is wrong")
     del value[KEY]
     return Opened(value, known, issues)
+
+
+def _seal_like(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("checksum"), str)
+        and isinstance(value.get("schema"), str)
+        and _SCHEMA.fullmatch(value["schema"]) is not None
+    )
 
 
 def _mended(data: bytes) -> tuple[Any, str]:

@@ -20,7 +20,7 @@ from leftoff.errors import Damaged, StateError, TooNew, Unsure, UsageError
 from leftoff.stores import Entry, Kept
 from leftoff.stores.places import place_of, plain
 from leftoff.stores.sealing import Gate, clean, gate_of, glance, glimpse, resealed, seal, unseal
-from leftoff.stores.writing import make_folders
+from leftoff.stores.writing import make_folders, own
 
 VERSION: Final = 1
 """Of the table; in the database as `user_version`."""
@@ -203,11 +203,8 @@ class SqliteStore:
 
     def _make(self) -> None:
         """Makes the file, so that nobody else can ever read it."""
-        if self.path.exists() and not self.path.is_symlink():
-            return
         make_folders(self.path.parent)
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        os.close(os.open(self.path, flags, 0o600))
+        os.close(own(self.path))
 
     def _opened(self) -> sqlite3.Connection:
         if self.path.is_symlink():

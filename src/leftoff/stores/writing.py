@@ -15,10 +15,11 @@ import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows: an open file cannot be removed there, which does as well
@@ -27,6 +28,9 @@ with suppress(ImportError):  # Windows: an open file cannot be removed there, wh
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _CLOSED: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _INSIDE: Final = {os.open, os.rename, os.link, os.unlink, os.mkdir} <= os.supports_dir_fd
+_GLANCE: Final = 0.005
+"""Seconds between two looks at a lock that somebody else holds."""
+
 _TEMPORARY: Final = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
@@ -128,6 +132,8 @@ class Folder:
         """Keeps the file `name`, which holds `data`, under a second name as well."""
         self.remove(to)
         try:
+            if self.stat(name).st_mode & 0o077:  # others may read it: they shall not the copy
+                raise PermissionError
             os.link(
                 self._name(name),
                 self._name(to),
@@ -140,22 +146,87 @@ class Folder:
                 staged.commit()
 
     @contextmanager
-    def stage(self, name: str, data: bytes, time: int | None = None) -> Iterator[Staged]:
+    def stage(
+        self, name: str, data: bytes, time: int | None = None, *, mode: int = 0o600
+    ) -> Iterator[Staged]:
         """A file that waits, whole and on the disk, to take the place of `name`; removed if
         it is not committed.
 
         Args:
             time: of last change, in nanoseconds since 1970; now if None.
+            mode: who may do what with it.
 
         Raises:
             OSError: it cannot be written.
         """
         staged = Staged(self, name)
         try:
-            staged.write(data, time)
+            staged.write(data, time, mode)
             yield staged
         finally:
             staged.close()
+
+    @contextmanager
+    def grow(self, name: str) -> Iterator[IO[bytes]]:
+        """A file to write into piece by piece, which takes the place of `name` when the block
+        has ended well; removed if it has not.
+
+        Raises:
+            OSError: it cannot be written; what was there stays.
+        """
+        with self._replacing(name) as staged, staged.opened() as file:
+            yield file
+
+    @contextmanager
+    def replacement(self, name: str) -> Iterator[Path]:
+        """The path of a file that others write into; else as `grow`."""
+        with self._replacing(name) as staged:
+            yield staged.path
+
+    @contextmanager
+    def _replacing(self, name: str) -> Iterator[Staged]:
+        staged = Staged(self, name)
+        try:
+            descriptor = staged.create()
+            yield staged
+            os.fsync(descriptor)
+            staged.commit()
+        finally:
+            staged.close()
+
+    @contextmanager
+    def locked(self, name: str, patience: float) -> Iterator[None]:
+        """Holds the lock of a file in this folder, which is made, while the block runs.
+
+        Raises:
+            TimeoutError: somebody else has held it for `patience` seconds.
+            OSError: it cannot be made, is a link, or cannot be locked.
+        """
+        if fcntl is None or self._at is None:
+            from filelock import FileLock, Timeout
+
+            lock = FileLock(self.path / name, timeout=patience, mode=0o600)
+            try:
+                lock.acquire(poll_interval=_GLANCE)
+            except Timeout as error:
+                raise TimeoutError(str(error)) from None
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # tried once more when the lock object goes
+                    lock.release()
+            return
+        flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOSED | os.O_NONBLOCK
+        descriptor = os.open(name, flags, 0o600, dir_fd=self._at)
+        try:
+            _wait_for(descriptor, patience)
+            yield
+        finally:
+            # A child that was forked meanwhile has the file open, too: closing is not enough.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            with suppress(OSError):
+                os.close(descriptor)
 
     def sync(self) -> None:
         """Brings the folder to the disk: which names it holds, not the files.
@@ -207,9 +278,12 @@ class Staged:
         self._temporary = ""
         self._descriptor: int | None = None
 
-    def write(self, data: bytes, time: int | None) -> None:
+    def write(self, data: bytes, time: int | None, mode: int = 0o600) -> None:
         """Writes all of it and brings it to the disk."""
-        descriptor = self._create()
+        descriptor = self.create()
+        if mode != 0o600:
+            where = descriptor if os.chmod in os.supports_fd else self._path
+            os.chmod(where, mode)  # noqa: PTH101 - an open file
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
@@ -218,7 +292,8 @@ class Staged:
             os.utime(where, ns=(time, time))
         os.fsync(descriptor)
 
-    def _create(self) -> int:
+    def create(self) -> int:
+        """Makes the file, empty; its descriptor."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOSED
         while True:
             self._temporary = f".{self._final}.{secrets.token_hex(8)}.tmp"
@@ -226,6 +301,18 @@ class Staged:
             if _held(self._descriptor):
                 return self._descriptor
             self.close()  # swept between the two calls
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The file to write into; what is buffered is written when the block ends."""
+        assert self._descriptor is not None
+        with open(self._descriptor, "wb", closefd=False) as file:
+            yield file
+
+    @property
+    def path(self) -> Path:
+        """Where it waits."""
+        return self._folder.path / self._temporary
 
     @property
     def _path(self) -> str:
@@ -259,6 +346,19 @@ class Staged:
             self._descriptor = None
 
 
+def _wait_for(descriptor: int, patience: float) -> None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise TimeoutError("locked") from None
+            time.sleep(_GLANCE)
+        else:
+            return
+
+
 def _held(descriptor: int) -> bool:
     """Locks a new temporary file for as long as it is open; False if it is being swept."""
     if fcntl is None:
@@ -289,8 +389,41 @@ def make_folders(path: Path) -> None:
             above.make(folder.name)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, readable by its owner only.
+def make_inner(path: Path) -> None:
+    """Makes a folder and the one that it is in, which may be a link; the folder may not.
+
+    Raises:
+        OSError: one cannot be made, or the folder is a link.
+    """
+    make_folders(path.parent)
+    with Folder.opened(path.parent) as above:
+        above.make(path.name)
+        with above.inner(path.name):
+            pass
+
+
+def own(path: Path) -> int:
+    """A file to read and write in place, open: made where it is missing, regular, with no
+    other name elsewhere, and readable by its owner only.
+
+    Raises:
+        OSError: it cannot be opened, or is a link or no such file.
+    """
+    flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOSED | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags, 0o600)
+    told = os.fstat(descriptor)
+    if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(22, "a link, or not a regular file", str(path))
+    if told.st_mode & 0o077 and os.chmod in os.supports_fd:
+        with suppress(PermissionError):  # somebody else's
+            os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Writes a file whole or not at all, readable by its owner only unless told otherwise.
+    What killed writers of it left is removed.
 
     Raises:
         OSError: it cannot be written; what was there stays. `NotSynced`: it is written, but
@@ -298,7 +431,9 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     make_folders(path.parent)
     with Folder.opened(path.parent) as folder:
-        with folder.stage(path.name, data) as staged:
+        with suppress(OSError):
+            folder.sweep(path.name)
+        with folder.stage(path.name, data, mode=mode) as staged:
             staged.commit()
         folder.sync()
 

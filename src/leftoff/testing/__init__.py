@@ -7,7 +7,8 @@
 
 Each check runs on your own example, and on that example cut, doubled and damaged. It raises an
 `AssertionError` that says which promise is broken. `leftoff.testing.conversations` makes up
-conversations with hypothesis, which has to be installed for that.
+conversations with hypothesis, and `recordings` recordings that no recorder writes; hypothesis
+has to be installed for that.
 """
 
 from __future__ import annotations
@@ -27,9 +28,18 @@ from leftoff.model import Message, Ref
 from leftoff.redaction import Finder, Redactor
 from leftoff.registry import Registry
 from leftoff.summary import Pass, to_json
+from leftoff.testing.records import check_any_input, check_prefix, recordings
 from leftoff.testing.stores import check_store
 
-__all__ = ["check_extractor", "check_format", "check_redactor", "check_store"]
+__all__ = [
+    "check_any_input",
+    "check_extractor",
+    "check_format",
+    "check_prefix",
+    "check_redactor",
+    "check_store",
+    "recordings",
+]
 
 _PLAIN = re.compile(r"[a-z][a-z0-9_]*")
 _JUNK = (

@@ -16,7 +16,7 @@ from leftoff.documents.remains import (
     state_of,
     tasks_of,
 )
-from leftoff.documents.wording import ITEM, brief, ended, inline
+from leftoff.documents.wording import ITEM, brief, ended, inline, printed
 from leftoff.findings import Command, ContextSummary, FileModification, UserRequest
 from leftoff.model import Ref
 
@@ -196,9 +196,9 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
             _cited(m.text, m.ref, m.kind) for m in milestones if m.evidence == "claimed"
         ),
         errors=(
-            *(_cited(e.text, e.ref, inline(e.tool)) for e in reversed(since)),
+            *(_quoted(e.text, e.ref, inline(e.tool)) for e in reversed(since)),
             *(
-                _cited(e.text, e.ref, f"{inline(e.tool)}, before the last prompt")
+                _quoted(e.text, e.ref, f"{inline(e.tool)}, before the last prompt")
                 for e in before[: -BEFORE - 1 : -1]
             ),
         ),
@@ -282,6 +282,11 @@ def _place(ref: Ref, note: str = "") -> str:
 
 def _cited(text: str, ref: Ref, note: str = "", limit: int = ITEM) -> str:
     return f"{brief(text, limit)} {_place(ref, note)}"
+
+
+def _quoted(text: str, ref: Ref, note: str) -> str:
+    """What a tool said."""
+    return f"{printed(text)} {_place(ref, note)}"
 
 
 def _stage(summary: ContextSummary) -> str:

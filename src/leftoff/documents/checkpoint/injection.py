@@ -15,12 +15,13 @@ that it is data. `formats.injected` knows it again in a recording.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from leftoff.documents.checkpoint import ContextCheckpoint
 from leftoff.documents.checkpoint.facts import LONG, TITLES
 from leftoff.documents.checkpoint.words import WORDS, fill
-from leftoff.documents.wording import brief, inline
+from leftoff.documents.wording import brief, inline, printed
 from leftoff.formats.injected import CONTINUES, block_end
 from leftoff.redaction import Redactor
 from leftoff.tokens import max_tokens
@@ -176,7 +177,14 @@ def _groups(checkpoint: ContextCheckpoint) -> list[tuple[str, list[str]]]:
     return [(title, found[title]) for title in order if found[title]]
 
 
+_OF_TOOL = re.compile(r"`([^`\n]*)`( \([^()`\n]*\))?")
+
+
 def _shown(item: str, gate: Redactor, limit: int) -> str:
+    quoted = _OF_TOOL.fullmatch(item)
+    if quoted:  # what a tool said stays marked as that
+        told = printed(gate.text(quoted[1]), limit)
+        return f"{told} {brief(quoted[2])}" if quoted[2] else told
     return brief(gate.text(item), limit)
 
 

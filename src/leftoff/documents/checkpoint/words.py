@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -62,7 +62,7 @@ def fill(template: str, names: Mapping[str, str]) -> str:
 
 
 def _load() -> Words:
-    text = files("leftoff").joinpath("documents", "checkpoint", "words.toml").read_text("utf-8")
+    text = Path(__file__).with_name("words.toml").read_text("utf-8")
     words = msgspec.convert(tomllib.loads(text), Words)
     levels = tuple(
         msgspec.structs.replace(

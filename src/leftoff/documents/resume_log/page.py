@@ -165,7 +165,7 @@ def _decisions(decisions: Iterable[Any]) -> list[Item]:
 
 
 def _number(value: Any) -> float:
-    return float(value) if isinstance(value, (int, float)) else 1.0
+    return float(max(-1, min(value, 1))) if isinstance(value, (int, float)) else 1.0
 
 
 def _decision(told: Mapping[str, Any]) -> str:
@@ -222,14 +222,16 @@ def _title(key: str) -> str:
 
 def _metadata(metadata: Mapping[str, Any]) -> list[Item]:
     """The seed's four, files first; whatever else is known of the session stays in the JSON."""
-    files = _files(metadata.get("files_modified") or [], metadata.get("file_notes") or {})
+    notes = metadata.get("file_notes")
+    paths = _several(metadata.get("files_modified"))
+    files = _files(paths, notes if isinstance(notes, Mapping) else {})
     items = [
         Item(text, index - len(files) - 10, "**Files Modified:**", count)
         for index, (text, count) in enumerate(files)
     ]
-    agents = metadata.get("agents_used") or []
+    agents = _several(metadata.get("agents_used"))
     items += [Item(f"- {_flat(a)}", 100 + n, "**Agents Used:**") for n, a in enumerate(agents)]
-    errors = metadata.get("errors") or []
+    errors = _several(metadata.get("errors"))
     for index, error in enumerate(errors):
         rank = len(errors) - index + (0 if len(errors) - index <= LATEST_ERRORS else 200)
         items.append(Item(f"- {_flat(error)}", rank, "**Errors/Warnings:**"))
@@ -237,6 +239,13 @@ def _metadata(metadata: Mapping[str, Any]) -> list[Item]:
     if minutes is not None:
         items.append(Item(f"**Session Duration:** {_flat(minutes)} minutes", -1, ""))
     return items
+
+
+def _several(value: Any) -> Sequence[Any]:
+    """A list of what should be one: people and other programs write session states, too."""
+    if isinstance(value, (list, tuple)):
+        return value
+    return [value] if value else []
 
 
 def _files(paths: Sequence[Any], notes: Mapping[str, Any]) -> list[tuple[str, int]]:

@@ -18,7 +18,7 @@ from leftoff import codec
 from leftoff.documents.resume_state import CompletedTool, ResumeState
 from leftoff.documents.resume_state.calls import commands_of, described, patches_of
 from leftoff.documents.resume_state.words import MESSAGE, OURS, clock
-from leftoff.documents.wording import brief, number
+from leftoff.documents.wording import brief, number, printed
 from leftoff.errors import UsageError
 from leftoff.formats.tools import LOOKS, kind_of, text_argument
 from leftoff.judgement.activities import of_command
@@ -51,6 +51,9 @@ _SAYS = re.compile(
 _LATEST_FIRST = frozenset(
     {"key_decisions", "milestones", "open_errors", "calls_without_result"}
 )
+_OF_TOOLS = frozenset({"open_errors"})
+"""What tools said."""
+
 ITEM, LONG_ITEM = 300, 1_200
 """Code points of an item, and of what the person asked for."""
 
@@ -232,7 +235,7 @@ def _told(tool: CompletedTool) -> str:
     if tool.success and kind_of(tool.function_name) not in {"shell", "script"}:
         return line
     said = [text for text in (tool.result or "").splitlines() if _SAYS.search(text)]
-    return f"{line} → {brief(said[-1], 120)}" if said else line
+    return f"{line} → {printed(said[-1], 120)}" if said else line
 
 
 def _state_items(state: ResumeState) -> Iterable[_Item]:
@@ -241,12 +244,15 @@ def _state_items(state: ResumeState) -> Iterable[_Item]:
         name = brief(key, 80)
         limit = LONG_ITEM if key in _LONG else ITEM
         if not isinstance(value, list) or len(value) == 1:
-            shown = brief(_words(value[0] if isinstance(value, list) else value), limit)
+            words = _words(value[0] if isinstance(value, list) else value)
+            shown = printed(words, limit) if key in _OF_TOOLS else brief(words, limit)
             yield _Item(2, rank, MESSAGE["variable"].format(key=name, value=shown))
             continue
         for n, item in enumerate(value):
             order = len(value) - n if key in _LATEST_FIRST else n
-            line = f"  - {brief(_words(item), limit)}"
+            words = _words(item)
+            shown = printed(words, limit) if key in _OF_TOOLS else brief(words, limit)
+            line = f"  - {shown}"
             yield _Item(2, rank + 1.5 * order, line, f"• {name}:")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from leftoff import workspace
 from leftoff.documents.checkpoint import roles
 from leftoff.documents.checkpoint.naming import SANDBOX, checked
-from leftoff.errors import StateError
+from leftoff.errors import StateError, Unsure
 from leftoff.redaction import Redactor, is_secret_path
-from leftoff.stores.writing import Folder
+from leftoff.stores.writing import Folder, NotSynced
 
 LARGEST = 16 << 20
 """Bytes of a markdown file that we write into; a larger one is left alone."""
@@ -61,27 +61,36 @@ class Sandbox:
         Raises:
             StateError: one cannot be read or written, or is no plain file.
         """
-        from filelock import FileLock, Timeout
-
         written: dict[str, str] = {}
         try:
-            with self._open() as folder:
-                lock = folder.path / ".leftoff.lock"
-                with FileLock(lock, timeout=PATIENCE, mode=0o600):
-                    for name, change in changes.items():
-                        before = _text(folder, name)
-                        after = Redactor().text(change(before))
-                        if after != before:
-                            data = after.encode("utf-8", "replace")
-                            with folder.stage(name, data) as staged:
-                                staged.commit()
-                        written[name] = after
-                    folder.sync()
-        except Timeout as error:
-            raise StateError(f"{self._where()}: held by another process") from error
+            with self._open() as folder, self._turn(folder):
+                folder.sweep()
+                for name, change in changes.items():
+                    before = _text(folder, name)
+                    after = Redactor().text(change(before))
+                    if after != before:
+                        data = after.encode("utf-8", "replace")
+                        with folder.stage(name, data) as staged:
+                            staged.commit()
+                    written[name] = after
+                folder.sync()
         except OSError as error:
             raise StateError(f"{self._where()}: {error.strerror or error}") from error
         return written
+
+    @contextmanager
+    def _turn(self, folder: Folder) -> Iterator[None]:
+        """Holds the lock of the folder."""
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(folder.path / ".leftoff.lock", timeout=PATIENCE, mode=0o600):
+                yield
+        except Timeout as error:
+            raise StateError(f"{self._where()}: held by another process") from error
+        except NotSynced as error:
+            why = f"written, but not certain to stay ({error.strerror})"
+            raise Unsure(f"{self._where()}: {why}") from error
 
     def _where(self) -> str:
         return f"{self.directory}/{SANDBOX}/{self.project}"
@@ -149,7 +158,7 @@ def chosen(diff: str, globs: Sequence[str] = (), inside: str = "") -> str:
         if line.startswith("diff --git "):
             names = [n.removeprefix("a/") for n in line[len("diff --git ") :].split(" b/")]
             own = names[-1].removeprefix(inside)
-            kept = not patterns or any(p.fullmatch(own) for p in patterns)
+            kept = not patterns or any(fits(own) for fits in patterns)
             if kept:
                 out.append(line)
             if kept and any(is_secret_path(name) for name in names):

@@ -68,6 +68,7 @@ class Plan(Struct, frozen=True):
         late: the dump that may still come.
         seen: number of the last crossing that was noted.
         session, reached: how far which session was at the last handoff.
+        extra: keys of the task's document that are not ours; they are written back.
     """
 
     task_id: str
@@ -83,12 +84,15 @@ class Plan(Struct, frozen=True):
     seen: int = 0
     session: str = ""
     reached: Reached = Reached()
+    extra: dict[str, Any] = {}
 
 
 def document(task: TaskDocument, plan: Plan) -> dict[str, Any]:
     """The task document: the budgets of a task and what is planned for it."""
     kept: dict[str, Any] = codec.plain(task)
-    return {**kept, "plan": codec.plain(plan)}
+    planned = codec.plain(plan)
+    others = {k: v for k, v in planned.pop("extra").items() if k not in kept}
+    return {**kept, "plan": planned, **others}
 
 
 def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
@@ -99,7 +103,9 @@ def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
     """
     try:
         task = msgspec.convert({k: v for k, v in data.items() if k != "plan"}, TaskDocument)
-        return task, msgspec.convert(data.get("plan", {"task_id": task.task_id}), Plan)
+        plan = msgspec.convert(data.get("plan", {"task_id": task.task_id}), Plan)
+        known = {*TaskDocument.__struct_fields__, "plan"}
+        return task, replace(plan, extra={k: v for k, v in data.items() if k not in known})
     except msgspec.ValidationError as error:
         raise StateError(f"no task document: {error}") from error
 

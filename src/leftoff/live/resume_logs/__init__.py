@@ -274,7 +274,8 @@ class ResumeLogGenerator:
         self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
             try:
-                self.removed = tuple(self.cleanup_old_logs(cleanup.keep_count))
+                retention = Retention(keep=cleanup.keep_count)
+                self.removed = self._pruned(retention, spare=resume_log.session_id)
             except LeftoffError as error:
                 logger.warning("resume logs: no clean-up (%s)", error)
         return Path(where)
@@ -336,7 +337,13 @@ class ResumeLogGenerator:
             what was removed, or would be.
         """
         retention = Retention(keep=keep_count, days=days)
-        return [Path(w) for w in self._shelf.prune(retention, self._clock(), dry_run=dry_run)]
+        return list(self._pruned(retention, dry_run=dry_run))
+
+    def _pruned(
+        self, retention: Retention, *, dry_run: bool = False, spare: str = ""
+    ) -> tuple[Path, ...]:
+        gone = self._shelf.prune(retention, self._clock(), dry_run=dry_run, spare=spare)
+        return tuple(Path(where) for where in gone)
 
     def get_stats(self) -> dict[str, Any]:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and

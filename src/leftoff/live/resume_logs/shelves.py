@@ -48,7 +48,9 @@ class Shelf(Protocol):
 
     def pin(self, id: str, *, pinned: bool) -> bool: ...
 
-    def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]: ...
+    def prune(
+        self, retention: Retention, now: datetime, *, dry_run: bool, spare: str = ""
+    ) -> Sequence[str]: ...
 
 
 class StoreShelf:
@@ -93,8 +95,11 @@ class StoreShelf:
     def pin(self, id: str, *, pinned: bool) -> bool:
         return pin(self.store, KIND, id, pinned)
 
-    def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]:
-        done = prune(self.store, KIND, retention, now=now.timestamp(), dry_run=dry_run)
+    def prune(
+        self, retention: Retention, now: datetime, *, dry_run: bool, spare: str = ""
+    ) -> Sequence[str]:
+        when = now.timestamp()
+        done = prune(self.store, KIND, retention, now=when, dry_run=dry_run, spare=spare)
         return [entry.where for entry in done.removed]
 
 
@@ -128,7 +133,9 @@ class OwnBackend:
     def pin(self, id: str, *, pinned: bool) -> bool:
         raise UsageError(f"{type(self.backend).__name__} cannot pin documents")
 
-    def prune(self, retention: Retention, now: datetime, *, dry_run: bool) -> Sequence[str]:
+    def prune(
+        self, retention: Retention, now: datetime, *, dry_run: bool, spare: str = ""
+    ) -> Sequence[str]:
         """By number alone: a backend does not say when a log was saved."""
         keep = retention.keep
         if keep is None or retention.days is not None:

@@ -414,7 +414,13 @@ class FileResumeStateManager:
             "removed": list(done.removed),
             "kept": done.kept,
         }
-        write_whole(folder / CLEANUP, codec.dumps(Redactor().value(value), indent=2))
+        try:
+            write_whole(folder / CLEANUP, codec.dumps(Redactor().value(value), indent=2))
+        except OSError as error:
+            raise StateError(
+                f"{folder / CLEANUP}: cannot be written ({error.strerror}); "
+                f"{len(done.removed)} states were removed"
+            ) from error
 
     # -- capturing calls -------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def _seen(state: ResumeState) -> ResumeState:
     """The state with the repository and the files as they are now, as far as they are still
     what the session left."""
     world = state.world or World()
-    if not world.cwd or not Path(world.cwd).is_dir():
+    if not os.path.isdir(world.cwd):  # noqa: PTH112 - a name too long is no folder
         return state
     now = look(state, root=world.cwd)
     as_left: list[RecordedFile] = []

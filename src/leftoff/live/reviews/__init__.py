@@ -34,6 +34,7 @@ from leftoff.live.telemetry import logger
 from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
 from leftoff.stores import Store
+from leftoff.stores.writing import make_inner
 from leftoff.tokens import estimate_tokens
 
 KIND = "review"
@@ -270,13 +271,19 @@ class Reviewer:
                 return
             from filelock import FileLock, Timeout
 
-            self._lock_file.parent.mkdir(parents=True, exist_ok=True)
+            where = self._lock_file
+            lock = FileLock(where, timeout=PATIENCE, mode=0o600)
             try:
-                with FileLock(self._lock_file, timeout=PATIENCE, mode=0o600):
-                    yield
+                make_inner(where.parent)
+                lock.acquire()
             except Timeout as error:
-                where = self._lock_file
                 raise SourceError(f"{where}: held by another process; try again") from error
+            except OSError as error:
+                raise SourceError(f"{where}: cannot be locked ({error.strerror})") from error
+            try:
+                yield
+            finally:
+                lock.release()
 
     def load(self, review_id: str) -> Review:
         """A review.

@@ -31,7 +31,7 @@ def _engine() -> Any:
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError:
-        raise UsageError("an HTML page needs `pip install leftoff[html]`") from None
+        raise UsageError("an HTML page needs `pip install 'leftoff[html]'`") from None
     engine = Environment(
         loader=DictLoader(_TEXTS),
         autoescape=True,

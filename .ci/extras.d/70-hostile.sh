@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Hostile sessions, ids and places: nothing escapes, nothing gets out, nothing is obeyed.
+set -euo pipefail
+
+if ! command -v strace >/dev/null; then
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null ||
+        ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends strace; } >/dev/null 2>&1; then
+        echo "strace is not installed and could not be"
+        exit 77
+    fi
+fi
+if ! strace -qq -o /dev/null true 2>/dev/null; then
+    echo "strace may not trace processes here"
+    exit 77
+fi
+"$PYTHON" -m venv "$SCRATCH/environment"
+python=$SCRATCH/environment/bin/python
+if ! timeout 100 "$python" -m pip install --quiet --editable ".[dev]"; then
+    echo "pip could not install .[dev]"
+    exit 77
+fi
+run() { "$python" -m "tests.reliability.$@"; }
+run escapes ids --rounds 150
+run escapes race --rounds 300
+run escapes sessions --rounds 40
+run escapes modes
+run injections --cases 160
+run terminals --cases 80
+run leaks --secrets 28 --plain

@@ -1,0 +1,152 @@
+"""Where the time of a summary goes: a stopwatch around the functions of each stage.
+
+Each function counts without those stages that it calls. Watching costs about a microsecond for
+a call, so what is told is a share of the time that is measured without a watch.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+from unittest import mock
+
+from benchmarks.speed.contestants import forget, summarized
+from benchmarks.speed.data import Sessions, size_of
+from leftoff import codec
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "decode": (
+        "leftoff.extraction.intake.Intake._json",
+        "leftoff.formats.swe_agent.fields_of",
+        "leftoff.formats.swe_agent.items_of",
+    ),
+    "intake": (
+        "leftoff.extraction.intake.Intake.feed",
+        "leftoff.extraction.fold.Fold.close",
+    ),
+    "format detection": ("leftoff.extraction.intake.detect",),
+    "rules, gate and patterns": (
+        "leftoff.extraction.gate.Gate.scan",
+        "leftoff.extraction.fold.scan_output",
+    ),
+    "decisions, gate": ("leftoff.extraction.decisions.Decisions.see",),
+    "names": ("leftoff.extraction.names.Names.see",),
+    "other extractors": (
+        "leftoff.extraction.files.Files.see",
+        "leftoff.extraction.progress.Progress.see",
+        "leftoff.extraction.insights.Insights.see",
+        "leftoff.extraction.requests.Requests.see",
+    ),
+    "tokens": ("leftoff.extraction.recording.Tail.settle",),
+    "shell": (
+        "leftoff.judgement.files.Tracker.ran",
+        "leftoff.extraction.shell._read",
+    ),
+    "decisions, model": ("leftoff.judgement.decisions.key_decisions",),
+    "files": (
+        "leftoff.judgement.files.Tracker.all",
+        "leftoff.judgement.files.file_modifications",
+        "leftoff.judgement.files.unknown_effects",
+    ),
+    "progress": ("leftoff.judgement.progress.progress",),
+    "working set": ("leftoff.summary.working_set",),
+    "requests, insights, context": (
+        "leftoff.judgement.requests.user_requests",
+        "leftoff.judgement.insights.key_findings",
+        "leftoff.judgement.insights.errors",
+        "leftoff.judgement.insights.next_steps",
+        "leftoff.summary.context",
+    ),
+    "redaction": ("leftoff.redaction.Redactor.value",),
+    "JSON": ("leftoff.codec.plain", "leftoff.codec.dumps"),
+}
+"""Functions by stage. One that is gone fails loudly: the list has to follow the code."""
+
+REST = "the rest"
+
+
+class Stopwatch:
+    """Adds up the time of each stage; nested ones are taken off those around them."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys((*STAGES, REST), 0.0)
+        self._inner = [0.0]
+
+    def around(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        seconds, inner, now = self.seconds, self._inner, time.perf_counter
+
+        @functools.wraps(function)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            inner.append(0.0)
+            began = now()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                taken = now() - began
+                seconds[stage] += taken - inner.pop()
+                inner[-1] += taken
+
+        return watched
+
+    def total(self, run: Callable[[], object]) -> None:
+        """Runs it; what no stage took is the rest."""
+        self.around(REST, run)()
+
+
+def watch(sessions: Sessions) -> dict[str, float]:
+    """The share of each stage in one summary of each session."""
+    watch = Stopwatch()
+    with ExitStack() as stack:
+        for stage, names in STAGES.items():
+            for name in names:
+                stack.enter_context(_patched(name, watch, stage))
+        stack.enter_context(_decoders(watch))
+        forget()
+        watch.total(lambda: summarized(sessions))
+    whole = sum(watch.seconds.values())
+    return {stage: taken / whole for stage, taken in watch.seconds.items()}
+
+
+def _patched(name: str, watch: Stopwatch, stage: str) -> Any:
+    getter, attribute = mock._get_target(name)  # type: ignore[attr-defined]
+    original = getattr(getter(), attribute)
+    return mock.patch(name, watch.around(stage, original))
+
+
+def _decoders(watch: Stopwatch) -> Any:
+    """Line decoders that are made while it is on are watched."""
+    make = codec.LineDecoder.__init__
+
+    def begin(self: Any, type_: Any) -> None:
+        make(self, type_)
+        self.strict = watch.around("decode", self.strict)
+
+    return mock.patch.object(codec.LineDecoder, "__init__", begin)
+
+
+def shares(sessions: Sessions, rounds: int) -> dict[str, Any]:
+    """Medians over rounds; seconds are of a run without a watch."""
+    taken: list[float] = []
+    found: list[dict[str, float]] = []
+    for number in range(rounds + 1):
+        forget()
+        began = time.process_time()
+        summarized(sessions)
+        spent = time.process_time() - began
+        seen = watch(sessions)
+        if number:
+            taken.append(spent)
+            found.append(seen)
+    return {
+        "sessions": len(sessions),
+        "megabytes": round(size_of(sessions) / 1e6, 2),
+        "seconds": round(statistics.median(taken), 4),
+        "shares": {
+            stage: round(statistics.median(f[stage] for f in found), 4)
+            for stage in (*STAGES, REST)
+        },
+    }

@@ -1,0 +1,57 @@
+"""Kills, failing calls, damage, crowds and clocks: a small part of what the programs of
+`tests/reliability/` do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does it")
+
+
+def run(root: Path, program: str, *args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.reliability.{program}", *args],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    if "strace cannot attach" in done.stderr:
+        pytest.skip("strace may not trace processes here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 wrong" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("kills", "--only", "redact -o", "--every", "2"),
+        ("faults", "--only", "hook uninstall", "--every", "9"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_are_killed_or_fail(root: Path, args: tuple[str, ...]) -> None:
+    run(root, "kill_commands", *args)
+
+
+def test_damage_is_noticed(root: Path) -> None:
+    said = run(root, "flip_bits", "--every", "401")
+    assert "noticed, the last good one given" in said
+    assert "noticed, read again" in said
+
+
+def test_a_crowd_of_writers(root: Path) -> None:
+    run(root, "contend", "history", "--writers", "4", "--seconds", "0.5")
+    run(root, "contend", "locks")
+
+
+def test_clocks_that_jump(root: Path) -> None:
+    run(root, "clocks", "--times", "3")

@@ -1,0 +1,218 @@
+"""What a killed process, a full disk or a clock that was set back left behind, and lost.
+
+Found by tests/reliability: kill_commands, clocks and flip_bits.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff import codec
+from leftoff.batch import outputs
+from leftoff.documents.resume_log import ResumeLog
+from leftoff.errors import Damaged, StateError
+from leftoff.integrations import claude_hooks, hook_files, hook_settings, hook_worker
+from leftoff.live import resume_states
+from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.kept_passes import FOUND, HEAD, KeptPass
+from leftoff.live.resume_logs import ResumeLogGenerator
+from leftoff.live.resume_states import FileResumeStateManager
+from leftoff.settings import Settings
+from leftoff.stores.files import FileStore
+from leftoff.stores.writing import write_whole
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSION = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
+LEFT = ".0123456789abcdef.tmp"
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a session whose hook has just asked for a summary."""
+    monkeypatch.setattr(claude_hooks, "start_worker", lambda *_: None)
+    monkeypatch.setattr(hook_worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    told = {
+        "session_id": "s1",
+        "transcript_path": str(SESSION),
+        "cwd": str(tmp_path),
+        "hook_event_name": "Stop",
+    }
+    claude_hooks.answer(codec.dumps(told), {})
+    return tmp_path / ".leftoff" / "state" / "s1"
+
+
+def test_a_wish_outlives_the_worker_that_took_it(asked: Path) -> None:
+    """A worker removed a wish before it did what was wished: one that was killed in between
+    (a compaction, say) left neither a checkpoint nor the wish."""
+    assert hook_files.take(asked, "stop")  # and is killed
+    assert hook_files.wanted(asked) == ["stop"]
+    hook_worker.work(asked.parents[1], "s1")
+    assert hook_files.wanted(asked) == []
+    assert hook_files.block(asked)
+
+
+def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the disk had no room for was noted in a log and never tried again."""
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hook_files, "keep", full)
+        hook_worker.work(asked.parents[1], "s1")
+    assert hook_files.wanted(asked) == ["stop"]
+    hook_worker.work(asked.parents[1], "s1")
+    assert hook_files.wanted(asked) == []
+
+
+def test_what_a_killed_hook_left_is_swept(asked: Path) -> None:
+    """Temporary files of hooks had names that nobody knew again."""
+    home = asked.parents[1]
+    for place in (asked / f".wants.stop{LEFT}", home / f"..gitignore{LEFT}"):
+        place.write_bytes(b"half")
+    hook_worker.work(home, "s1")
+    assert not [p for p in home.rglob("*") if p.name.endswith(".tmp")]
+
+
+def test_a_new_home_is_ignored_although_its_maker_was_killed(tmp_path: Path) -> None:
+    """The folder was made first: who was killed before `.gitignore` stood in it left a home
+    that the next hook took for an old one."""
+    home = tmp_path / ".leftoff"
+    home.mkdir()
+    (home / f"..gitignore{LEFT}").write_bytes(b"")
+    hook_files.make(home, home / "state" / "s1")
+    assert (home / ".gitignore").read_text() == "*\n"
+
+
+def test_single_files_are_swept_by_who_writes_them_next(tmp_path: Path) -> None:
+    """Only stores swept; beside `asked.json` and others litter stayed for ever."""
+    (tmp_path / f".asked.json{LEFT}").write_bytes(b"half")
+    (tmp_path / f".other{LEFT}").write_bytes(b"another's")
+    write_whole(tmp_path / "asked.json", b"{}")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f".other{LEFT}", "asked.json"]
+
+
+def test_the_markdown_of_tasks_is_swept(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "billing")
+    box.update({"project.md": lambda _: "one"})
+    (page,) = tmp_path.rglob("project.md")
+    page.with_name(f".project.md{LEFT}").write_bytes(b"half")
+    box.update({"project.md": lambda _: "two"})
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_task_whose_markdown_is_held_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said that "the file lock could not be acquired", and named the file of the lock."""
+    from filelock import FileLock
+
+    monkeypatch.setattr("leftoff.live.checkpoints.files.PATIENCE", 0.05)
+    box = Sandbox(tmp_path, "billing")
+    box.update({"project.md": lambda _: "one"})
+    (lock,) = tmp_path.rglob(".leftoff.lock")
+    with FileLock(lock), pytest.raises(StateError, match="held by another process"):
+        box.update({"project.md": lambda _: "two"})
+
+
+def test_the_outputs_of_a_batch_are_swept(tmp_path: Path) -> None:
+    """`.out.jsonl.1234.part` stayed beside the output for ever."""
+    where = tmp_path / "out.jsonl"
+    (tmp_path / f".out.jsonl{LEFT}").write_bytes(b"half")
+    outputs.write(str(where), [[b"{}\n", b"", b"", b""]])
+    assert where.read_bytes() == b"{}\n"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_log_stays_although_the_clock_was_set_back(tmp_path: Path) -> None:
+    """Where ten logs came from a clock that was ahead, the eleventh looked like the oldest and
+    was removed in the moment in which it was saved."""
+    maker = ResumeLogGenerator(Settings(), project=tmp_path)
+    ahead = time.time() + 3 * 86_400
+    for n in range(10):
+        path = maker.save_resume_log(ResumeLog.from_dict({"session_id": f"n{n}"}))
+        for file in (path, path.with_suffix(".json")):
+            os.utime(file, (ahead, ahead))
+    maker.save_resume_log(ResumeLog.from_dict({"session_id": "fresh"}))
+    assert maker.load_resume_log("fresh") is not None
+    assert maker.removed == ()
+
+
+def test_a_clock_that_was_set_back_does_not_put_a_summary_off(
+    asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A last summary that seemed to lie in the future put off the next until then."""
+    work = hook_worker._Work(asked.parents[1], asked, {}, 0.0)
+    work.watch = {"cost": 2.0, "at": time.time() + 3 * 86_400}
+    assert work._due()
+    work.watch["at"] = time.time() - 1
+    assert not work._due()
+
+
+def test_notes_of_a_clean_up_that_cannot_be_written_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`resume --clean` ended with a traceback on a disk that was full or read only."""
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    store = FileStore(tmp_path / ".leftoff")
+    store.save("resume_state", "w", {"workflow_id": "w"})
+    monkeypatch.setattr(resume_states, "write_whole", refused)
+    with pytest.raises(StateError, match="Read-only"):
+        FileResumeStateManager(store=store).clean_up()
+
+
+def test_a_seal_of_another_name_is_damage(tmp_path: Path) -> None:
+    """A flipped bit in the name of the seal made a document that "was not saved by leftoff"."""
+    store = FileStore(tmp_path)
+    store.save("task", "t", {"n": 1})
+    path = Path(store.save("task", "t", {"n": 2}))
+    path.write_bytes(path.read_bytes().replace(b'"leftoff":', b'"leftofg":'))
+    kept = store.load("task", "t")
+    assert kept is not None
+    assert kept.document == {"n": 1}
+    assert "backup_used" in {issue.code for issue in kept.issues}
+    path.with_suffix(".json.bak").unlink()
+    with pytest.raises(Damaged):
+        store.load("task", "t")
+
+
+@pytest.mark.parametrize("name", [HEAD, FOUND])
+def test_a_kept_pass_that_is_damaged_is_read_again(tmp_path: Path, name: str) -> None:
+    """A flipped bit in what hooks keep of a reading was told as if it stood in the recording."""
+    kept = KeptPass(tmp_path)
+    kept.read_on(str(SESSION))
+    want = kept.summary(str(SESSION))
+    path = tmp_path / name
+    whole = path.read_bytes()
+    for at in range(40, len(whole), len(whole) // 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert kept.whole(str(SESSION)) is None
+    assert kept.summary(str(SESSION)) == want
+
+
+def test_settings_keep_who_may_read_them_and_forget_what_a_kill_left(tmp_path: Path) -> None:
+    """The mode was put back after the file stood in its place; and the bytes of before, left by
+    a kill in the middle of `uninstall`, were taken for those of before the next change."""
+    path = tmp_path / "settings.json"
+    path.write_text('{"model": "opus"}\n')
+    path.chmod(0o644)
+    before = path.with_name(path.name + hook_settings.BEFORE)
+    before.write_text('{"existed": true, "text": "{}"}')  # left by a kill
+    hook_settings.install(path, "leftoff hook", ["Stop"]).make()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    hook_settings.uninstall(path).make()
+    assert path.read_text() == '{"model": "opus"}\n'
+    before.write_text("left once more")
+    hook_settings.uninstall(path).make()
+    assert not before.exists()

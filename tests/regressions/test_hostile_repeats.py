@@ -1,0 +1,136 @@
+"""A text of one repeated character takes time in proportion to its length.
+
+Timing every regular expression of the package, and the whole pass, over hostile repeats found
+what was given texts of any length and took the square of it, or worse: names were looked for in each word, however
+long (a command of 50,000 capitals: 4 s, of 100,000: 15 s); the markdown of a conversation paired
+backquotes with a pattern that took the cube (4,000 of them: half a second); SpecStory's named
+arguments were tried from each letter of a long word; and a ZIP archive that was damaged throughout
+was unpacked without end, since only whole members counted towards what may be unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+
+import pytest
+
+from leftoff import Pass
+from leftoff.extraction.shell import FileState
+from leftoff.formats import inspect
+from leftoff.formats.specstory import _NAMED
+from leftoff.judgement.names import WORD, Finder
+from leftoff.rendering.conversation import _without_tags
+
+
+@pytest.mark.parametrize("letter", ["A", "a", "_", "/", ".", "a.", "0", "f0", "-", "a:"])
+def test_names_in_one_endless_word(letter: str) -> None:
+    began = time.process_time()
+    Finder().names(letter * (200_000 // len(letter)))
+    assert time.process_time() - began < 1
+
+
+def test_names_in_a_long_word_are_still_found() -> None:
+    data = ",".join(f'"{chr(97 + n % 26)}":' + "x" * 40 for n in range(WORD // 20))
+    found = Finder().names(data + ',"load_table":1')
+    assert "load_table" in found
+
+
+@pytest.mark.parametrize("path", ["/p/" + "</" * 100_000 + "x", "a/" * 4000 + "x"])
+def test_the_folders_of_an_endless_path(path: str) -> None:
+    """Every folder of it was kept, gigabytes of them, and each cost its whole length."""
+    began = time.process_time()
+    known = FileState()
+    known.put(path)
+    assert known.kind(path) == "file"
+    assert known.kind(path + "/y") in ("absent", "unknown")
+    assert known.is_complete(path) is False
+    assert len(known.below("/" if path[0] == "/" else ".", directories=True)) == 1
+    assert time.process_time() - began < 1
+
+
+def test_the_folders_of_a_path_that_may_be() -> None:
+    known = FileState()
+    known.put("/p/" + "a/" * 40 + "x")
+    assert len(known.below("/", directories=True)) == 42
+
+
+@pytest.mark.parametrize("line", ["`" * 200_000, "`a" * 100_000, "`` ` " * 40_000])
+def test_backquotes_in_a_conversation(line: str) -> None:
+    began = time.process_time()
+    _without_tags("<b>" + line)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "line, shown",
+    [
+        ("<b> `<b>` <b>", "&lt;b> `<b>` &lt;b>"),
+        ("`` <a> ` <b> `` <c>", "`` <a> ` <b> `` &lt;c>"),
+        ("` <a> `` <b>", "` &lt;a> `` &lt;b>"),
+    ],
+)
+def test_tags_are_inert_but_in_code(line: str, shown: str) -> None:
+    assert _without_tags(line) == shown
+
+
+def test_named_arguments_in_one_endless_word() -> None:
+    began = time.process_time()
+    assert _NAMED.findall("_" * 200_000) == []
+    assert time.process_time() - began < 1
+    assert _NAMED.findall("path `./` pattern `x y`") == [("path", "./"), ("pattern", "x y")]
+
+
+def archived(*samples: tuple[bytes, bool]) -> bytes:
+    """An Inspect archive; damaged samples have another checksum than the directory says."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as made:
+        made.writestr("header.json", b'{"version":2,"status":"success","eval":{"task":"t"}}')
+        for number, (data, _) in enumerate(samples):
+            made.writestr(f"samples/{number}.json", data)
+    archive = bytearray(buffer.getvalue())
+    for number, (_, damaged) in enumerate(samples):
+        entry = archive.rindex(b"samples/%d.json" % number)
+        if damaged:
+            archive[entry - 46 + 16] ^= 255
+    return bytes(archive)
+
+
+SAMPLE = b'{"id":1,"epoch":1,"messages":[{"role":"user","content":"Find the flag.","source":"input"}]}'
+
+
+def test_damaged_members_use_up_what_may_be_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*samples: tuple[bytes, bool]) -> tuple[int, int]:
+        reading = Pass("a.eval", "inspect")
+        reading.feed(archived(*samples))
+        reading.close()
+        return reading.lines.unknown, reading.lines.parsed
+
+    damaged, whole = (SAMPLE, True), (SAMPLE, False)
+    assert unknown(whole, damaged, damaged, whole) == (2, 2)
+    monkeypatch.setattr(inspect, "MAX_ARCHIVE", 3 * len(SAMPLE) + 10)
+    assert unknown(whole, damaged, damaged, whole) == (3, 1)
+
+
+def test_ten_thousands_of_removed_files() -> None:
+    """Each removal searched everything that was known for what lay below it."""
+    began = time.process_time()
+    known = FileState(["/p/a"])
+    for number in range(30_000):
+        known.remove(f"/p/{number}")
+    assert time.process_time() - began < 1
+    known.put("/p/d/e")
+    known.remove("/p/d")
+    assert known.below("/", directories=True) == ["/p", "/p/a"]
+
+
+def test_ten_thousands_of_results_in_one_message() -> None:
+    """The results that a message had so far were copied for each further one."""
+    block = b'{"type":"tool_result","tool_use_id":"c%d","content":"ok"}'
+    blocks = b",".join(block % number for number in range(20_000))
+    data = b'{"role":"user","content":"Go."}\n{"role":"user","content":[' + blocks + b"]}\n"
+    began = time.process_time()
+    reading = Pass("s", "chat_lines")
+    reading.feed(data)
+    assert time.process_time() - began < 2

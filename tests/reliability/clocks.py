@@ -1,0 +1,226 @@
+"""Sets the clock forward and back while thresholds are crossed and documents are kept.
+
+    python -m tests.reliability.clocks [--times 300] [--seed 1]
+
+`sessions`: a running session of the library whose clock jumps by up to ten years between calls
+    and which is begun anew from its file between them: each threshold is told once, in order,
+    none is left out, and 95 % writes one log.
+`hooks`: the same for hooks, whose clock is the system's: what the person is told.
+`retention`: a document that was saved a moment ago stays, whatever the others' times say; what
+    was saved in the future (the clock was ahead) is not old; pinned ones stay; order is by time,
+    ties by id.
+`faketime`: `leftoff hook` as a program under libfaketime, where that is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+from leftoff import codec
+from leftoff.documents.resume_log import ResumeLog
+from leftoff.integrations import claude_hooks, hook_files
+from leftoff.live.resume_logs import ResumeLogGenerator
+from leftoff.live.session import SessionManager
+from leftoff.live.telemetry import Event
+from leftoff.settings import Settings
+from leftoff.stores.files import FileStore
+from leftoff.stores.retention import Retention, prune
+
+YEARS = 10 * 365 * 86_400
+MODEL = "claude-sonnet-4-5"
+WINDOW = 167_000
+"""Usable tokens of that model in its client."""
+
+Wrong = Callable[[str], None]
+
+
+def rising(chance: random.Random) -> list[int]:
+    """Percentages of a window, ever higher, in small steps and jumps."""
+    found, at = [], chance.uniform(5, 60)
+    while at < 99.9:
+        found.append(round(1000 * at))
+        at += chance.choice((0.5, 3, 12, 30)) * chance.random()
+    return [*found, 99_950]
+
+
+def sessions(chance: random.Random, folder: Path, wrong: Wrong) -> None:
+    now = [datetime(2026, 6, 1, tzinfo=UTC)]
+    path = folder / "running.json"
+    path.unlink(missing_ok=True)
+    told: list[str] = []
+
+    def note(event: Event) -> None:
+        if event.crossing is not None and "task_id" in event.fields:
+            told.append(event.crossing.threshold.name)
+
+    def begun() -> SessionManager:
+        manager = SessionManager(path=path, clock=lambda: now[0])
+        manager.subscribe(note)
+        return manager
+
+    manager = begun()
+    manager.set_task_budget("t", MODEL, 100_000)
+    for n, used in enumerate(rising(chance)):
+        now[0] += timedelta(seconds=chance.uniform(-YEARS, YEARS) / 10)
+        if chance.random() < 0.3:
+            manager = begun()
+        manager.update_token_usage(
+            used,
+            0,
+            "end_turn",
+            cache_read_tokens=0,
+            message_id=f"m{n}",
+            task_id="t",
+            provider=MODEL,
+        )
+    if told != sorted(set(told), key=told.index) or len(told) != 4:
+        wrong(f"sessions: told {told}")
+
+
+def event(folder: Path, name: str) -> dict[str, str]:
+    return {
+        "session_id": "s1",
+        "transcript_path": str(folder / "s.jsonl"),
+        "cwd": str(folder),
+        "hook_event_name": name,
+    }
+
+
+def call(folder: Path, number: int, used: int) -> None:
+    usage = {"input_tokens": used, "output_tokens": 0}
+    message = {"id": f"m{number}", "model": MODEL, "role": "assistant", "usage": usage}
+    line = {"type": "assistant", "uuid": f"u{number}", "version": "2.1.0", "message": message}
+    with (folder / "s.jsonl").open("ab") as out:
+        out.write(codec.dumps(line))
+
+
+def lines_of(reply: bytes) -> list[str]:
+    told = codec.parse(reply).get("systemMessage", "") if reply else ""
+    return [line for line in told.splitlines() if "%" in line]
+
+
+def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
+    shutil.rmtree(folder / ".leftoff", ignore_errors=True)
+    (folder / "s.jsonl").unlink(missing_ok=True)
+    told: list[str] = []
+    real = time.time
+    for n, used in enumerate(rising(chance)):
+        ahead = chance.uniform(-YEARS, YEARS)
+        call(folder, n, used * WINDOW // 100_000)
+        with (
+            patch.object(time, "time", lambda ahead=ahead: real() + ahead),
+            patch.object(claude_hooks, "start_worker", lambda *_: None),
+            patch.object(claude_hooks, "PATIENCE", 0.0),
+        ):
+            told += lines_of(claude_hooks.answer(codec.dumps(event(folder, "Stop")), {}))
+    names = [line.split(":")[0] for line in told]
+    if len(names) != 3 or len(set(names)) != 3:
+        wrong(f"hooks: told {names}")
+
+
+def retention(chance: random.Random, folder: Path, wrong: Wrong) -> None:
+    root = folder / "kept"
+    shutil.rmtree(root, ignore_errors=True)
+    store = FileStore(root / ".leftoff")
+    now = time.time()
+    times = {}
+    for n in range(chance.randint(8, 14)):
+        path = Path(store.save("resume_log", f"n{n}", {"session_id": f"n{n}"}))
+        times[f"n{n}"] = now + chance.uniform(-YEARS, YEARS)
+        os.utime(path, (now, times[f"n{n}"]))
+    pinned = chance.choice(list(times))
+    store.pin("resume_log", pinned, True)
+    order = [entry.id for entry in store.list("resume_log")]
+    if order != sorted(times, key=lambda i: (-times[i], i)):
+        wrong(f"retention: order {order}")
+    days = chance.uniform(0, 4000)
+    done = prune(store, "resume_log", Retention(days=days), now=now)
+    gone = {entry.id for entry in done.removed}
+    if gone != {i for i, at in times.items() if now - at > days * 86_400 and i != pinned}:
+        wrong(f"retention: {gone} of {times} after {days} days")
+    maker = ResumeLogGenerator(Settings(), project=root)
+    where = maker.save_resume_log(ResumeLog.from_dict({"session_id": "fresh"}))
+    if not where.exists() or maker.load_resume_log("fresh") is None:
+        wrong("retention: what was saved a moment ago is gone")
+    if store.load("resume_log", pinned) is None:
+        wrong("retention: a pinned one is gone")
+
+
+def faketime(chance: random.Random, folder: Path, wrong: Wrong) -> bool:
+    """Whether it could be tried."""
+    program = shutil.which("faketime")
+    if program is None:
+        return False
+    shutil.rmtree(folder / ".leftoff", ignore_errors=True)
+    (folder / "s.jsonl").unlink(missing_ok=True)
+    told: list[str] = []
+    for n, percent in enumerate((60, 71, 72, 86, 86, 96, 97)):
+        call(folder, n, percent * WINDOW // 100)
+        day = chance.choice(("2020-01-01", "2026-01-01", "2036-01-01"))
+        done = subprocess.run(
+            [program, day, sys.executable, "-m", "leftoff", "hook"],
+            input=codec.dumps(event(folder, "Stop")),
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode or done.stderr:
+            wrong(f"faketime: {done.returncode} {done.stderr.decode()}")
+        told += lines_of(done.stdout)
+    if len(told) != 3:
+        wrong(f"faketime: told {told}")
+    return True
+
+
+def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """All of it: what was counted, and what was wrong."""
+    chance = random.Random(seed)
+    counts: Counter[str] = Counter()
+    found: list[str] = []
+    # In memory where that can be: that files come to the disk is not what is looked at here.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        folder = Path(name)
+        for _ in range(times):
+            for part in (sessions, hooks, retention):
+                part(chance, folder, found.append)
+                counts[part.__name__] += 1
+        for _ in range(min(5, times // 50)):
+            if faketime(chance, folder, found.append):
+                counts["faketime"] += 1
+        time.sleep(0.1)  # the workers of the last hooks
+        end = time.monotonic() + 20
+        state = folder / ".leftoff" / "state" / "s1"
+        while counts["faketime"] and hook_files.wanted(state) and time.monotonic() < end:
+            time.sleep(0.2)
+    return counts, found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--times", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    logging.disable()
+    counts, found = tried(args.times, args.seed)
+    told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+    print(f"clocks: {told}, {len(found)} wrong")
+    for line in found[:20]:
+        print(f"  WRONG {line}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

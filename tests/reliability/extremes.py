@@ -1,0 +1,838 @@
+"""Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
+
+    python tests/reliability/extremes.py [memory] [growth] [patterns] [json] [strings]
+        [prefixes] [--megabytes 1024] [--limit 400] [--full] [--seeds FOLDER] [--cuts 20]
+
+`memory`: the command on bombs, nests and long recordings, in processes whose address space is
+    limited to --limit MB where the input is one of lines. It must answer (exit 0) or refuse in
+    one line (exit 2), in less than `MOST_RSS` MB; the long recording's time must be linear.
+`growth`: a text of hostile repeats in every place of a message, at a size and twice the size:
+    the whole pass may take 2.3 times as long, no more.
+`patterns`: every regular expression of the package over hostile repeats of 1,000 to 4,000
+    characters. Those that are slower than linear are listed with where they were compiled; who
+    calls them has to bound the text, which `growth` shows.
+`json`: nasty documents, each as a line between good lines and as a whole recording.
+`strings`: a naughty string in every string of every format's example (--full: each of them).
+`prefixes`: recordings (of corpora/, and of --seeds FOLDER) cut after any byte, read up to an earlier
+    byte, put aside, taken up again: byte for byte what reading the prefix at once gives.
+
+Without a name, all of them. Prints tables; exits 1 on a failure. Not part of the test suite:
+it is long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import gzip
+import importlib
+import io
+import math
+import os
+import pkgutil
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+MB = 1 << 20
+MOST_RSS = 256
+RATIO = 2.3
+HOSTILE = {
+    "spaces": " ", "newlines": "\n", "tabs and lines": "\t\n", "a": "a", "A": "A", "0": "0",
+    "test": "test ", "I will": "I will ", "I'll use a": "I'll use a ", "slashes": "/", "dots": ".",
+    "../": "../", "open": "(", "close": ")", "[": "[", "{": "{", "a=": "a=", "a: ": "a: ",
+    "double quotes": '"', "single quotes": "'", "backquotes": "`", "backslashes": "\\",
+    '\\"': '\\"', "dashes": "-", "hashes": "#", "stars": "*", "*a": "*a", "underscores": "_",
+    "pipes": "|", "semicolons": "; ", "commas": ",", "<": "<", "<a>": "<a>", "</": "</", "<!--": "<!--",
+    "```": "```\n", "> ": "> ", "- [ ] ": "- [ ] x\n", "@": "@", "a@": "a@", "a.": "a.", "http": "http://a",
+    "a/b ": "a/b ", "word": "word ", "é": "é", "zero width": "\u200b", "\\u0061": "\\u0061",
+    "%41": "%41", "base64": "QUJD", "hex": "deadbeef", "passed": "1 passed ", "Error": "Error: ",
+    "lines a": "a\n", "a.py": "a.py ", "x=$(": "x=$(", "$(": "$(", "cat <<A": "cat <<A\n", "&&": "a && ",
+    "password=": "password=", "-----BEGIN": "-----BEGIN A PRIVATE KEY-----\n", "[REDACTED:": "[REDACTED:a:1]",
+    "1.": "1. a\n", "??": "?", "ab ": "ab ", "instead of": "instead of ", "because": "because ",
+    "<system-reminder>": "<system-reminder>", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n", "eyJ": "eyJhbGciOi",
+}  # fmt: skip
+
+
+class Table:
+    """Rows on the way, failures at the end."""
+
+    def __init__(self, *heads: str) -> None:
+        self.failed: list[str] = []
+        print(" | ".join(heads), flush=True)
+
+    def row(self, *cells: object, wrong: str = "") -> None:
+        print(" | ".join(map(str, cells)) + (f"   <-- {wrong}" if wrong else ""), flush=True)
+        if wrong:
+            self.failed.append(f"{cells[0]}: {wrong}")
+
+
+# -- memory ----------------------------------------------------------------------------------
+
+
+def line(number: int, filler: str = "") -> bytes:
+    """A line of a Claude Code recording: prompts, answers, calls and results in turn."""
+    key = f"00000000-0000-4000-8000-{number:012}"
+    name, call = number % 97, number // 4
+    sed, code = (
+        f'"sed -n 1,80p src/module_{name}.py"',
+        "def total(rows):\\n    return sum(rows)\\n",
+    )
+    kinds = (
+        ("user", f'"The total of ledger {name} is wrong. {filler}"'),
+        ("assistant", f'[{{"type":"text","text":"I will look at module_{name}.py first. {filler}"}}]'),
+        ("assistant", f'[{{"type":"tool_use","id":"t{call}","name":"Bash","input":{{"command":{sed}}}}}]'),
+        ("user", f'[{{"type":"tool_result","tool_use_id":"t{call}","content":"{code}{filler * 8}"}}]'),
+    )  # fmt: skip
+    kind, content = kinds[number % 4]
+    parent = f'"00000000-0000-4000-8000-{number - 1:012}"' if number else "null"
+    return (
+        f'{{"parentUuid":{parent},"isSidechain":false,"userType":"external","cwd":"/home/ada/p",'
+        f'"sessionId":"5e551011-0000-4000-8000-000000000000","version":"2.1.0","type":"{kind}",'
+        f'"message":{{"role":"{kind}","content":{content}}},"uuid":"{key}",'
+        f'"timestamp":"2026-03-02T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"}}\n'
+    ).encode()
+
+
+FILLER = "The order of the lines is kept, because the index is built at the end. " * 3
+
+
+def recording(size: int) -> Iterator[bytes]:
+    """A long recording, made on the way; never in memory as a whole."""
+    made = number = 0
+    while made < size:
+        piece = b"".join(line(number + k, FILLER) for k in range(400))
+        number += 400
+        made += len(piece)
+        yield piece
+
+
+def repeated(piece: bytes, size: int) -> Iterator[bytes]:
+    block = piece * max(1, MB // len(piece))
+    for _ in range(max(1, size // len(block))):
+        yield block
+
+
+def good(count: int = 40) -> bytes:
+    return b"".join(line(k) for k in range(count))
+
+
+class Ran(NamedTuple):
+    code: int
+    seconds: float
+    rss: int
+    said: str
+    answer: bytes
+
+
+def run(pieces: Iterable[bytes] | Path, limit: int, *more: str) -> Ran:
+    """The command on a stream or a file: exit code, processor seconds, most MB, its words."""
+
+    def confine() -> None:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_AS, (limit * MB, limit * MB))
+
+    place = str(pieces) if isinstance(pieces, Path) else "-"
+    program = [sys.executable, "-m", "leftoff", "summarize", place, "--json", *more]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen(  # no thread is running yet
+            program, stdin=subprocess.PIPE, stdout=out, stderr=err,
+            preexec_fn=confine,  # noqa: PLW1509
+        )  # fmt: skip
+        assert child.stdin is not None
+
+        def feed() -> None:
+            assert child.stdin is not None
+            try:
+                if not isinstance(pieces, Path):
+                    for piece in pieces:
+                        child.stdin.write(piece)
+                child.stdin.close()
+            except BrokenPipeError:
+                pass
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        feeder.join()
+        out.seek(0)
+        err.seek(0)
+        said = err.read().decode(errors="replace").strip()
+        answer = out.read(4 * MB)
+    spent = usage.ru_utime + usage.ru_stime
+    return Ran(child.returncode, spent, usage.ru_maxrss // 1024, said, answer)
+
+
+def zipped(
+    *members: tuple[str, Iterable[bytes]], compression: int = zipfile.ZIP_DEFLATED
+) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, pieces in members:
+            with archive.open(name, "w", force_zip64=True) as stream:
+                for piece in pieces:
+                    stream.write(piece)
+    return buffer.getvalue()
+
+
+def gzipped(pieces: Iterable[bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1, mtime=0) as stream:
+        for piece in pieces:
+            stream.write(piece)
+    return buffer.getvalue()
+
+
+def zstandard_of(pieces: Iterable[bytes]) -> bytes | None:
+    try:
+        import zstandard
+    except ImportError:
+        return None
+    packer = zstandard.ZstdCompressor(level=3).compressobj()
+    return b"".join([*(packer.compress(piece) for piece in pieces), packer.flush()])
+
+
+def damaged(count: int, size: int) -> bytes:
+    """An archive of samples of `size` bytes, none with the checksum that the directory tells:
+    each has to be unpacked before that is known."""
+    made = zipped(("samples/000.json", repeated(b" ", size)))
+    start, end = made.index(b"PK\x01\x02"), made.rindex(b"PK\x05\x06")
+    first = zipped(("header.json", [b'{"version":2,"status":"success","eval":{"task":"t"}}']))
+    at = first.index(b"PK\x01\x02")
+    files, entries = [first[:at]], [first[at : first.rindex(b"PK\x05\x06")]]
+    for number in range(count):
+        name = b"%03d.json" % number
+        entry = bytearray(made[start:end].replace(b"000.json", name))
+        entry[16] ^= 255  # the checksum
+        entry[42:46] = sum(map(len, files)).to_bytes(4, "little")
+        files.append(made[:start].replace(b"000.json", name, 1))
+        entries.append(bytes(entry))
+    tail = bytearray(made[end:])
+    tail[8:10] = tail[10:12] = (count + 1).to_bytes(2, "little")
+    tail[12:16] = sum(map(len, entries)).to_bytes(4, "little")
+    tail[16:20] = sum(map(len, files)).to_bytes(4, "little")
+    return b"".join([*files, *entries, bytes(tail)])
+
+
+def calls(count: int, same: bool) -> Iterator[bytes]:
+    """One message with many calls; then their results in one."""
+    yield line(0)
+    yield (
+        b'{"type":"assistant","uuid":"a","parentUuid":"00000000-0000-4000-8000-000000000000","message":'
+        b'{"role":"assistant","id":"m","content":['
+    )
+    uses = (
+        f'{{"type":"tool_use","id":"c{0 if same else n}","name":"Bash",'
+        f'"input":{{"command":"rm -f out/{n}.txt"}}}}'
+        for n in range(count)
+    )
+    yield ",".join(uses).encode()
+    yield b']}}\n{"type":"user","uuid":"b","parentUuid":"a","message":{"role":"user","content":['
+    backs = (
+        f'{{"type":"tool_result","tool_use_id":"c{0 if same else n}","content":"ok"}}'
+        for n in range(count)
+    )
+    yield ",".join(backs).encode()
+    yield b"]}}\n"
+
+
+def parents(count: int, kind: str) -> Iterator[bytes]:
+    """Messages whose parents form a chain, a ring, a fan, or name nobody."""
+    for n in range(count):
+        up = {"chain": f"k{n - 1}", "ring": f"k{(n + 1) % count}", "fan": "k0", "orphans": f"o{n}",
+              "itself": f"k{n}"}[kind]  # fmt: skip
+        who = "user" if n % 2 == 0 else "assistant"
+        text = f'"Do number {n}."' if n % 2 == 0 else f'[{{"type":"text","text":"Did {n}."}}]'
+        yield (
+            f'{{"type":"{who}","uuid":"k{n}","parentUuid":"{up}","sessionId":"s","message":'
+            f'{{"role":"{who}","content":{text}}}}}\n'
+        ).encode()
+
+
+def memory(megabytes: int, limit: int) -> list[str]:
+    table = Table("input", "exit", "seconds", "MB", "words")
+    folder = Path(tempfile.mkdtemp(prefix="leftoff-extremes-"))
+
+    def case(
+        name: str, pieces: Iterable[bytes] | bytes, *, code: int | None = None, rss: int = MOST_RSS,
+        confined: bool = True, words: str = "", as_file: str = "", seconds: float = 60,
+    ) -> Ran:  # fmt: skip
+        stream = [pieces] if isinstance(pieces, bytes) else pieces
+        given: Iterable[bytes] | Path = stream
+        if as_file:
+            given = folder / as_file
+            with given.open("wb") as file:
+                file.writelines(stream)
+        ran = run(given, limit if confined else 0)
+        if as_file:
+            (folder / as_file).unlink()
+        wrong = ""
+        last = ran.said.splitlines()[-1] if ran.said else ""
+        if "Traceback" in ran.said:
+            wrong = "a traceback"
+        elif ran.code not in (0, 2) or (code is not None and ran.code != code):
+            wrong = f"exit {ran.code}"
+        elif ran.rss > rss:
+            wrong = f"more than {rss} MB"
+        elif words not in ran.said:
+            wrong = f"does not say {words!r}"
+        elif ran.seconds > seconds:
+            wrong = f"longer than {seconds:.0f} s"
+        table.row(name, ran.code, f"{ran.seconds:.2f}", ran.rss, last[:110], wrong=wrong)
+        return ran
+
+    nest = 1_000_000
+    text = b'{"type":"user","uuid":"x","message":{"role":"user","content":'
+    case("nothing", b"", code=2)
+    case("good lines", good(), code=0)
+    # Bombs. What is no recording of lines may be held up to the limit for documents.
+    case("gzip of 100 MB of spaces", gzipped(repeated(b" ", 100 * MB)), as_file="a.gz", code=2,
+         confined=False, rss=700)  # fmt: skip
+    case("gzip of 100 MB of lines {}", gzipped(repeated(b"{}\n", 100 * MB)), as_file="a.gz",
+         code=2, confined=False, rss=900)  # fmt: skip
+    lines = gzipped(chain([good()], repeated(b"{}\n", 20 * MB)))
+    case(
+        "gzip of good lines, then 20 MB of {}", lines, as_file="a.jsonl.gz", code=0, seconds=100
+    )
+    case("gzip of 5 GB of zeros", gzipped(repeated(b"\0", 5 << 30)), as_file="a.gz", code=2,
+         confined=False, rss=900)  # fmt: skip
+    bomb = gzipped(chain([good()], repeated(b"\0" * MB, 5 << 30)))
+    case("gzip of good lines, then 5 GB of zeros", bomb, as_file="a.gz", code=2,
+         words="unpacks to more", seconds=4000)  # fmt: skip
+    inner = gzipped(repeated(b"\0", 100 * MB))
+    for _ in range(3):
+        inner = gzipped([inner])
+    case("gzip in gzip, four deep", inner, as_file="a.gz", code=2)
+    packed = zstandard_of(repeated(b"\0", 1 << 30))
+    if packed is not None:
+        case("zstd of 1 GB of zeros", packed, as_file="a.zst", code=2, confined=False, rss=900)
+        packed = zstandard_of(chain([good()], repeated(b"{}\n", 20 * MB)))
+        case("zstd of good lines, then 20 MB of {}", packed or b"", as_file="a.zst", code=0,
+             seconds=100)  # fmt: skip
+    case("gzip cut short", gzipped([good()])[:-9], as_file="a.gz", code=2)
+    header = (
+        "header.json",
+        [b'{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[]}'],
+    )
+    case("zip with a member of 1 GB", zipped(header, ("samples/1.json", repeated(b" ", 1 << 30))),
+         as_file="a.eval", code=2, confined=False, rss=900)  # fmt: skip
+    some = [(f"samples/{n}.json", [b"{}"]) for n in range(70_000)]
+    case(
+        "zip with 70,000 members",
+        zipped(header, *some),
+        as_file="a.eval",
+        code=2,
+        confined=False,
+    )
+    case("zip with 60 damaged members of 200 MB", damaged(60, 200 * MB), as_file="a.eval",
+         code=2, confined=False, rss=900, seconds=20)  # fmt: skip
+    case(
+        "zip in zip",
+        zipped(header, ("samples/1.json", [zipped(header)])),
+        as_file="a.eval",
+        code=2,
+    )
+    # Depth.
+    case("a nest of 10^6 lists", b"[" * nest + b"]" * nest, code=2)
+    case("10^6 open lists", b"[" * nest, code=2)
+    case("10^6 open objects", b'{"a":' * nest, code=2)
+    case(
+        "10^6 open objects between good lines",
+        good() + b'{"a":' * nest + b"\n" + good(),
+        code=0,
+    )
+    deep = text + b"[" * nest + b"]" * nest + b"}}\n"
+    case("content 10^6 deep between good lines", good() + deep + good(), code=0)
+    deep = text + b'[{"type":"text","text":' * nest + b"1" + b"}]" * nest + b"}}\n"
+    case("content 10^6 objects deep", good() + deep + good(), code=0)
+    # Long lines.
+    long = chain([good(), text, b'"'], repeated(b"long words ", 200 * MB), [b'"}}\n', good()])
+    case("a line of 200 MB between good lines", long, code=0)
+    case(
+        "a line of 200 MB at the end, open",
+        chain([good(), text, b'"'], repeated(b"a", 200 * MB)),
+        code=0,
+    )
+    case(
+        "a first line of 200 MB",
+        chain([text, b'"'], repeated(b"a", 200 * MB), [b'"}}\n', good()]),
+        code=0,
+    )
+    case("a line of 30 MB, which is read", [good(), text, b'"', *repeated(b"long words. ", 30 * MB), b'"}}\n'],
+         code=0, confined=False, rss=900)  # fmt: skip
+    case("300 MB without a newline", repeated(b"a", 300 * MB), code=2, confined=False, rss=900)
+    case(
+        "20 MB of newlines after good lines",
+        chain([good()], repeated(b"\n", 20 * MB)),
+        code=0,
+        seconds=200,
+    )
+    # Many of one thing.
+    case(
+        "10^5 calls in one message", calls(100_000, same=False), code=0, confined=False, rss=700
+    )
+    case(
+        "10^5 calls of one id in one message",
+        calls(100_000, same=True),
+        code=0,
+        confined=False,
+        rss=700,
+    )
+    for kind in ("chain", "ring", "fan", "orphans", "itself"):
+        case(
+            f"10^5 messages, parents: {kind}",
+            parents(100_000, kind),
+            code=0,
+            confined=False,
+            rss=500,
+        )
+    # A long recording: memory, speed, and how its time grows.
+    sizes, times = [], []
+    for share in (8, 4, 2, 1):
+        size = megabytes * MB // share
+        ran = case(f"a recording of {size // MB} MB", recording(size), code=0, seconds=600)
+        sizes.append(size / MB)
+        times.append(ran.seconds)
+    base = run([good()], 0).seconds
+    grown = [max(t - base, 1e-3) for t in times]
+    xs = [math.log(s) for s in sizes]
+    ys = [math.log(t) for t in grown]
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum(
+        (x - mean_x) ** 2 for x in xs
+    )
+    speed = sizes[-1] / grown[-1]
+    table.row("exponent of time over size", f"{slope:.3f}", f"{speed:.0f} MB/s",
+              wrong="" if slope <= 1.1 else "faster than linear growth")  # fmt: skip
+    folder.rmdir()
+    return table.failed
+
+
+# -- growth ----------------------------------------------------------------------------------
+
+
+def placed(text: str, place: str) -> bytes:
+    """A recording with a text in one of its places."""
+    from leftoff import codec
+
+    def record(number: int, role: str, content: Any) -> dict[str, Any]:
+        return {
+            "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None,
+            "sessionId": "s", "cwd": "/p", "message": {"role": role, "content": content},
+        }  # fmt: skip
+
+    def use(name: str, given: Any) -> list[Any]:
+        return [{"type": "tool_use", "id": "t", "name": name, "input": given}]
+
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": text}]
+    asked = text if place == "prompt" else "Fix the total."
+    said: Any = [{"type": "text", "text": text if place == "answer" else "I will look first."}]
+    calls: dict[str, tuple[Any, Any]] = {
+        "command": (use("Bash", {"command": text}), "ok"),
+        "path": (use("Write", {"file_path": text, "content": "x"}), "ok"),
+        "content": (use("Write", {"file_path": "/p/a.sh", "content": text}), "ok"),
+        "old text": (use("Edit", {"file_path": "/p/a.py", "old_string": text, "new_string": "b"}), "ok"),
+        "new text": (use("Edit", {"file_path": "/p/a.py", "old_string": "b", "new_string": text}), "ok"),
+        "result": (use("Bash", {"command": "ls -la && git status"}), text),
+        "error": (use("Bash", {"command": "make"}), text),
+        "patch": (use("apply_patch", {"input": "*** Begin Patch\n" + text}), "ok"),
+        "python": (use("Bash", {"command": "python3 - <<'EOF'\n" + text + "\nEOF"}), "ok"),
+        "to-do": (use("TodoWrite", {"todos": [{"content": text, "status": "pending"}]}), "ok"),
+        "tool name": (use(text, {"command": "x"}), "ok"),
+        "thinking": ([{"type": "thinking", "thinking": text}], None),
+    }  # fmt: skip
+    records = [record(0, "user", asked), record(1, "assistant", said)]
+    if place in calls:
+        content, back = calls[place]
+        records.append(record(2, "assistant", content))
+        if back is not None:
+            answer = dict(result[0], content=back, is_error=place == "error")
+            records.append(record(3, "user", [answer]))
+    records.append(
+        record(4, "assistant", [{"type": "text", "text": "Done. All 7 tests pass."}])
+    )
+    return b"".join(codec.dumps(r) for r in records)
+
+
+PLACES = (
+    "prompt", "answer", "command", "path", "content", "old text", "new text", "result", "error",
+    "patch", "python", "to-do", "tool name", "thinking",
+)  # fmt: skip
+
+
+def growth(size: int) -> list[str]:
+    from leftoff.testing.records import check_any_input
+
+    table = Table("place", "text", f"s at {size // 1000}k", "ratio of the next")
+
+    def spent(data: bytes) -> float:
+        began = time.process_time()
+        check_any_input(data, "claude_code")
+        return time.process_time() - began
+
+    spent(placed("warm up", "answer"))
+    for place in PLACES:
+        most, slowest = 0.0, ""
+        for name, piece in HOSTILE.items():
+            data = placed(f"x {piece * (size // len(piece))} y", place)
+            first = spent(data)
+            if first > most:
+                most, slowest = first, name
+            if first < 0.08:
+                continue  # too short to be compared; a quadratic one would be far longer
+            double = placed(f"x {piece * (2 * size // len(piece))} y", place)
+            second = min(spent(double), spent(double))
+            first = min(first, spent(data))
+            ratio = second / first
+            if ratio > RATIO:  # once more: the machine may have been busy
+                ratio = min(spent(double), second) / max(spent(data), first)
+            if ratio > RATIO or first > 1.0:
+                words = "super-linear" if ratio > RATIO else "slow"
+                table.row(place, name, f"{first:.2f}", f"{ratio:.2f}", wrong=words)
+        table.row(place, f"the slowest: {slowest}", f"{most:.2f}", "")
+    return table.failed
+
+
+def in_formats(size: int) -> list[str]:
+    """Hostile repeats in the words of every format's example: what its reader does with them."""
+    from leftoff.formats import formats
+    from leftoff.testing.records import check_any_input, examples
+
+    table = Table("format", "text", "seconds", "ratio")
+
+    def spent(data: bytes, name: str) -> float:
+        began = time.process_time()
+        check_any_input(data, name)
+        return time.process_time() - began
+
+    for name in formats.names():
+        most, slowest = 0.0, ""
+        for text, piece in HOSTILE.items():
+            for make in wordy(examples()[name], formats.get(name).shape):
+                data = make(f"x {piece * (size // len(piece))} y")
+                first = spent(data, name)
+                if first > most:
+                    most, slowest = first, text
+                if first < 0.2:
+                    continue
+                second = spent(make(f"x {piece * (2 * size // len(piece))} y"), name)
+                ratio = second / max(first, spent(data, name))
+                wrong = "super-linear" if ratio > RATIO else "slow" if first > 1 else ""
+                table.row(name, text, f"{first:.2f}", f"{ratio:.2f}", wrong=wrong)
+        table.row(name, f"the slowest: {slowest}", f"{most:.2f}", "")
+    return table.failed
+
+
+def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
+    return b"\n".join([*lines[:at], text.encode(), *lines[at + 1 :]])
+
+
+def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
+    """For some of the places of an example where people, agents and tools have words: what
+    puts a text there."""
+    from leftoff import codec
+    from leftoff.testing.varying import _slots, _written
+
+    if shape == "text":
+        lines = example.split(b"\n")
+        for at in range(1, len(lines), max(1, len(lines) // 6)):
+            yield partial(_replaced_line, lines, at)
+        return
+    records = [codec.parse(x) for x in example.splitlines()] if shape == "lines" else []
+    records = records or [codec.parse(example)]
+    names = {"text", "content", "output", "message", "command", "value", "path", "file_path"}
+    slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str) and k in names]
+    for holder, key in slots[:: max(1, len(slots) // 6)]:
+
+        def put(text: str, holder: Any = holder, key: Any = key) -> bytes:
+            kept, holder[key] = holder[key], text
+            written = b"\n".join(map(_written, records)) + b"\n"
+            holder[key] = kept
+            return written
+
+        yield put
+
+
+# -- patterns --------------------------------------------------------------------------------
+
+
+def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
+    """Every regular expression that the package compiles, with where."""
+    found: dict[tuple[str, int], tuple[Any, str]] = {}
+    original = re._compile  # type: ignore[attr-defined]
+
+    def noting(pattern: Any, flags: int = 0) -> Any:
+        made = original(pattern, flags)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and "/re/" in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is not None and "leftoff" in frame.f_code.co_filename:
+            where = f"{frame.f_code.co_filename.split('leftoff/')[-1]}:{frame.f_lineno}"
+            found.setdefault((str(made.pattern), made.flags), (made, where))
+        return made
+
+    re._compile = noting  # type: ignore[attr-defined]
+    try:
+        import leftoff
+
+        for module in pkgutil.walk_packages(leftoff.__path__, "leftoff."):
+            if module.name.endswith("__main__"):
+                continue
+            try:
+                importlib.import_module(module.name)
+            except ImportError:
+                continue  # an optional part
+        from leftoff.extraction import gate
+        from leftoff.redaction import RULES, _compiled
+
+        for rule in RULES:
+            if rule.pattern:
+                _compiled(rule.pattern)
+        for thing in gc.get_objects():
+            if isinstance(thing, gate.Rule):
+                _ = thing.exact
+        # Those that are compiled where they are used.
+        from leftoff.testing.records import check_any_input, examples
+
+        for example in examples().values():
+            check_any_input(example)
+    finally:
+        re._compile = original  # type: ignore[attr-defined]
+    return found
+
+
+def patterns() -> list[str]:
+    known = every_pattern()
+    table = Table("pattern", "where", "text", "ms at 4,000", "exponent")
+    counts = {"linear": 0, "slower": 0}
+    for (words, _), (pattern, where) in sorted(known.items(), key=lambda item: item[1][1]):
+        worst: tuple[float, str, float] | None = None
+        for name, piece in HOSTILE.items():
+            for tail in ("", "!\n"):
+                times: list[float] = []
+                for size in (1000, 2000, 4000):
+                    text = piece * (size // len(piece)) + tail
+                    began = time.process_time()
+                    for _ in pattern.finditer(text):
+                        pass
+                    times.append(time.process_time() - began)
+                    if times[-1] > 0.5:
+                        break
+                if times[-1] < 0.002:
+                    continue
+                rate = math.log2(max(times[-1], 1e-9) / max(times[-2], 1e-9))
+                if rate > 1.4 and (worst is None or times[-1] > worst[0]):
+                    worst = (times[-1], name, rate)
+        counts["slower" if worst else "linear"] += 1
+        if worst:
+            seconds, name, rate = worst
+            shown = words if len(words) < 70 else words[:67] + "..."
+            table.row(shown.replace("\n", "\\n"), where, name, f"{seconds * 1000:.1f}", f"{rate:.2f}",
+                      wrong="exponential" if rate > 3.5 else "")  # fmt: skip
+    print(
+        f"{len(known)} patterns: {counts['linear']} linear on all, {counts['slower']} slower on some"
+    )
+    return table.failed
+
+
+# -- nasty JSON ------------------------------------------------------------------------------
+
+
+def nasty() -> list[str]:
+    from nasty_json import NASTY  # type: ignore[import-not-found, unused-ignore]
+
+    from leftoff import Pass
+    from leftoff.formats import formats
+    from leftoff.testing.records import check_any_input, check_prefix, examples
+
+    table = Table("document", "as", "wrong")
+    trials = refused = 0
+    lines_of = {n: d for n, d in examples().items() if formats.get(n).shape == "lines"}
+    for name, document in NASTY.items():
+        for told in (None, *formats.names()):
+            trials += 1
+            try:
+                refused += check_any_input(document, told) is None
+            except Exception as error:  # noqa: BLE001
+                table.row(name, told, repr(error)[:200], wrong="not answered")
+        for told, example in lines_of.items():
+            trials += 1
+            try:
+                plain = Pass("x", told)
+                plain.feed(example + example.replace(b'"id": "', b'"id": "z'))
+                whole = plain.summary().stats
+                odd = Pass("x", told)
+                middle = document.replace(b"\n", b" ")
+                odd.feed(example + middle + b"\n" + example.replace(b'"id": "', b'"id": "z'))
+                found = odd.summary().stats
+                assert found.lines.total == whole.lines.total + 1, "a line is not counted"
+                assert found.message_count >= whole.message_count, "a good line is lost"
+                parsed = found.lines.parsed - whole.lines.parsed
+                assert 0 <= parsed <= 1, f"{parsed} lines more are parsed"
+                check_prefix(
+                    example + middle + b"\n" + example, len(example) + len(middle) // 2, told
+                )
+            except Exception as error:  # noqa: BLE001
+                table.row(name, f"a line of {told}", repr(error)[:200], wrong="not answered")
+    print(f"{len(NASTY)} documents, {trials} trials: {refused} refused as whole recordings")
+    return table.failed
+
+
+# -- strings ---------------------------------------------------------------------------------
+
+
+def strings(full: bool) -> list[str]:
+    from leftoff import codec, from_json, render
+    from leftoff.formats import formats
+    from leftoff.testing.records import check_any_input, examples
+    from leftoff.testing.varying import STRINGS, _slots, _written
+
+    table = Table("format", "place", "string")
+    more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+            "a" * 50_000, "../" * 200, "con", "nul.txt", "-rf", "--help", "~root", "$HOME", "*", "?", "a\x00b", "١٢٣",
+            "1e309", "∞", "Ω≈ç√", "\u202e", "\ufdfd", "\u0489" * 30, "田中さん", "<img src=x onerror=alert(1)>", "%0d%0a", "\r\n\r\n",
+            "${jndi:x}", "{{7*7}}", "#{1}", "=1+1", "\\\\server\\share", "file:///etc/passwd", "|", "&&", "`id`")  # fmt: skip
+    trials = 0
+    chance = random.Random(1)
+    for name in formats.names():
+        shape = formats.get(name).shape
+        example = examples()[name]
+        if shape == "text":
+            lines = example.split(b"\n")
+            for string in more:
+                for at in range(0, len(lines), 1 if full else 9):
+                    data = b"\n".join([*lines[:at], string.encode(), *lines[at:]])
+                    trials += 1
+                    _said(table, name, f"line {at}", string, data, check_any_input)
+            continue
+        records = (
+            [codec.parse(x) for x in example.splitlines()]
+            if shape == "lines"
+            else [codec.parse(example)]
+        )
+        slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str)]
+        for holder, key in slots:
+            kept = holder[key]
+            for string in more if full else chance.sample(more, 8):
+                holder[key] = string
+                data = b"\n".join(map(_written, records)) + b"\n"
+                trials += 1
+                said = _said(table, name, key, string, data, check_any_input)
+                if said is not None and trials % 40 == 0:
+                    for form in ("text", "markdown", "prompt", "log"):
+                        shown = render(from_json(said), form)
+                        bad = {c for c in shown if ord(c) < 32 and c not in "\n\t"} | (
+                            {c for c in shown if 127 <= ord(c) < 160}
+                        )
+                        if bad:
+                            table.row(name, key, repr(string)[:60], wrong=f"{form} shows {bad}")
+            holder[key] = kept
+    print(f"{len(more)} strings, {trials} trials")
+    return table.failed
+
+
+def _said(
+    table: Table, name: str, place: object, string: str, data: bytes,
+    check: Callable[[bytes, str | None], bytes | None],
+) -> bytes | None:  # fmt: skip
+    began = time.process_time()
+    try:
+        said = check(data, name)
+    except Exception as error:  # noqa: BLE001
+        table.row(name, place, repr(string)[:60], wrong=repr(error)[:200])
+        return None
+    if time.process_time() - began > 2:
+        table.row(name, place, repr(string)[:60], wrong="slow")
+    return said
+
+
+# -- prefixes --------------------------------------------------------------------------------
+
+
+def prefixes(folders: list[Path], cuts: int) -> list[str]:
+    from leftoff.errors import InputError
+    from leftoff.formats import Sample, detect
+    from leftoff.sources import lines_of
+    from leftoff.testing.records import check_prefix
+
+    root = Path(__file__).resolve().parents[2] / "corpora"
+    table = Table("recording", "cut", "wrong")
+    sessions = trials = 0
+    for place in (root / "sessions", root / "gold" / "sessions", *folders):
+        for path in sorted(p for p in place.rglob("*") if p.is_file()):
+            if "spotter" in path.name:  # kept for evaluation
+                continue
+            try:
+                with lines_of(str(path)) as lines:
+                    data = b"".join(lines)
+            except InputError:
+                continue
+            found = detect(Sample(data, complete=True)) if len(data) < 300_000 else None
+            if found is None or found.shape == "document":
+                continue
+            sessions += 1
+            chance = random.Random(path.name)
+            for _ in range(cuts):
+                end = chance.randrange(len(data) + 1)
+                cut = chance.randrange(end + 1)
+                trials += 1
+                try:
+                    check_prefix(data[:end], cut, found.name)
+                except Exception as error:  # noqa: BLE001
+                    table.row(path.name, f"{cut} of {end}", "", wrong=repr(error)[:200])
+    print(f"{sessions} recordings, {trials} prefixes")
+    return table.failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    kinds = ("memory", "growth", "patterns", "json", "strings", "prefixes")
+    parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
+    parser.add_argument("--megabytes", type=int, default=1024, help="of the longest recording")
+    parser.add_argument("--limit", type=int, default=400, help="MB of address space")
+    parser.add_argument("--size", type=int, default=80_000, help="characters, for growth")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--seeds", type=Path, action="append", default=[])
+    parser.add_argument("--cuts", type=int, default=20, help="of each recording")
+    args = parser.parse_args()
+    failed: list[str] = []
+    for kind in args.kinds or kinds:
+        print(f"\n{kind}\n")
+        began = time.monotonic()
+        if kind == "memory":
+            failed += memory(args.megabytes, args.limit)
+        elif kind == "growth":
+            failed += growth(args.size)
+            failed += in_formats(args.size // 4)
+        elif kind == "patterns":
+            failed += patterns()
+        elif kind == "json":
+            failed += nasty()
+        elif kind == "prefixes":
+            failed += prefixes(args.seeds, args.cuts)
+        else:
+            failed += strings(args.full)
+        print(f"({time.monotonic() - began:.0f} s)")
+    print(f"\n{len(failed)} failures")
+    for words in failed:
+        print(f"  {words}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,526 @@
+"""Follows recordings that grow and are rotated, with a follower that is killed at random.
+
+    python tests/reliability/follow.py [--lines 200000 | --seconds S] [--each 20000]
+        [--kinds rename,copytruncate,...] [--format claude_code|aider] [--seed 1]
+
+In each trial a writer numbers its records and writes them in pieces of random length: through
+the middle of a character, with pauses in the middle of a line. Now and then the recording is
+rotated, in one of these ways:
+
+    rename        to another name; the writer finishes a line there and goes on at the path
+    copytruncate  copied to another name, then emptied in place, between two lines
+    truncate      emptied in place: another session begins
+    rewrite       emptied, and at once longer than it was
+    recreate      removed and made again (often with the same inode)
+    replace       another file is moved over it
+    symlink       the path is a link, and leads to another file (in trials of their own)
+
+A follower looks all the time and is killed (kill -9) after random times; another goes on with
+what it kept. Before each rotation the writer waits until the recording was looked at, as what
+comes and goes between two looks cannot be seen. When the writer is done:
+
+- every numbered line that is still on the disk, in a recording of the newest session, is told
+  exactly once, at its place;
+- the follower's summary is that of a batch run over these files, byte for byte.
+
+    python tests/reliability/follow.py --calls [--every 1]
+
+A look that finds a renamed recording, a copied one and a new one is killed at each of its system
+calls (needs strace), and each of them fails in every way that it can; another follower goes on,
+and the same must hold.
+
+Exits 1 if one is not so. Not part of the test suite: tests/contracts/test_following.py runs a
+small part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from leftoff import api
+from leftoff.errors import LeftoffError
+from leftoff.findings import ContextSummary
+from leftoff.live.following import COPY, PARTS, Follower
+from leftoff.sources import Mark
+from leftoff.summary import to_json
+
+GOES_ON = ("rename", "copytruncate")
+"""Rotations after which the same session goes on in another file."""
+
+BEGINS_ANEW = ("truncate", "rewrite", "recreate", "replace")
+
+PATIENCE = 60.0
+"""Seconds to wait for the follower's look."""
+
+
+# -- what is recorded ------------------------------------------------------------------------
+
+
+class Recorder(Protocol):
+    """Makes the bytes of numbered records."""
+
+    name: str
+
+    def begin(self, session: int) -> bytes:
+        """What stands at the beginning of each file."""
+        ...
+
+    def record(self, number: int) -> bytes: ...
+
+
+class ClaudeCode:
+    """A call that reads a file of that number, and its result; now and then a prompt."""
+
+    name = "claude_code"
+    before: str | None
+
+    def begin(self, session: int) -> bytes:
+        self.session, self.before, self.lines = f"session-{session}", None, 0
+        return b""
+
+    def record(self, number: int) -> bytes:
+        words = f"Reading number {number}: größer, 数字, \U0001f9f5\U0001f9f5."
+        use: dict[str, Any] = {"type": "tool_use", "id": f"call-{number}", "name": "Read"}
+        use |= {"input": {"file_path": f"/w/f{number}.py"}}
+        result = {"type": "tool_result", "tool_use_id": use["id"], "content": f"zeile {number}"}
+        asked = f"Go on with part {number}, bitte schön."
+        made = [
+            self._line(number, "assistant", [{"type": "text", "text": words}, use]),
+            self._line(number, "user", [result]),
+        ]
+        if number % 101 == 0:
+            made.insert(0, self._line(number, "user", asked))
+        return b"".join(made)
+
+    def _line(self, number: int, role: str, content: Any) -> bytes:
+        self.lines += 1
+        me = f"{self.session}-{number}-{self.lines}"
+        line: dict[str, Any] = {"parentUuid": self.before, "uuid": me, "cwd": "/w"}
+        line |= {"sessionId": self.session, "timestamp": _moment(number), "type": role}
+        line |= {"message": {"role": role, "content": content}}
+        if role == "assistant":
+            line["message"] = {**line["message"], "id": f"m{number}"}
+        self.before = me
+        return json.dumps(line, ensure_ascii=number % 3 == 0).encode() + b"\n"
+
+
+class Aider:
+    """A prompt, a reply that edits a file of that number, and the word that it was done."""
+
+    name = "aider"
+
+    def begin(self, session: int) -> bytes:
+        return f"\n# aider chat started at {_moment(session)[:19]}\n\n".replace(
+            "T", " "
+        ).encode()
+
+    def record(self, number: int) -> bytes:
+        edit = f"<<<<<<< SEARCH\nold\n=======\nnew größer {number}\n>>>>>>> REPLACE"
+        return (
+            f"#### Change f{number}.py, 数字 \U0001f9f5.  \n\nHere it is, bitte schön.\n\n"
+            f"/w/f{number}.py\n```python\n{edit}\n```\n\n> Applied edit to /w/f{number}.py  \n\n"
+        ).encode()
+
+
+RECORDERS: dict[str, type[ClaudeCode | Aider]] = {"claude_code": ClaudeCode, "aider": Aider}
+NUMBERED = {"claude_code": rb'"zeile (\d+)"}\]}}', "aider": rb"(?m)^/w/f(\d+)\.py$"}
+
+
+def _moment(number: int) -> str:
+    minutes, seconds = divmod(number, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"2026-{1 + days // 28 % 12:02}-{1 + days % 28:02}T{hours:02}:{minutes:02}:{seconds:02}.000Z"
+
+
+# -- the writer ------------------------------------------------------------------------------
+
+
+class Writer:
+    """Writes numbered records to a path and rotates it.
+
+    Args:
+        home: a folder of its own; the recordings are in it.
+        states: the followers' folders.
+        pace: seconds to rest after each piece.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        states: list[Path],
+        recorder: Recorder,
+        chance: random.Random,
+        pace: float = 0,
+    ) -> None:
+        self.home, self.states, self.recorder, self.chance = home, states, recorder, chance
+        self.pace = pace
+        self.path = home / "recording.log"
+        self.number, self.session, self.rotations = 0, 0, 0
+        self.counts: Counter[str] = Counter()
+        self.linked = False
+        self.out = -1
+
+    def begin(self, *, linked: bool = False) -> None:
+        """Makes the first recording."""
+        self.linked = linked
+        if linked:
+            self.path.symlink_to("first.log")
+        self._open()
+        self._write(self.recorder.begin(self.session))
+
+    def _open(self) -> None:
+        if self.out >= 0:
+            os.close(self.out)
+        self.out = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def _write(self, data: bytes) -> None:
+        """Writes in pieces of random length."""
+        while data:
+            size = int(2 ** self.chance.uniform(0, 15))
+            os.write(self.out, data[:size])
+            data = data[size:]
+            if self.chance.random() < 0.01:
+                time.sleep(self.chance.uniform(0, 0.005))
+            if self.pace:
+                time.sleep(self.pace)
+
+    def records(self, count: int) -> bytes:
+        """The next records."""
+        made = [self.recorder.record(self.number + n) for n in range(count)]
+        self.number += count
+        return b"".join(made)
+
+    def write(self, count: int) -> None:
+        """Writes so many records, in random pieces."""
+        while count > 0:
+            some = min(count, self.chance.randint(1, 200))
+            self._write(self.records(some))
+            count -= some
+
+    def rotate(self, kind: str) -> None:
+        """Rotates the recording once it was looked at."""
+        self.await_look(COPY if kind == "copytruncate" else 1)
+        self.counts[kind] += 1
+        self.rotations += 1
+        aside = self.home / f"{self.path.name}.{self.rotations}"
+        if kind == "copytruncate":
+            aside.write_bytes(self.path.read_bytes())
+            os.ftruncate(self.out, 0)
+        elif kind == "rename":
+            data = self.records(3)
+            cut = self.chance.randrange(len(data))
+            self._write(data[:cut])
+            self.path.rename(aside)
+            self._write(data[cut:])  # it still has the file open
+            self._open()
+        else:
+            self.session += 1
+            if kind == "truncate":
+                os.ftruncate(self.out, 0)
+            elif kind == "rewrite":
+                size = os.fstat(self.out).st_size
+                data = self.recorder.begin(self.session)
+                while len(data) <= size:
+                    data += self.records(50)
+                with self.path.open("r+b") as file:  # long before the next look
+                    file.truncate(0)
+                    file.write(data)
+                return
+            elif kind == "recreate":
+                self.path.unlink()
+                self._open()
+            elif kind == "replace":
+                aside.write_bytes(b"")
+                aside.replace(self.path)
+                self._open()
+            elif kind == "symlink":
+                link = self.home / "next"
+                link.symlink_to(f"real.{self.rotations}.log")
+                link.replace(self.path)
+                self._open()
+            else:
+                raise ValueError(kind)
+        self._write(self.recorder.begin(self.session))
+
+    def await_look(self, least: int) -> None:
+        """Waits until every follower has read what is at the path at least so far; writes on
+        until it is that long."""
+        while os.fstat(self.out).st_size < least:
+            self.write(1)
+        end = time.monotonic() + PATIENCE
+        for state in self.states:
+            while not self._is_looked_at(state, least):
+                if time.monotonic() > end:
+                    raise TimeoutError("nobody looks")
+                time.sleep(0.005)
+
+    def _is_looked_at(self, state: Path, least: int) -> bool:
+        try:
+            last = json.loads((state / PARTS).read_bytes())["parts"][-1]["mark"]
+        except (OSError, IndexError):
+            return False
+        with self.path.open("rb") as file:  # as it is now: an inode may be used again
+            return last["offset"] >= least and Mark(**last).holds(file)
+
+
+# -- the follower ----------------------------------------------------------------------------
+
+
+def follow(path: Path, state: Path, seed: int, told: Path) -> None:
+    """Looks until it is killed; tells of errors in a file."""
+    chance = random.Random(seed)
+    follower = Follower(path, state)
+    while True:
+        try:
+            follower.look()
+            if chance.random() < 0.005:
+                follower.summary()
+        except LeftoffError as error:
+            if path.exists() and "no message" not in str(error) and "empty" not in str(error):
+                told.write_text(f"{type(error).__name__}: {error}")
+        except BaseException as error:  # noqa: BLE001 - told to the parent
+            told.write_text(f"{type(error).__name__}: {error}")
+            return
+        time.sleep(chance.uniform(0, 0.01))
+
+
+def forked(work: Callable[[], None]) -> int:
+    """A child that does the work and ends."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+        os._exit(0)
+    except BaseException as error:  # noqa: BLE001 - a traceback of the child's own
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(1)
+
+
+# -- what must hold ----------------------------------------------------------------------------
+
+
+def wrong_with(
+    writer_home: Path, recorder: str, path: Path, got: ContextSummary
+) -> Iterator[str]:
+    """What is not as promised in a summary: the files on the disk are the truth."""
+    files = [p for p in writer_home.iterdir() if p.is_file() and not p.is_symlink()]
+    last = max(
+        files, key=lambda p: (p.stat().st_size > 0, p == path.resolve(), p.stat().st_mtime_ns)
+    )
+    newest = _session(recorder, last.read_bytes())
+    numbers: Counter[int] = Counter()
+    places: dict[str, set[int]] = {}
+    lines = 0
+    for file in files:
+        data = file.read_bytes()
+        if data and _session(recorder, data) == newest:
+            found = [int(n) for n in re.findall(NUMBERED[recorder], data)]
+            numbers.update(found)
+            places[file.name] = set(found)
+            lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    told = Counter({_number(f.path): f.touch_count for f in got.file_modifications})
+    if told != numbers:
+        missing, more = sorted(numbers - told), sorted(told - numbers)
+        yield f"{len(missing)} numbers missing {missing[:5]}, {len(more)} too many {more[:5]}"
+    if got.stats.lines.total != lines:
+        yield f"{got.stats.lines.total} lines told, {lines} on the disk"
+    for modification in got.file_modifications:
+        source = Path(got.session.sources[modification.refs[0].source].path).resolve().name
+        if _number(modification.path) not in places.get(source, ()):
+            yield f"{modification.path} is told at {source}, where it is not"
+            return
+
+
+def _number(path: str) -> int:
+    return int(re.findall(r"\d+", path)[-1])
+
+
+def _session(recorder: str, data: bytes) -> bytes:
+    pattern = rb'"sessionId": "([^"]+)"' if recorder == "claude_code" else rb"started at (.*)"
+    found = re.search(pattern, data)
+    return found[1] if found else b""
+
+
+def differs(follower: Follower, got: ContextSummary) -> str:
+    """How a summary differs from a batch run over the files that it tells of, "" if not."""
+    paths = [source.path for source in got.session.sources]
+    batch = to_json(api.summarize(paths if len(paths) > 1 else paths[0]))
+    if to_json(got) == batch:
+        return ""
+    one, other = json.loads(to_json(got)), json.loads(batch)
+    keys = [key for key in other if one.get(key) != other[key]]
+    first = keys[0]
+    return f"not as a batch run: {keys}: {str(one[first])[:300]} | {str(other[first])[:300]}"
+
+
+def trial(
+    recorder: str, kinds: list[str], lines: int, seed: int, *, kills: bool = True
+) -> tuple[Counter[str], list[str]]:
+    """One recording followed to its end: what was counted, and what was wrong."""
+    chance = random.Random(seed)
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="follow-") as folder:
+        home, state, told = Path(folder) / "home", Path(folder) / "state", Path(folder) / "told"
+        home.mkdir()
+        tally = Path(folder) / "tally"
+        writer = Writer(home, [state], RECORDERS[recorder](), random.Random(seed))
+
+        def write() -> None:
+            writer.begin(linked="symlink" in kinds)
+            while writer.number < lines:
+                writer.write(chance.randint(1, max(2, lines // 6)))
+                writer.rotate(chance.choice(kinds))
+                writer.write(chance.randint(0, 50))
+            if chance.random() < 0.5:  # the last line is not ended
+                last = writer.records(1)
+                os.write(writer.out, last[: -1 if chance.random() < 0.5 else 30])
+            tally.write_text(json.dumps([writer.number, dict(writer.counts)]))
+
+        writing = forked(write)
+        while True:
+            follower = forked(lambda: follow(writer.path, state, chance.getrandbits(32), told))
+            # Mostly short lives, some long enough for a look at everything.
+            life = 0.01 * 2 ** chance.uniform(0, 9) if kills else PATIENCE
+            end = time.monotonic() + life
+            done = False
+            while time.monotonic() < end and not done:
+                done = os.waitpid(writing, os.WNOHANG)[0] != 0
+                time.sleep(0.002)
+            os.kill(follower, signal.SIGKILL)
+            os.waitpid(follower, 0)
+            counts["kills"] += 1
+            if done:
+                break
+        if not tally.exists():
+            return counts, [f"seed {seed}: the writer failed"]
+        number, rotations = json.loads(tally.read_text())
+        counts["records"] += number
+        counts.update(rotations)
+        if told.exists():
+            wrong.append(f"seed {seed}: the follower failed: {told.read_text()}")
+        last_one = Follower(writer.path, state)
+        got = last_one.summary()
+        counts["told"] += len(got.session.sources)
+        wrong += [
+            f"seed {seed}: {what}" for what in wrong_with(home, recorder, writer.path, got)
+        ]
+        odd = differs(last_one, got)
+        if odd:
+            wrong.append(f"seed {seed}: {odd}")
+        if last_one.look().changed:
+            wrong.append(f"seed {seed}: what was read is read again")
+        left = [p.name for p in state.iterdir() if p.name.endswith(".tmp")]
+        if left:
+            wrong.append(f"seed {seed}: litter {left}")
+        if wrong:
+            kept = Path(tempfile.gettempdir()) / f"follow-wrong-{recorder}-{seed}"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(folder, kept, symlinks=True)
+    return counts, wrong
+
+
+def calls_run(every: int) -> tuple[Counter[str], list[str]]:
+    """A look killed, and failing, at each of its system calls, or every n-th."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    from tests.reliability.tracing import failures, kills, traced
+
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+
+    def tried(inject: list[str]) -> str:
+        with tempfile.TemporaryDirectory(prefix="follow-") as folder:
+            home, state = Path(folder) / "home", Path(folder) / "state"
+            home.mkdir()
+            writer = Writer(home, [state], ClaudeCode(), random.Random(1))
+            writer.begin()
+            last = Follower(writer.path, state)
+            for kind in (*GOES_ON, "rename"):
+                writer.write(30)
+                last.look()
+                writer.rotate(kind)
+            writer.write(30)
+
+            def look() -> bytes:
+                Follower(writer.path, state).look()
+                return b"ok"
+
+            done = traced(look, inject, Path(folder) / "trace")
+            got = last.summary()
+            odd = [*wrong_with(home, "claude_code", writer.path, got), differs(last, got)]
+            odd += [f"litter {p.name}" for p in state.rglob("*.tmp")]
+            wrong.extend(f"{inject}: {what}" for what in odd if what)
+            counts[done.said.split(":")[0]] += 1
+            return done.trace
+
+    trace = tried([])
+    for trial in (kills(trace, every=True) + failures(trace))[::every]:
+        tried(trial.inject)
+    return counts, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--lines", type=int, default=200_000, help="records in all")
+    parser.add_argument("--seconds", type=float, help="for so long, instead")
+    parser.add_argument("--each", type=int, default=20_000, help="records of one trial")
+    parser.add_argument("--kinds", help="rotations; all by default")
+    parser.add_argument("--format", choices=sorted(RECORDERS), help="both by default")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calls", action="store_true", help="at each system call instead")
+    parser.add_argument("--every", type=int, default=1, help="only each so-many-th call")
+    args = parser.parse_args()
+    began, seed = time.monotonic(), args.seed
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    kinds = args.kinds.split(",") if args.kinds else [*GOES_ON, *BEGINS_ANEW]
+
+    def more() -> bool:
+        if args.seconds is not None:
+            return time.monotonic() - began < float(args.seconds)
+        return counts["records"] < int(args.lines)
+
+    if args.calls:
+        counts, wrong = calls_run(args.every)
+        args.seconds = 0
+        for line in wrong:
+            print(f"  WRONG {line}", flush=True)
+    while more():
+        recorder = args.format or ("aider" if seed % 3 == 0 else "claude_code")
+        # A third of the trials only rotate, so that many parts are told as one.
+        mine = kinds
+        if not args.kinds:
+            mine = [list(GOES_ON), kinds, ["symlink"] if seed % 6 < 3 else kinds][seed // 2 % 3]
+        found, odd = trial(recorder, mine, args.each, seed)
+        counts += found
+        counts["trials"] += 1
+        wrong += odd
+        for line in odd:
+            print(f"  WRONG {line}", flush=True)
+        if counts["trials"] % 10 == 0:
+            print(f"{counts['records']} records, {len(wrong)} wrong", flush=True)
+        seed += 1
+    print(f"follow: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
+    for name, count in sorted(counts.items()):
+        print(f"  {count} {name}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

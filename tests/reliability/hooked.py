@@ -1,0 +1,131 @@
+"""The hooks' worker over a transcript that grows, killed at random: it tells what a batch run does.
+
+    python tests/reliability/hooked.py [--trials 20] [--records 3000] [--seed 1]
+
+A writer records as `follow.py` does; now and then the transcript is emptied, rewritten, removed
+and made again, or replaced, and another conversation begins in it. All the while hooks leave
+wishes and two workers at a time are started, and killed (kill -9) after random times. When the
+writer is done the session ends, and one worker does what is left. Then
+
+- the block for the next agent is the one that is made of `leftoff.summarize`,
+- what was kept of the transcript is a batch run's summary, byte for byte,
+- no wish is left, and no half-written file.
+
+Exits 1 if one is not so. Not part of the test suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked  # noqa: E402
+
+from leftoff import api  # noqa: E402
+from leftoff.documents.briefing import briefing  # noqa: E402
+from leftoff.integrations import hook_files as files  # noqa: E402
+from leftoff.integrations import hook_worker  # noqa: E402
+from leftoff.live.kept_passes import KeptPass  # noqa: E402
+from leftoff.summary import to_json  # noqa: E402
+
+SESSION = "s1"
+
+
+def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """One transcript to its end: what was counted, and what was wrong."""
+    chance = random.Random(seed)
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="hooked-") as place:
+        project = Path(place) / "project"
+        project.mkdir()
+        home = project / ".leftoff"
+        folder = home / files.STATE / SESSION
+        files.make(home, folder)
+        writer = Writer(project, [], ClaudeCode(), random.Random(seed), pace=0.003)
+
+        def wish(name: str) -> None:
+            told = {"transcript": str(writer.path), "project": str(project)}
+            files.want(folder, name, told)
+
+        def write() -> None:
+            writer.begin()
+            while writer.number < records:
+                writer.write(chance.randint(1, max(2, records // 4)))
+                if chance.random() < 0.3:
+                    writer.rotate(chance.choice(BEGINS_ANEW))
+                writer.write(30)  # so that the format can be told
+
+        writing = forked(write)
+        while True:
+            wish(chance.choice(("start", "stop", "stop", "pre_compact")))
+            workers = [forked(lambda: hook_worker.work(home, SESSION)) for _ in range(2)]
+            end = time.monotonic() + 0.01 * 2 ** chance.uniform(0, 8)
+            done = False
+            while time.monotonic() < end and not done:
+                done = os.waitpid(writing, os.WNOHANG)[0] != 0
+                time.sleep(0.002)
+            for worker in workers:
+                os.kill(worker, signal.SIGKILL)
+                os.waitpid(worker, 0)
+            counts["workers killed"] += 2
+            if done:
+                break
+        counts["records"] += records
+        wish("end")
+        hook_worker.work(home, SESSION)
+        expected = api.summarize(writer.path)
+        where = sorted(project.glob(".leftoff/resume-logs/*.md"))
+        made = briefing(expected, where=str(where[0].absolute()) if where else "", lost=[])
+        if files.text(folder / files.BRIEFING) != made:
+            wrong.append("the block is another")
+        kept = KeptPass(folder)
+        if kept.whole(str(writer.path)) is None:
+            wrong.append("nothing is kept")
+        if to_json(kept.summary(str(writer.path))) != to_json(expected):
+            wrong.append("what was kept is another summary")
+        if files.wanted(folder):
+            wrong.append(f"wishes are left: {files.wanted(folder)}")
+        litter = [str(p.name) for p in home.rglob("*.tmp")]
+        if litter:
+            wrong.append(f"litter: {litter}")
+        log = files.text(home / files.STATE / files.LOG)
+        failed = [line for line in log.splitlines() if "failed" in line]
+        wrong += [f"the worker failed: {failed[0]}"] if failed else []
+    return counts, [f"seed {seed}: {what}" for what in wrong]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--records", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    began = time.monotonic()
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for seed in range(args.seed, args.seed + args.trials):
+        found, odd = trial(args.records, seed)
+        counts += found
+        counts["trials"] += 1
+        wrong += odd
+        for line in odd:
+            print(f"  WRONG {line}", flush=True)
+    print(f"hooked: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
+    for name, count in sorted(counts.items()):
+        print(f"  {count} {name}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

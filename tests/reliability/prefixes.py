@@ -1,0 +1,130 @@
+"""Reads every prefix of a recording that it is shown from a saved state, and from scratch.
+
+    python tests/reliability/prefixes.py FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
+
+Each recording in FOLDER grows to its full length in so many steps, cut at random bytes: in the
+middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
+tells must be what `leftoff.summarize` tells of the file as it is then, byte for byte: the
+same summary, or the same refusal. Exits 1 if one is not. Not part of the test suite: it is
+long; tests/contracts/test_following.py does it with shipped sessions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from leftoff import api
+from leftoff.errors import FormatError, SourceError
+from leftoff.live.kept_passes import KeptPass, NotReadOn, opened
+from leftoff.sources import lines_of
+from leftoff.summary import to_json
+
+
+def told(kept: KeptPass | None, path: str) -> bytes:
+    """The summary as JSON, or why there is none."""
+    try:
+        return to_json(kept.summary(path) if kept else api.summarize(path))
+    except FormatError as error:
+        return str(error).encode()
+
+
+def differences(one: bytes, other: bytes) -> str:
+    """Where two summaries differ."""
+    try:
+        a, b = json.loads(one), json.loads(other)
+    except ValueError:
+        return f"{one[:200]!r} | {other[:200]!r}"
+    keys = [key for key in b if a.get(key) != b[key]]
+    inner = keys[0]
+    if isinstance(b[inner], dict):
+        odd = [k for k in b[inner] if a[inner].get(k) != b[inner][k]]
+        return f"{inner}.{odd}: {str(a[inner][odd[0]])[:300]} | {str(b[inner][odd[0]])[:300]}"
+    if isinstance(b[inner], list):
+        odd_ones = [(x, y) for x, y in zip(a[inner], b[inner], strict=False) if x != y]
+        return f"{keys}: {len(a[inner])} | {len(b[inner])}: {str(odd_ones[:1])[:600]}"
+    return f"{keys}: {str(a[inner])[:300]} | {str(b[inner])[:300]}"
+
+
+def grown(
+    data: bytes, name: str, cuts: list[int], folder: Path
+) -> tuple[Counter[str], list[str]]:
+    """A recording that grows from cut to cut: what was counted, and what was wrong."""
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    path, kept = folder / name, KeptPass(folder / "state")
+    path.touch()
+    for cut in [*cuts, len(data)]:
+        with path.open("r+b") as file:
+            file.write(data[:cut])
+        try:
+            kept.read_on(str(path))
+            counts["read on"] += 1
+        except NotReadOn:
+            counts["read whole"] += 1
+        except FormatError:
+            counts["refused"] += 1
+        with opened(str(path)) as now:
+            if kept._whole(now, str(path), exact=True) is not None:
+                counts["prefixes told from a saved state"] += 1
+        counts["prefixes"] += 1
+        one, other = told(kept, str(path)), told(None, str(path))
+        if one != other:
+            wrong.append(f"{name} at {cut} of {len(data)}: {differences(one, other)}")
+            break
+    return counts, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--cuts", type=int, default=12)
+    parser.add_argument("--most", type=float, default=4, help="MiB of the largest to read")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without", action="append", default=[], help="part of a name")
+    args = parser.parse_args()
+    began = time.monotonic()
+    chance = random.Random(args.seed)
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for place in sorted(p for p in args.folder.rglob("*") if p.is_file()):
+        if place.name.endswith((".metadata.json", ".groundtruth.json")):
+            continue
+        if any(name in str(place) for name in args.without):
+            continue
+        try:
+            with lines_of(str(place)) as lines:
+                data = b"".join(lines)
+            if len(data) > args.most * (1 << 20):
+                counts["larger, left out"] += 1
+                continue
+            api.summarize(str(place))
+        except (FormatError, SourceError):
+            counts["no recording, left out"] += 1
+            continue
+        cuts = sorted(chance.randrange(len(data)) for _ in range(args.cuts))
+        with tempfile.TemporaryDirectory(prefix="prefixes-") as folder:
+            name = place.name.removesuffix(".gz").removesuffix(".zst")
+            found, odd = grown(data, name, cuts, Path(folder))
+        counts += found
+        counts["recordings"] += 1
+        counts["recordings told from a saved state"] += (
+            found["prefixes told from a saved state"] > 0
+        )
+        wrong += odd
+        for line in odd:
+            print(f"  WRONG {place.parent.name}: {line}", flush=True)
+    print(f"prefixes: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
+    for what, count in sorted(counts.items()):
+        print(f"  {count} {what}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

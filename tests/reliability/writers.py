@@ -1,0 +1,518 @@
+"""Everything of leftoff that writes to a disk, and how to look at what it left.
+
+    what                     writes                                     by
+    log create|pin|clean     .leftoff/resume-logs/                      stores.files
+    checkpoint create        .leftoff/context-checkpoints/, and with    stores.files,
+      |accept|clean            --markdown contexts/sandbox/             live.checkpoints.files
+    resume --save|--clean    .leftoff/resume/, cleanup_metadata.json    stores.files
+    ask                      .leftoff/reviews/                          stores.files
+    summarize --since last   .leftoff/state/asked.json                  live.asked
+    -o FILE of summarize,    FILE                                       stores.writing
+      export, convert, redact, report, eval
+    batch -o                 OUT, its tables, OUT.index                 batch.outputs, batch.index
+    hook, its five events    .leftoff/state/SESSION/, hooks.log         integrations.hook_files
+    the worker of hooks      the same, a resume log, a checkpoint,      live.kept_passes,
+                               the kept pass                            stores.files
+    hook install|uninstall   the client's settings                      integrations.hook_settings
+    SessionManager (library) the file of a running session              live.state
+    other stores (library)   SQLite; Redis and object stores            stores (kill_saves.py)
+
+A writer is tried in a folder of its own: `project` is the current directory, `home` the home
+of its user; recorded sessions stand beside it and are only read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from leftoff import codec
+from leftoff.errors import LeftoffError
+from leftoff.stores import KINDS
+from leftoff.stores.files import FileStore
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSIONS = ROOT / "corpora" / "sessions"
+
+Work = Callable[[Path], int]
+"""Does something in a folder; gives the exit code."""
+
+
+class Writer(NamedTuple):
+    """Something that writes.
+
+    Attributes:
+        before: what is done before it, once.
+        run: what is tried.
+        answers: with what it may end when it could not; () if with 0, always.
+        partial: it changes several documents, one after the other; a document that cannot
+            be read is left as it is.
+        then: what it starts, which clears up after it.
+    """
+
+    name: str
+    before: tuple[Work, ...]
+    run: Work
+    answers: tuple[int, ...] = (2,)
+    partial: bool = False
+    then: Work | None = None
+
+
+class Command:
+    """A command line; `{sessions}` in it stands for the folder of recordings.
+
+    Args:
+        stdin: `{folder}` in it stands for the folder that it works in.
+    """
+
+    def __init__(self, *words: str, stdin: bytes = b"") -> None:
+        self.words, self.stdin = words, stdin
+
+    def ready(self, folder: Path) -> None:
+        """What is there before it begins."""
+        if self.stdin:
+            read, write = os.pipe()
+            os.write(write, self.stdin.replace(b"{folder}", str(folder).encode()))
+            os.close(write)
+            os.dup2(read, 0)
+            os.close(read)
+            sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+
+    def __call__(self, folder: Path) -> int:
+        from leftoff.__main__ import main
+
+        return main(list(self.words))
+
+
+class Event(Command):
+    """An event of a client; the worker that it asks for is tried by itself."""
+
+    def __init__(self, name: str, **more: str) -> None:
+        told = {
+            "session_id": "s1",
+            "transcript_path": "{folder}/project/session.jsonl",
+            "cwd": "{folder}/project",
+            "hook_event_name": name,
+            **more,
+        }
+        super().__init__("hook", stdin=codec.dumps(told))
+
+    def __call__(self, folder: Path) -> int:
+        from leftoff.integrations import claude_hooks
+
+        claude_hooks.start_worker = lambda *_: None
+        claude_hooks.LIMIT = 60.0
+        claude_hooks.PATIENCE = 0.0
+        return super().__call__(folder)
+
+
+def worker(folder: Path) -> int:
+    """The worker that a hook starts."""
+    from leftoff.integrations import hook_worker
+
+    hook_worker.PATIENCE = 0.0
+    hook_worker.work(folder / "project" / ".leftoff", "s1")
+    return 0
+
+
+def session(tokens: int) -> Work:
+    """A running session of the library that goes on by a call."""
+
+    def run(folder: Path) -> int:
+        from leftoff.live.session import SessionManager
+
+        manager = SessionManager(path=folder / "project" / "running.json", session_id="r1")
+        manager.set_task_budget("t1", "some-model", 1000)
+        manager.update_token_usage(tokens, 10, "end_turn")
+        return 0
+
+    return run
+
+
+def damage(pattern: str) -> Work:
+    """Changes a word of a kept, compressed document by hand."""
+
+    def run(folder: Path) -> int:
+        for path in (folder / "project").glob(pattern):
+            data = gzip.decompress(path.read_bytes()).replace(b"Sort", b"Send", 1)
+            path.write_bytes(gzip.compress(data))
+        return 0
+
+    return run
+
+
+def file(name: str, words: str) -> Work:
+    """A file that is there before."""
+
+    def run(folder: Path) -> int:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(words)
+        return 0
+
+    return run
+
+
+def grow(folder: Path) -> int:
+    """More is recorded in the session."""
+    path = folder / "project" / "session.jsonl"
+    whole = (SESSIONS / "claude_code/prorate.jsonl").read_bytes().splitlines(keepends=True)
+    done = path.read_bytes().count(b"\n") if path.exists() else 0
+    with path.open("ab") as out:
+        out.write(b"".join(whole[done : done + 12]))
+    return 0
+
+
+CLIENT = """#!/bin/sh
+cat >/dev/null
+echo '{"type": "result", "is_error": false, "session_id": "c1", "result": "heard"}'
+"""
+
+
+def client(folder: Path) -> int:
+    """A client that `ask` can ask."""
+    file("home/bin/claude", CLIENT)(folder)
+    (folder / "home/bin/claude").chmod(0o755)
+    return 0
+
+
+_ACCEPTED = ".leftoff/context-checkpoints/*.json.gz"
+
+
+class Accept(Command):
+    """`checkpoint accept` of the one checkpoint."""
+
+    def ready(self, folder: Path) -> None:
+        (path,) = (folder / "project").glob(_ACCEPTED)
+        self.words = ("checkpoint", "accept", str(path))
+
+
+_LOG = Command("log", "create", "session.jsonl", "--id", "one")
+_CHECKPOINT = Command("checkpoint", "create", "session.jsonl", "--goal", "Sort", "--task", "t1")
+_SAVE = Command("resume", "--save", "session.jsonl")
+_HOOKS = (grow, Event("SessionStart", source="startup"), Event("Stop"), worker)
+_SETTINGS = file("home/.claude/settings.json", '{"model": "opus", "hooks": {"Stop": []}}\n')
+_OLD = "what was there before, whole\n"
+_COMPACTED = "The invoices were sorted."
+
+
+_USED = {"input_tokens": 150_000, "output_tokens": 10}
+_CALL = {
+    "id": "m9",
+    "role": "assistant",
+    "model": "claude-sonnet-4-5",
+    "content": [],
+    "usage": _USED,
+}
+
+
+def _large(folder: Path) -> int:
+    """The next call goes over a threshold."""
+    line = {"type": "assistant", "uuid": "u9", "sessionId": "s1", "message": _CALL}
+    with (folder / "project" / "session.jsonl").open("ab") as out:
+        out.write(codec.dumps(line))
+    return 0
+
+
+def _three(made: str) -> tuple[Work, ...]:
+    """Three resume logs or checkpoints."""
+    if made == "log":
+        return tuple(
+            Command("log", "create", "session.jsonl", "--id", name) for name in ("a", "b", "c")
+        )
+    return tuple(
+        Command("checkpoint", "create", "session.jsonl", "--task", name) for name in ("a", "b")
+    )
+
+
+WRITERS: tuple[Writer, ...] = (
+    Writer("log create, first", (grow,), _LOG),
+    Writer("log create, over another", (grow, _LOG, grow), _LOG),
+    Writer("log pin", (grow, _LOG), Command("log", "pin", "one")),
+    Writer(
+        "log clean", (grow, *_three("log")), Command("log", "clean", "--keep", "1"), (2,), True
+    ),
+    Writer("checkpoint create", (grow,), _CHECKPOINT),
+    Writer(
+        "checkpoint create --markdown",
+        (grow, _CHECKPOINT),
+        Command("checkpoint", "create", "session.jsonl", "--task", "t2", "--markdown", "."),
+        (2,),
+        True,
+    ),
+    Writer("checkpoint accept", (grow, _CHECKPOINT, damage(_ACCEPTED)), Accept()),
+    Writer(
+        "checkpoint clean",
+        (grow, *_three("checkpoint")),
+        Command("checkpoint", "clean", "--keep", "1"),
+        (2,),
+        True,
+    ),
+    Writer("resume --save", (grow, _SAVE, grow), _SAVE),
+    Writer(
+        "resume --clean",
+        (
+            grow,
+            Command("resume", "--save", "session.jsonl"),
+            file("project/leftoff.toml", "[resume]\nretention_days = 0\n"),
+        ),
+        Command("resume", "--clean"),
+        (2,),
+        True,
+    ),
+    Writer("ask", (client,), Command("ask", "--model", "opus", stdin=b"Look.")),
+    Writer(
+        "summarize --since last",
+        (grow, Command("summarize", "session.jsonl", "--since", "last"), grow),
+        Command("summarize", "session.jsonl", "--since", "last"),
+    ),
+    *(
+        Writer(
+            f"{words[0]} -o",
+            (grow, file("project/out", _OLD)),
+            Command(*words, "session.jsonl", "-o", "out"),
+            (2, 1) if words[0] == "report" else (2,),  # 1: it found no session
+        )
+        for words in (
+            ("summarize",),
+            ("export",),
+            ("convert", "--to", "atif"),
+            ("redact",),
+            ("report",),
+        )
+    ),
+    Writer("summarize -o, new", (grow,), Command("summarize", "session.jsonl", "-o", "out")),
+    *(
+        Writer(
+            f"batch -o {kind}",
+            (grow, Command("batch", "session.jsonl", "-q", "-o", f"out{kind}"), grow),
+            Command("batch", "session.jsonl", "-q", "-o", f"out{kind}"),
+            (2,),
+            True,
+        )
+        for kind in (".jsonl", ".sqlite")
+    ),
+    *(
+        Writer(f"hook {name}", before, Event(name, **more), (), True, worker)
+        for name, before, more in (
+            ("SessionStart", (grow,), {"source": "startup"}),
+            ("Stop", (*_HOOKS, _large), {}),
+            ("PreCompact", (*_HOOKS, grow), {"trigger": "auto"}),
+            ("PostCompact", _HOOKS, {"compact_summary": _COMPACTED}),
+            ("SessionEnd", _HOOKS, {"reason": "exit"}),
+        )
+    ),
+    Writer("worker, first", (grow, Event("Stop")), worker, (), True),
+    Writer("worker, compaction", (*_HOOKS, grow, Event("PreCompact")), worker, (), True),
+    Writer("worker, end", (*_HOOKS, grow, Event("SessionEnd")), worker, (), True),
+    Writer("hook install", (_SETTINGS,), Command("hook", "install", "--yes"), (2,), True),
+    Writer(
+        "hook uninstall",
+        (_SETTINGS, Command("hook", "install", "--yes")),
+        Command("hook", "uninstall", "--yes"),
+        (2,),
+        True,
+    ),
+    Writer("SessionManager", (session(300),), session(920), (), True),
+)
+
+
+# -- what is left ----------------------------------------------------------------------------
+
+_VARIES = (
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z|[+]00:00)?"), "TIME"),
+    (re.compile(r"\d{8}T\d{12}Z"), "TIME"),
+    (re.compile(r"\d{8}_\d{6}"), "TIME"),
+    (re.compile(r"\b1\d{9}(\.\d+)?\b"), "TIME"),
+    (re.compile(r"\b\d+\.\d+(e-\d+)?\b"), "FLOAT"),
+)
+# Locks, logs, marks that grow old, and what only leftoff itself reads.
+_OWN = re.compile(
+    r"^busy$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
+)
+_LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")
+
+
+def scrubbed(words: str) -> str:
+    """Words without what differs from run to run."""
+    for pattern, by in _VARIES:
+        words = pattern.sub(by, words)
+    return words
+
+
+def look(folder: Path) -> dict[str, str]:
+    """Every document, and every other file that is for somebody, each by a name that does not
+    differ from run to run. What is damaged has its error as its content."""
+    found: dict[str, list[str]] = {}
+    stored: set[Path] = set()
+    store = FileStore(folder / "project" / ".leftoff")
+    for kind in KINDS:
+        place = store.folder(kind)
+        stored.add(place)
+        if not place.is_dir():
+            continue
+        for entry in store.list(kind):
+            value = _document(store, kind, entry.id) + (" PINNED" if entry.pinned else "")
+            found.setdefault(f"{kind} {scrubbed(entry.id)}", []).append(scrubbed(value))
+    for path in sorted(folder.rglob("*")):
+        name = path.name
+        if not path.is_file() or _OWN.search(name) or _LITTER.search(name):
+            continue
+        if path.parent in stored and name != "cleanup_metadata.json":
+            continue
+        # A wish that was taken is one as long as it is not done.
+        shown = path.with_name(name.replace("taken.", "wants."))
+        found.setdefault(str(shown.relative_to(folder)), []).append(scrubbed(_content(path)))
+    return {
+        (name if not n else f"{name} {n}"): value
+        for name, values in found.items()
+        for n, value in enumerate(sorted(values))
+    }
+
+
+def _document(store: FileStore, kind: str, id: str) -> str:
+    try:
+        kept = store.load(kind, id)
+    except LeftoffError as error:
+        return f"{type(error).__name__}: {error}"
+    if kept is None:
+        return "gone"
+    codes = sorted({issue.code for issue in kept.issues} - {"text_differs"})
+    return codec.dumps(kept.document).decode() + " ".join(codes)
+
+
+def _content(path: Path) -> str:
+    if path.suffix == ".sqlite":
+        with closing(sqlite3.connect(path)) as base:
+            try:
+                return "\n".join(base.iterdump())
+            except sqlite3.Error as error:
+                return str(error)
+    data = path.read_bytes()
+    with suppress(ValueError):
+        if path.name == "cleanup_metadata.json":
+            return "whole" if codec.parse(data) else ""
+        return data.decode()
+    return repr(data)
+
+
+def litter(folder: Path) -> list[str]:
+    """Files that nobody wants any more."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if _LITTER.search(path.name) and path.is_file()
+    )
+
+
+def whole(folder: Path) -> Iterator[str]:
+    """What is wrong with files that are kept beside the documents."""
+    for path in folder.rglob("*.index"):
+        with closing(sqlite3.connect(path)) as base:
+            (told,) = base.execute("PRAGMA integrity_check").fetchone()
+            if told != "ok":
+                yield f"{path.name}: {told}"
+
+
+# -- a child ---------------------------------------------------------------------------------
+
+
+def enter(folder: Path, work: Work) -> None:
+    """Makes this process one that does its work in a folder: for a child only."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    (folder.parent / "said").mkdir(exist_ok=True)
+    (folder / "project").mkdir(exist_ok=True)
+    os.chdir(folder / "project")
+    path = f"{home / 'bin'}:{os.environ.get('PATH', '')}"
+    os.environ.clear()
+    os.environ.update(
+        HOME=str(home), PATH=path, LANG="C.UTF-8", TMPDIR=str(folder.parent / "tmp")
+    )
+    for number, name, mode in ((1, "out", "w"), (2, "err", "w")):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        descriptor = os.open(folder.parent / "said" / name, flags, 0o600)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(number, mode, closefd=False)),
+            line_buffering=number == 2,
+        )
+        setattr(sys, f"std{name}", stream)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    if isinstance(work, Command):
+        work.ready(folder)
+
+
+def in_child(folder: Path, work: Work, after: Callable[[], None] = lambda: None) -> int:
+    """Does something in a folder in a child of its own; its exit code."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            enter(folder, work)
+            code = work(folder)
+            sys.stdout.flush()
+            after()
+        except BaseException:  # noqa: BLE001 - told on stderr, as an interpreter does
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def warm(folder: Path, work: Work) -> None:
+    """Loads what the work loads, so that children need not."""
+    names = folder.parent / "names"
+
+    def note() -> None:
+        names.write_text("\n".join(sorted(sys.modules)))
+
+    in_child(folder, work, note)
+    for name in names.read_text().splitlines():
+        if name not in sys.modules and not name.startswith(("__", "tests.")):
+            with suppress(ImportError):
+                import_module(name)
+
+
+def said(folder: Path) -> str:
+    """What the last child said on stderr."""
+    return (folder.parent / "said" / "err").read_text(errors="replace")
+
+
+def prepared(scratch: Path, writer: Writer) -> Path:
+    """The folder of a writer as it is before: `scratch/base`."""
+    work, base = scratch / "work", scratch / "base"
+    (scratch / "tmp").mkdir(exist_ok=True)
+    for old in (work, base):
+        shutil.rmtree(old, ignore_errors=True)
+    work.mkdir(parents=True)
+    for step in writer.before:
+        code = in_child(work, step)
+        if code:
+            raise AssertionError(f"{writer.name}: cannot be prepared: {code} {said(work)}")
+    work.rename(base)
+    return base
+
+
+def renewed(scratch: Path) -> Path:
+    """`scratch/work` as it was before the trial."""
+    work = scratch / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(scratch / "base", work, symlinks=True)
+    return work

@@ -1,0 +1,352 @@
+"""A follower: what it promises for each way in which a recording goes on or goes away."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from filelock import FileLock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leftoff import api
+from leftoff.errors import FormatError, SourceError, StateError
+from leftoff.live import following, kept_passes
+from leftoff.live.following import LOCK, PARTS, Follower
+from leftoff.summary import to_json
+
+SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+
+
+def lines(session: str, first: int, count: int, words: str = "größer 数字") -> bytes:
+    """So many calls, each of which reads a file of its own number, with their results."""
+    made = []
+    for n in range(first, first + count):
+        use: dict[str, Any] = {"type": "tool_use", "id": f"c{n}", "name": "Read"}
+        use["input"] = {"file_path": f"/w/f{n}.py"}
+        result = {"type": "tool_result", "tool_use_id": f"c{n}", "content": words}
+        for role, part in (("assistant", use), ("user", result)):
+            line: dict[str, Any] = {"type": role, "uuid": f"{role}{n}", "sessionId": session}
+            line |= {
+                "parentUuid": None,
+                "timestamp": f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z",
+            }
+            line |= {"cwd": "/w", "message": {"role": role, "content": [part]}}
+            made.append(json.dumps(line, ensure_ascii=n % 2 == 0).encode() + b"\n")
+    return b"".join(made)
+
+
+def numbers(follower: Follower) -> list[int]:
+    """The numbers that are told, each as often as it is; the summary is that of a batch run."""
+    got = follower.summary()
+    paths = [source.path for source in got.session.sources]
+    assert to_json(got) == to_json(api.summarize(paths if len(paths) > 1 else paths[0]))
+    told = [n for f in got.file_modifications for n in [int(f.path[1:-3])] * f.touch_count]
+    return sorted(told)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home" / "session.jsonl"
+
+
+@pytest.fixture
+def follower(path: Path, tmp_path: Path) -> Follower:
+    return Follower(path, tmp_path / "state")
+
+
+def test_what_is_new_is_read_once(path: Path, follower: Follower) -> None:
+    data = lines("s", 0, 30)
+    for cut in (1, 2000, 2001, 5000, len(data) - 3, len(data)):
+        with path.open("ab") as file:
+            file.write(data[file.tell() : cut])
+        assert follower.look().read > 0
+        assert not follower.look().changed
+    assert numbers(follower) == list(range(30))
+    assert len(follower.parts) == 1
+
+
+def test_a_renamed_recording_is_read_to_its_end(path: Path, follower: Follower) -> None:
+    with path.open("ab", buffering=0) as old:
+        old.write(lines("s", 0, 20))
+        follower.look()
+        path.rename(path.with_suffix(".1"))
+        old.write(lines("s", 20, 5))  # the writer had it open
+        path.write_bytes(lines("s", 25, 20))
+        look = follower.look()
+        assert look.began
+        assert look.gone == ()
+        old.write(lines("s", 45, 1)[:-30])  # after the next has begun, and not ended
+        assert numbers(follower) == list(range(45))
+        path.with_suffix(".1").rename(path.with_suffix(".2"))
+        old.write(lines("s", 45, 1)[-30:])
+    assert not follower.look().began
+    assert numbers(follower) == list(range(46))
+    assert [Path(p.path).suffix for p in follower.parts] == [".2", ".jsonl"]
+
+
+def test_between_a_rename_and_what_follows_nothing_is_lost(
+    path: Path, follower: Follower
+) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    path.rename(path.with_suffix(".1"))
+    assert not follower.look().changed
+    assert numbers(follower) == list(range(20))
+    path.touch()
+    assert follower.look().began
+    assert numbers(follower) == list(range(20))  # nothing was said in the new one yet
+
+
+def test_a_copy_of_an_emptied_recording_is_the_recording(
+    path: Path, follower: Follower
+) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    with path.open("ab") as file:
+        file.write(lines("s", 20, 5))  # not seen before it was copied
+        file.flush()
+        shutil.copyfile(path, path.with_suffix(".1"))
+        file.truncate(0)
+        file.write(lines("s", 25, 40))  # and at once longer than it was
+    assert numbers(follower) == list(range(65))
+
+
+@pytest.mark.parametrize("how", ["truncate", "rewrite", "recreate", "replace"])
+def test_what_is_destroyed_is_gone(how: str, path: Path, follower: Follower) -> None:
+    path.write_bytes(lines("one", 0, 20))
+    follower.look()
+    if how == "recreate":
+        path.unlink()
+    if how == "replace":
+        other = path.with_suffix(".new")
+        other.write_bytes(lines("two", 20, 30))
+        other.replace(path)
+    else:
+        path.write_bytes(lines("two", 20, 5 if how == "truncate" else 30))
+    look = follower.look()
+    assert look.began
+    assert look.gone == (str(path),)
+    assert numbers(follower) == list(range(20, 25 if how == "truncate" else 50))
+    assert {p.name for p in follower.folder.iterdir()} <= {PARTS, LOCK, "2"}
+
+
+def test_a_link_is_followed_where_it_leads(path: Path, follower: Follower) -> None:
+    one, two = path.with_name("one"), path.with_name("two")
+    one.write_bytes(lines("one", 0, 20))
+    two.write_bytes(lines("two", 20, 20))
+    path.symlink_to(one)
+    assert numbers(follower) == list(range(20))
+    path.unlink()
+    path.symlink_to(two)
+    assert numbers(follower) == list(range(20, 40))  # another session
+    with one.open("ab") as file:
+        file.write(lines("one", 40, 5))
+    path.unlink()
+    path.symlink_to(one)
+    assert follower.look().began
+    assert numbers(follower) == [*range(20), *range(40, 45)]
+
+
+def test_a_failing_read_makes_nothing_gone(
+    path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    path.rename(path.with_suffix(".1"))
+    path.write_bytes(lines("s", 20, 20))
+    kept = (follower.folder / PARTS).read_bytes()
+
+    def fails(path: str, mode: str) -> Any:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_passes, "open", fails, raising=False)
+        with pytest.raises(SourceError, match="Input/output error"):
+            follower.look()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", lambda _: fails(str(path.parent), ""))
+        with pytest.raises(SourceError, match="Input/output error"):
+            follower.look()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", lambda self: fails(str(self), ""))
+        with pytest.raises(StateError, match="Input/output error; what was kept stays"):
+            follower.look()
+    assert (follower.folder / PARTS).read_bytes() == kept
+    assert numbers(follower) == list(range(40))
+
+
+def test_somebody_elses_file_in_the_folder_is_passed_over(
+    path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    path.rename(path.with_name("z"))
+    for name in ("a", "b"):
+        path.with_name(name).write_bytes(lines("x", 0, 20))
+
+    def guarded(path: str, mode: str) -> Any:
+        if path.endswith("/a"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return open(path, mode)  # noqa: PTH123
+
+    # The file itself would be tried first.
+    old = follower.parts[0]
+    other = msgspec.structs.replace(old, mark=msgspec.structs.replace(old.mark, inode=1))
+    monkeypatch.setattr(kept_passes, "open", guarded, raising=False)
+    assert following._search(other, []) == str(path.with_name("z"))
+
+
+def test_one_at_a_time(path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    monkeypatch.setattr(following, "PATIENCE", 0.05)
+    with FileLock(follower.folder / LOCK), pytest.raises(StateError, match="another process"):
+        follower.look()
+    assert numbers(follower) == list(range(20))
+
+
+def test_what_cannot_be_followed_is_said(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be followed"):
+        Follower("-", tmp_path / "state")
+    follower = Follower(path, tmp_path / "state")
+    with pytest.raises(SourceError, match="No such file"):
+        follower.look()
+    path.touch()
+    follower.look()
+    with pytest.raises(FormatError):
+        follower.summary()
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(SourceError, match="not a regular file"):
+        Follower(tmp_path / "fifo", tmp_path / "other").look()
+
+
+def test_the_files_of_subagents_are_told_too(path: Path, follower: Follower) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    beside = path.with_suffix("") / "subagents"
+    beside.mkdir(parents=True)
+    for count in (1, 3):
+        (beside / "agent-a1.jsonl").write_bytes(lines("s", 100, count))
+        assert follower.look().changed
+        assert not follower.look().changed
+        assert to_json(follower.summary()) == to_json(api.summarize(path))
+        assert len(follower.summary().session.children) == 1
+
+
+def test_a_document_is_told_as_it_is_now(path: Path, follower: Follower) -> None:
+    for count in (1, 2, 30):
+        said = [{"role": "user", "content": f"Sort list {n}."} for n in range(count)]
+        path.write_text(json.dumps(said))
+        assert follower.look().changed
+        assert to_json(follower.summary()) == to_json(api.summarize(path))
+        assert len(follower.parts) == 1
+
+
+@pytest.mark.parametrize("kept", ["", "{", '{"schema": "leftoff.followed/9"}'])
+def test_a_damaged_memory_costs_time_only(kept: str, path: Path, follower: Follower) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    (follower.folder / PARTS).write_text(kept)
+    assert numbers(follower) == list(range(20))
+
+
+def test_with_secrets_the_summary_is_the_same_and_none_is_kept(
+    path: Path, follower: Follower
+) -> None:
+    path.write_bytes(lines("s", 0, 20))
+    follower.look()
+    with path.open("ab") as file:
+        file.write(lines("s", 20, 5, words=f"error: the token {SECRET} has failed"))
+    follower.look()
+    assert numbers(follower) == list(range(25))
+    kept = [p.read_bytes() for p in follower.folder.rglob("*") if p.is_file()]
+    assert not any(SECRET.encode() in data for data in kept)
+
+
+def test_a_secret_in_the_path_is_not_kept(path: Path, tmp_path: Path) -> None:
+    inner = path.parent / SECRET
+    inner.mkdir()
+    follower = Follower(inner / path.name, tmp_path / "state")
+    for count in (20, 30):
+        (inner / path.name).write_bytes(lines("s", 0, count))
+        assert numbers(follower) == list(range(count))
+    kept = [p.read_bytes() for p in follower.folder.rglob("*") if p.is_file()]
+    assert not any(SECRET.encode() in data for data in kept)
+
+
+ROTATIONS = ("rename", "copytruncate", "truncate", "recreate", "replace")
+STEPS = st.lists(st.sampled_from(("write", "look", "killed", *ROTATIONS)), max_size=12)
+
+
+@settings(max_examples=8)
+@given(steps=STEPS, cuts=st.randoms(use_true_random=False))
+def test_whatever_happens_each_line_is_told_once(steps: list[str], cuts: Any) -> None:
+    """`killed`: what was kept since the last look but one is lost, or half of it."""
+    with tempfile.TemporaryDirectory() as place:
+        home, state, old = Path(place) / "home", Path(place) / "state", Path(place) / "old"
+        home.mkdir()
+        path = home / "session.jsonl"
+        follower = Follower(path, state)
+        session, number, aside, rest = 0, 20, 0, b""
+        path.write_bytes(lines("s0", 0, 20))
+        expected = {str(path): set(range(20))}
+        for step in (*steps, "write"):
+            if step == "write":
+                data = rest + lines(f"s{session}", number, 4)
+                cut = cuts.randrange(len(rest), len(data) + 1)
+                with path.open("ab") as file:
+                    file.write(data[:cut])
+                rest = data[cut:]
+                expected[str(path)] |= set(range(number, number + 4))
+                number += 4
+            elif step == "look":
+                shutil.rmtree(old, ignore_errors=True)
+                if state.exists():
+                    shutil.copytree(state, old)
+                follower.look()
+            elif step == "killed":
+                if old.exists() and cuts.random() < 0.5:
+                    shutil.rmtree(state)
+                    shutil.copytree(old, state)
+                for head in state.glob("*/pass.head"):
+                    if cuts.random() < 0.3:
+                        head.unlink()
+            else:
+                with path.open("ab") as file:
+                    file.write(rest)
+                rest = b""
+                follower.look()
+                shutil.rmtree(old, ignore_errors=True)
+                if step in {"rename", "copytruncate"}:
+                    aside += 1
+                    other = path.with_suffix(f".{aside}")
+                    expected[str(other)] = expected.pop(str(path))
+                    if step == "rename":
+                        path.rename(other)
+                    else:
+                        shutil.copyfile(path, other)
+                else:
+                    session += 1
+                    expected = {}
+                data = lines(f"s{session}", number, 20)
+                if step == "recreate":
+                    path.unlink()
+                if step == "replace":
+                    (home / "new").write_bytes(data)
+                    (home / "new").replace(path)
+                else:
+                    path.write_bytes(data)
+                expected[str(path)] = set(range(number, number + 20))
+                number += 20
+        with path.open("ab") as file:
+            file.write(rest)
+        assert numbers(Follower(path, state)) == sorted(n for s in expected.values() for n in s)
+        assert not Follower(path, state).look().changed
