@@ -226,7 +226,8 @@ SUBJECTS = {name: _endings(listed) for name, listed in _TABLE["subjects"].items(
 """What a statement may be about, by the words that tell it."""
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
-    name: _rules(_TABLE, name) for name in ("rationale", "alternative", "reversal", "choice")
+    name: _rules(_TABLE, name)
+    for name in ("rationale", "alternative", "reversal", "stated", "choice")
 }
 """The patterns that stand beside the model, by what they find."""
 

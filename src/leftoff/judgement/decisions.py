@@ -43,6 +43,12 @@ ANSWERED, CHOSEN = 0.9, 0.6
 """Confidence of the person's own decisions: an answer to a question tool, and words that pick
 an option. These two are set, not learnt: the labels hold no decision of the person."""
 
+STATED = 1.5
+"""Log odds that "I decided" adds to a sentence. Set, not learnt: the labelled sessions hold no
+such words."""
+
+_DECIDED = frozenset({"decided", "chose", "chosen", "opted"})
+
 SAME = 92.0
 """Likeness, of 100, from which a later statement repeats an earlier one."""
 
@@ -142,12 +148,21 @@ class Scores(Struct, frozen=True):
 def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
     scorer = SCORER if model is MODEL else Scorer(model)
-    logits = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
+    logits = [
+        [scorer.score(c.spoken, c.others) + _stated(c) for c in group] for group in groups
+    ]
     odds = {place: joined(found) for place, found in enumerate(logits) if found}
     rank: dict[float, int] = {}
     for number, together in enumerate(sorted(odds.values(), reverse=True)):
         rank.setdefault(together, number)
     return Scores(logits, odds, rank)
+
+
+def _stated(candidate: Candidate) -> float:
+    if _DECIDED.isdisjoint(candidate.spoken):
+        return 0.0
+    said = candidate.said.text
+    return STATED if any(rule.search(said) for rule in PATTERNS["stated"]) else 0.0
 
 
 def spoken(group: Sequence[Candidate]) -> list[str]:
