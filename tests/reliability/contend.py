@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 from tests.reliability import tracing
+from tests.reliability.tracing import verdict
 
 import leftoff
 from leftoff import codec
@@ -333,12 +334,9 @@ def main(args: Sequence[str] | None = None) -> int:
         counts, wrong = updates(given.writers, given.rounds)
     else:
         counts, wrong = locks()
-    print(f"{given.what}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    for line in wrong[:20]:
-        print(f"  WRONG {line}")
-    return 1 if wrong else 0
+    return verdict(
+        f"{given.what}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
+    )
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from tests.reliability.tracing import verdict
+
 import leftoff
 from leftoff import codec
 from leftoff.documents.resume_log import ResumeLog
@@ -243,12 +245,7 @@ def main() -> int:
     began = time.monotonic()
     counts, wrong = flipped(args.every)
     told = f"{counts.total()} trials, {time.monotonic() - began:.0f} s, {len(wrong)} wrong"
-    print(f"flips and cuts: {told}")
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    for line in wrong[:20]:
-        print(f"  WRONG {line}")
-    return 1 if wrong else 0
+    return verdict(f"flips and cuts: {told}", counts, wrong)
 
 
 if __name__ == "__main__":

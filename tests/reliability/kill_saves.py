@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.reliability import tracing
-from tests.reliability.tracing import Trial, traced
+from tests.reliability.tracing import Trial, traced, verdict
 
 from leftoff.errors import LeftoffError, Unsure
 from leftoff.stores import Store, open_store
@@ -300,12 +300,11 @@ def main() -> int:
         counts, wrong = random_run(args.store, args.kills, args.seed, print)
     else:
         counts, wrong = traced_run(args.store, args.what, args.every)
-    print(f"{args.what}, {args.store}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    for line in wrong[:20]:
-        print(f"  WRONG {line}")
-    return 1 if wrong else 0
+    return verdict(
+        f"{args.what}, {args.store}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong",
+        counts,
+        wrong,
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,9 @@ def complain(message: str) -> None:
 
 
 def tell(line: str) -> None:
-    """One line on stderr, safe for a terminal and without secrets."""
+    """One line on stderr, safe for a terminal and without secrets; after what stdout holds."""
+    with suppress(OSError):  # closed early: whoever writes to it will find out
+        sys.stdout.flush()
     print(shown(line).replace("\n", " "), file=sys.stderr)
 
 

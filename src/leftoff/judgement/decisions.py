@@ -149,7 +149,8 @@ def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
     scorer = SCORER if model is MODEL else Scorer(model)
     logits = [
-        [scorer.score(c.spoken, c.others) + _stated(c) for c in group] for group in groups
+        [scorer.score(c.spoken, c.others) + sum(stated(c).values()) for c in group]
+        for group in groups
     ]
     odds = {place: joined(found) for place, found in enumerate(logits) if found}
     rank: dict[float, int] = {}
@@ -158,11 +159,13 @@ def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     return Scores(logits, odds, rank)
 
 
-def _stated(candidate: Candidate) -> float:
+def stated(candidate: Candidate) -> dict[str, float]:
+    """Log odds for the words by which an agent says that it decided, by rule; mostly empty."""
     if _DECIDED.isdisjoint(candidate.spoken):
-        return 0.0
+        return {}
     said = candidate.said.text
-    return STATED if any(rule.search(said) for rule in PATTERNS["stated"]) else 0.0
+    found = (rule for rule in PATTERNS["stated"] if rule.search(said))
+    return {rule.id: STATED for rule in found}
 
 
 def spoken(group: Sequence[Candidate]) -> list[str]:
@@ -191,7 +194,7 @@ def _decision(
         ref=story.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
         rationale=_captured("rationale", said.text),
         alternative=_captured("alternative", said.text),
-        rule=" ".join(model.reasons(candidate.features)),
+        rule=" ".join([*stated(candidate), *model.reasons(candidate.features)]),
     )
 
 

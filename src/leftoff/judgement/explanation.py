@@ -17,6 +17,7 @@ from leftoff.judgement.decisions import (
     Groups,
     key_decisions,
     scored,
+    stated,
 )
 from leftoff.judgement.milestones import Claims
 from leftoff.judgement.stages import LASTS, Stretch, labelled, timeline
@@ -203,6 +204,7 @@ def _parts(candidate: Candidate) -> tuple[Part, ...]:
     weights = [(name, MODEL.weights.get(name, 0)) for name in candidate.features]
     heard = sorted((w for w in weights if w[1]), key=lambda w: (-abs(w[1]), w[0]))
     parts = [Part("bias", MODEL.bias / SCALE)]
+    parts += [Part(name, points) for name, points in stated(candidate).items()]
     parts += [Part(name, weight / SCALE) for name, weight in heard[:LOUDEST]]
     rest = sum(weight for _, weight in heard[LOUDEST:])
     if heard[LOUDEST:]:
