@@ -25,5 +25,5 @@ run escapes race --rounds 300
 run escapes sessions --rounds 40
 run escapes modes
 run injections --cases 160
-run terminals --cases 80
-run leaks --secrets 28 --plain
+run terminals --cases 30
+run leaks --secrets 14 --plain

@@ -81,3 +81,54 @@ def test_progress_is_a_verified_milestone_or_a_change_of_a_file() -> None:
     assert not Reached(2, 5).beyond(before)
     assert Reached(3, 5).beyond(before)
     assert Reached(2, 6).beyond(before)
+
+
+def test_the_edges_of_the_table() -> None:
+    def near(used: int) -> Situation:
+        return at("98", others=(Candidate("b", 1000, used),))
+
+    assert decide(near(879)).provider == "b"
+    assert decide(near(880)).provider == "a"  # with the 20 needed, exactly 90 %
+    assert decide(at("98", need=899)).type == "force_handoff"
+    assert decide(at("98", need=900)).type == "helper_agent"
+    assert decide(at("90", others=(FREE,), need=100)).type == "continue"
+    assert decide(at("95", others=(FREE,), need=50)).reason.count("nearly full") == 1
+    assert decide(at("95", others=(FREE,), need=51)).reason.count("may not fit") == 1
+    closed = Candidate("a", 1000, 980, available=False)
+    assert decide(at("98", current=closed)).type == "helper_agent"
+    assert decide(at("98")).role == ""
+    assert decide(at("98", need=950)).role == "helper"
+    assert Candidate("a", 10, 11).remaining == 0
+    assert Candidate("a", 10).remaining == 10
+
+
+@pytest.mark.parametrize(
+    "others,why",
+    [
+        ((), "there is no other provider"),
+        ((Candidate("a", 1000),), "there is no other provider"),
+        ((FULL,), "no other provider has room"),
+        ((AWAY,), "no other provider is available"),
+        ((FULL, AWAY), "no available provider has room"),
+    ],
+)
+def test_why_nobody_takes_over(others: tuple[Candidate, ...], why: str) -> None:
+    said = f"{why}, so a begins a fresh session"
+    assert decide(at("98", others=others)).reason == f"98 % of a is used; {said}"
+    stopped = decide(at("", error="rate_limited", others=others, helper=False))
+    assert stopped.reason == f"rate limited; {why}, and there is no helper agent"
+
+
+def test_a_checkpoint_keeps_the_decision() -> None:
+    decision = decide(at("98", others=(FREE,)))
+    kept = decision.action()
+    assert (kept.type, kept.next_provider, kept.next_role) == ("force_handoff", "b", None)
+    assert kept.handoff_instruction == decision.reason
+    assert decision.action("Go on.").handoff_instruction == "Go on."
+    helper = decide(at("98", need=950)).action()
+    assert (helper.next_provider, helper.next_role) == (None, "helper")
+
+
+def test_nothing_has_happened_before_the_first_handoff() -> None:
+    assert Situation("90", FREE).handoffs == 0
+    assert Reached() == Reached(0, 0)

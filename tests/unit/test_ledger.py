@@ -10,7 +10,7 @@ import pytest
 from leftoff import Pass
 from leftoff.forecast import FEWEST, forecast
 from leftoff.judgement.story import Story
-from leftoff.ledger import account, context, curve, spend
+from leftoff.ledger import account, context, conversation_tokens, curve, spend
 from leftoff.model import Usage
 from leftoff.thresholds import preset
 from leftoff.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, window_of
@@ -190,6 +190,52 @@ def test_a_session_without_usage_has_an_estimate_and_no_occupancy() -> None:
     assert found.forecast is None
     assert found.estimated is not None
     assert 4 <= found.estimated <= 12
+
+
+def test_a_response_that_is_written_again_keeps_its_place_and_its_largest_size() -> None:
+    told = story(
+        call("a", 100_000), call("b", 110_000), call("a", 120_000), call("b", 105_000),
+        compaction(130_000), call("c", 20_000), call("c", 25_000),
+    )  # fmt: skip
+    assert [(p.message, p.tokens, p.emptied) for p in curve(told)] == [
+        (0, 120_000, False),
+        (1, 110_000, False),
+        (4, 25_000, True),
+    ]
+
+
+def test_a_conversation_is_what_was_before_each_compaction_and_what_is_now() -> None:
+    told = story(call("a", 100_000), compaction(101_000), call("b", 30_000))
+    assert conversation_tokens(told) == 131_000
+    assert conversation_tokens(story(call("a", 100_000))) == 100_000
+    untold = call("a", 0)
+    del untold["message"]["usage"]
+    assert conversation_tokens(story(untold)) is None
+
+
+def test_a_compaction_at_the_end_empties_the_window() -> None:
+    calls = [call(f"c{n}", 20_000 + 800 * n) for n in range(20)]
+    before = account(story(*calls), [], preset("advisory"), "claude_code")
+    assert before.forecast is not None
+    after = account(story(*calls, compaction(40_000)), [], preset("advisory"), "claude_code")
+    assert after.forecast is None
+    again = account(
+        story(*calls, compaction(40_000), *[call(f"d{n}", 9_000 + 500 * n) for n in range(20)]),
+        [],
+        preset("advisory"),
+        "claude_code",
+    )
+    assert again.forecast is not None
+    assert again.forecast.calls_seen == 20
+
+
+def test_the_context_lists_compactions_and_what_subagents_spent() -> None:
+    told = story(call("a", 100_000), compaction(101_000, "manual"), call("b", 30_000))
+    found = context(told, {"z": Usage(1), "y": Usage(2)}, "claude_code")
+    assert [(c.trigger, c.recorded) for c in found.compactions] == [("manual", 101_000)]
+    assert list(found.spend.subagents) == ["y", "z"]
+    assert (found.spend.input, found.spend.output) == (8, 20)
+    assert found.spend.cache_read == 130_000 - 28
 
 
 # -- forecast --------------------------------------------------------------------------------

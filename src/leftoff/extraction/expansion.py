@@ -161,9 +161,10 @@ class Expansion(Ground):
 
     def arithmetic(self, text: str) -> int | None:
         """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
-        for operator in ("+", "-", "*", "%", "/"):
-            left, found, right = text.rpartition(operator)
-            if found and left.strip():
+        for operators in ("+", "-", "*%/"):  # the last of those that bind alike is done last
+            at = max(map(text.rfind, operators))
+            left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
+            if at > 0 and left.strip():
                 first, second = self.arithmetic(left), self.arithmetic(right)
                 if first is None or second is None or (operator in "%/" and second == 0):
                     return None
@@ -228,6 +229,8 @@ def _apply(value: str, operation: str) -> str:
     """``${name operation}`` for the usual operations; `UNKNOWN` for the rest."""
     if "$" in operation or "`" in operation:
         return UNKNOWN
+    if operation == "#":
+        return str(len(value))
     head = operation[0]
     if head in "%#":
         greedy = operation[:2] in ("%%", "##")
@@ -269,8 +272,6 @@ def _apply(value: str, operation: str) -> str:
             start = int(numbers[0][:6])
             return value[start:] if len(numbers) == 1 else value[start:][: int(numbers[1][:6])]
         return UNKNOWN
-    if head == "#":
-        return str(len(value))
     return UNKNOWN
 
 

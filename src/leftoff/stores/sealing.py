@@ -207,7 +207,7 @@ def _refuse_newer(kind: str, found: Any, where: str) -> None:
 
 
 class _Glance(Struct):
-    leftoff: Seal | None = None
+    leftoff: Any = None
 
 
 _glance = msgspec.json.Decoder(_Glance).decode
@@ -224,9 +224,13 @@ def glance(kind: str, data: bytes, where: str) -> Seal | None:
         found = _glance(data).leftoff
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{where}: damaged: {error}") from error
-    if found is not None:
-        _refuse_newer(kind, found, where)
-    return found
+    if found is None:
+        return None
+    _refuse_newer(kind, found, where)  # a newer one may have other fields
+    try:
+        return msgspec.convert(found, Seal)
+    except ValueError as error:
+        raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
 
 
 def glimpse(kind: str, data: bytes, where: str) -> Seal | None:

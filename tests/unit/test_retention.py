@@ -1,0 +1,96 @@
+"""Which kept documents may go, one question at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.errors import UsageError
+from leftoff.stores import Entry, Kept
+from leftoff.stores.files import FileStore
+from leftoff.stores.retention import DAY, Retention, pin, prune
+
+
+class Plain:
+    """A store that cannot pin: the least that a store may be."""
+
+    def __init__(self, *entries: Entry) -> None:
+        self.entries = list(entries)
+        self.deleted: list[str] = []
+
+    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+        raise NotImplementedError
+
+    def load(self, kind: str, id: str) -> Kept | None:
+        raise NotImplementedError
+
+    def list(self, kind: str) -> list[Entry]:
+        return self.entries
+
+    def delete(self, kind: str, id: str) -> bool:
+        self.deleted.append(id)
+        return id != "gone"
+
+
+def entry(id: str, age: float = 0, *, pinned: bool = False, readable: bool = True) -> Entry:
+    return Entry(id, id, 1e9 - age, 1, pinned, readable)
+
+
+@pytest.mark.parametrize(
+    "keep,days,rank,age,may_go",
+    [
+        (None, None, 99, 99 * DAY, False),
+        (2, None, 1, 99 * DAY, False),
+        (2, None, 2, 0, True),
+        (0, None, 0, 0, True),
+        (None, 1, 0, DAY, False),
+        (None, 1, 0, DAY + 1, True),
+        (None, 0.5, 0, DAY / 2 + 1, True),
+        (2, 1, 1, DAY + 1, False),
+        (2, 1, 2, DAY, False),
+        (2, 1, 2, DAY + 1, True),
+    ],
+)
+def test_a_document_goes_when_neither_number_nor_age_keeps_it(
+    keep: int | None, days: float | None, rank: int, age: float, may_go: bool
+) -> None:
+    assert Retention(keep, days).allows(rank, age) is may_go
+
+
+def test_the_spared_the_pinned_and_the_unreadable_stay() -> None:
+    store = Plain(
+        entry("new"),
+        entry("kept", pinned=True),
+        entry("odd", readable=False),
+        entry("mine"),
+        entry("gone"),
+        entry("old"),
+    )
+    tried = prune(store, "task", Retention(0), now=1e9, spare="mine", dry_run=True)
+    assert [e.id for e in tried.removed] == ["new", "gone", "old"]
+    assert store.deleted == []
+    done = prune(store, "task", Retention(0), now=1e9, spare="mine")
+    assert store.deleted == ["new", "gone", "old"]
+    assert [e.id for e in done.removed] == ["new", "old"]
+    assert [e.id for e in done.kept] == ["kept", "odd", "mine", "gone"]
+
+
+def test_a_store_that_cannot_pin_says_so() -> None:
+    with pytest.raises(UsageError, match="Plain cannot pin documents"):
+        pin(Plain(), "task", "t1")
+
+
+def test_a_pin_protects_unless_told_otherwise(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    store.save("task", "t1", {"a": 1})
+    assert pin(store, "task", "t1") is True
+    assert [e.pinned for e in store.list("task")] == [True]
+    assert prune(store, "task", Retention(0), now=1e12).removed == ()
+    assert pin(store, "task", "t1", pinned=False) is True
+    assert len(prune(store, "task", Retention(0), now=1e12).removed) == 1
+    assert pin(store, "task", "t1") is False
+    with pytest.raises(UsageError, match="days must be 0 or more"):
+        Retention(days=-0.5)

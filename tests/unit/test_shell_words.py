@@ -1,0 +1,277 @@
+"""The text of shell words: quotes, escapes, patterns, braces, and what variables expand to."""
+
+from __future__ import annotations
+
+import pytest
+
+from leftoff.extraction import shell_words
+from leftoff.extraction.script import (
+    BRACKET,
+    MAX_FIELDS,
+    QUESTION,
+    STAR,
+    UNKNOWN,
+    Variable,
+    Word,
+)
+from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
+from leftoff.extraction.shell_words import (
+    ansi_text,
+    append,
+    expand_braces,
+    expansion,
+    finish,
+    has_braces,
+    is_plain,
+    mark,
+    plain_text,
+    rejoin,
+    unescape_quoted,
+)
+
+
+def created(command: str) -> list[str]:
+    """The files that a command made, in a folder that is known to be empty."""
+    outcome = Outcome(status="ok", exit_code=0, output="")
+    effects = resolve(analyze(command), outcome=outcome, known=FileState([], [], ["."]))
+    return sorted(e.path for e in effects if e.path is not None and e.action == "created")
+
+
+@pytest.mark.parametrize(
+    "text,marked",
+    [
+        ("plain", "plain"),
+        ("a*b?c[d", f"a{STAR}b{QUESTION}c{BRACKET}d"),
+        (r"a\*\?\[b", "a*?[b"),
+        (r"\{a\,b\}", "{a,b}"),
+        (r"a\ b\\c", "a b\\c"),
+        ("a\\\nb", "ab"),
+        ("a\\", "a"),
+    ],
+)
+def test_escapes_go_and_patterns_are_marked(text: str, marked: str) -> None:
+    assert mark(text) == marked
+    assert is_plain(text) == (text == marked)
+
+
+def test_marked_patterns_turn_back() -> None:
+    assert plain_text(mark("a*b?[c]*")) == "a*b?[c]*"
+
+
+@pytest.mark.parametrize("text", ["{", ",", "}"])
+def test_braces_are_seen_unless_escaped(text: str) -> None:
+    assert has_braces(mark(f"a{text}b"))
+    assert not has_braces(mark(f"a\\{text}b"))
+
+
+@pytest.mark.parametrize(
+    "text,read",
+    [
+        (r"a\"b\$c\`d\\e", 'a"b$c`d\\e'),
+        (r"a\nb\'c", r"a\nb\'c"),
+        ("a\\\nb", "ab"),
+        ("end\\", "end\\"),
+        ("plain", "plain"),
+    ],
+)
+def test_between_double_quotes_few_escapes_count(text: str, read: str) -> None:
+    assert unescape_quoted(text) == read
+
+
+def test_ansi_quotes() -> None:
+    assert ansi_text("plain") == "plain"
+    assert ansi_text(r"a\tb\nc\'d\\e\0") == "a\tb\nc'd\\e\0"
+    assert ansi_text(r"a\x41") == f"a{UNKNOWN}41"
+    assert ansi_text("end\\") == "end\\"
+
+
+@pytest.mark.parametrize(
+    "text,name,operation",
+    [
+        ("x", "x", ""),
+        ("a_1:-y", "a_1", ":-y"),
+        ("#x", "x", "#"),
+        ("!x", "x", "!"),
+        ("#", "#", ""),
+        ("@", "@", ""),
+        ("@:2", "@", ":2"),
+        ("", "", ""),
+    ],
+)
+def test_a_variable_in_braces(text: str, name: str, operation: str) -> None:
+    for quoted in (False, True):
+        assert expansion(text, quoted) == Variable(name, operation, quoted)
+
+
+@pytest.mark.parametrize(
+    "word,text,joined",
+    [
+        ("a$", "b_1/c*", Word(("a", Variable("b_1", "", False), f"/c{STAR}"))),
+        ("$", "b", Word((Variable("b", "", False),))),
+        ("$", "+", Word((UNKNOWN,))),
+        ("a$", "b'c'", Word(("a", UNKNOWN))),
+        ("a", "b", Word(("a", UNKNOWN))),
+        (
+            Word((Variable("x", "", True), "$")),
+            "y",
+            Word((Variable("x", "", True), Variable("y", "", False))),
+        ),
+    ],
+)
+def test_a_dollar_at_the_end_takes_the_text_after_it(
+    word: str | Word, text: str, joined: Word
+) -> None:
+    assert rejoin(word, text) == joined
+
+
+def test_neighbouring_texts_are_one() -> None:
+    variable = Variable("x", "", False)
+    parts: list[shell_words.Part] = []
+    append(parts, "a")
+    append(parts, "b")
+    assert finish(parts) == "ab"
+    parts.append(variable)
+    append(parts, "c")
+    assert finish(parts) == Word(("ab", variable, "c"))
+    assert finish([variable]) == Word((variable,))
+
+
+@pytest.mark.parametrize(
+    "text,words",
+    [
+        ("a{b,c}d", "abd acd"),
+        ("{a,b{c,d}e}", "a bce bde"),
+        ("{a,b}{c,d}", "ac ad bc bd"),
+        ("x{,y}", "x xy"),
+        ("{a}", "{a}"),
+        ("{a,b", "{a,b"),
+        ("a}b,c", "a}b,c"),
+        ("{{a,b}", "{a {b"),
+        ("f{1..3}", "f1 f2 f3"),
+        ("{3..1}", "3 2 1"),
+        ("{1..6..2}", "1 3 5"),
+        ("{1..7..-3}", "1 4 7"),
+        ("{2..4..0}", "2 3 4"),
+        ("{08..10}", "08 09 10"),
+        ("{8..010}", "008 009 010"),
+        ("{-1..1}", "-1 0 1"),
+        ("{0..2}", "0 1 2"),
+        ("{9..11}", "9 10 11"),
+        ("{a..e..2}", "a c e"),
+        ("{c..a}", "c b a"),
+        ("{a..3}", "{a..3}"),
+        ("{1..b}", "{1..b}"),
+        ("{1..2..x}", "{1..2..x}"),
+        ("{1..2..3..4}", "{1..2..3..4}"),
+        ("{12345678..12345679}", "12345678 12345679"),
+        ("{123456789..123456790}", "{123456789..123456790}"),
+        ("{ab..cd}", "{ab..cd}"),
+    ],
+)
+def test_braces(text: str, words: str) -> None:
+    assert ["".join(map(str, p)) for p in expand_braces([mark(text)])] == words.split()
+
+
+def test_braces_around_a_variable_are_kept_in_order() -> None:
+    variable = Variable("x", "", False)
+    parts: list[shell_words.Part] = [mark("{a,"), variable, mark("b}c")]
+    assert expand_braces(parts) == [["ac"], [variable, "bc"]]
+    # A range cannot hold one.
+    assert expand_braces([mark("{1.."), variable, mark("}")]) == [["{1..", variable, "}"]]
+
+
+def test_too_many_words_are_one_that_is_not_known() -> None:
+    assert len(expand_braces([mark("{1..256}")])) == MAX_FIELDS
+    assert len(expand_braces([mark("{1..900}")])) == MAX_FIELDS
+    assert expand_braces([mark("{1..256}{a,b}")]) == [[UNKNOWN]]
+    assert expand_braces([mark("{a,b}" + "c" * 995)]) == [["a" + "c" * 995], ["b" + "c" * 995]]
+    assert expand_braces([mark("{a,b}" + "c" * 996)]) == [[UNKNOWN]]
+
+
+# -- what words come to --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "word,file",
+    [
+        ("${x}", "a.b.a"),
+        ("${x%.*}", "a.b"),
+        ("${x%%.*}", "a"),
+        ("${x#*.}", "b.a"),
+        ("${x##*.}", "a"),
+        ("${x%z}", "a.b.a"),
+        ("${x%'.a'}", "a.b"),
+        (r"${x%\.a}", "a.b"),
+        ("${x#?.}", "b.a"),
+        ("f${x#a.b.a}", "f"),
+        ("f${x%%*}", "f"),
+        ("${x/./_}", "a_b.a"),
+        ("${x//./_}", "a_b_a"),
+        ("${x/#a/z}", "z.b.a"),
+        ("${x/#b/z}", "a.b.a"),
+        ("${x/%a/z}", "a.b.z"),
+        ("${x/%b/z}", "a.b.a"),
+        ("${x/a}", ".b.a"),
+        ("${x^}", "A.b.a"),
+        ("${x^^}", "A.B.A"),
+        ("${y,}", "pQ"),
+        ("${y,,}", "pq"),
+        ("${x:2}", "b.a"),
+        ("${x:2:1}", "b"),
+        ("${x:-d}", "a.b.a"),
+        ("${x:+d}", "d"),
+        ("${e:-d}", "d"),
+        ("f${e:+d}", "f"),
+        ("${unset:-d}", "d"),
+        ("${unset:=d}", "d"),
+        ("${list}", "l1"),
+        ("${list[1]}", "l2"),
+        ("f${list[2]}", "f"),
+        ("f$((1 + 2 * 3))", "f7"),
+        ("f$((9 - 3 - 2))", "f4"),
+        ("f$((7 % 4))$((7 / 2))", "f33"),
+        ("f$((n + 1))$(($n * 2))", "f46"),
+        ("f$(echo g)h", "fgh"),
+    ],
+)
+def test_a_word_comes_to_one_file(word: str, file: str) -> None:
+    given = "x=a.b.a; y=PQ; e=; n=3; list=(l1 l2)"
+    assert created(f"{given}; touch {word}") == [file]
+
+
+@pytest.mark.parametrize(
+    "words,files",
+    [
+        ("$v", "a b"),
+        ("p$v", "b pa"),
+        ("p${v}q", "bq pa"),
+        ("p$s", "c p"),
+        ("p${t}q", "pd q"),
+        ('"${list[@]}"', "l1 l2"),
+        ('p"${list[@]}"q', "l2q pl1"),
+        ("${list[@]}", "l1 l2"),
+        ("k $e", "k"),
+        ('k "$@"', "k"),
+    ],
+)
+def test_unquoted_words_are_split(words: str, files: str) -> None:
+    given = "v='a b'; s=' c'; t='d '; e=; list=(l1 l2)"
+    assert created(f"{given}; touch {words}") == files.split()
+    assert created(f'{given}; touch "$s"') == [" c"]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "$unset",
+        "${x/a*/b}",
+        "${x:z}",
+        "$((8 / 0))",
+        "$((8 % 0))",
+        "$((a b))",
+        "${x@Q}",
+        "${x:1:2:3}",
+    ],
+)
+def test_a_word_that_is_not_known_names_no_file(word: str) -> None:
+    assert created(f"x=a.b; touch f{word}") == []
