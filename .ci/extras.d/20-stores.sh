@@ -31,4 +31,4 @@ if ! PIP_CONSTRAINT='' timeout 60 "$moto" -m pip install --quiet "moto[server]";
 fi
 LEFTOFF_SERVERS=1 LEFTOFF_MOTO=$moto "$python" -m pytest -q -p no:cacheprovider \
     tests/contracts/test_server_stores.py tests/contracts/test_stores.py \
-    tests/contracts/test_store_kills.py
+    tests/contracts/test_faults.py

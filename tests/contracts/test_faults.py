@@ -55,3 +55,25 @@ def test_a_crowd_of_writers(root: Path) -> None:
 
 def test_clocks_that_jump(root: Path) -> None:
     run(root, "clocks", "--times", "3")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("calls", "--every", "5"),
+        ("faults", "--every", "17"),
+        ("calls", "--store", "sqlite", "--every", "7"),
+    ],
+    ids=" ".join,
+)
+def test_saves_at_system_calls(root: Path, args: tuple[str, ...]) -> None:
+    said = run(root, "kill_saves", *args)
+    assert " old, " in said, "no save was stopped in time"
+    assert " new, " in said, "no save was stopped late"
+
+
+@pytest.mark.parametrize("store", ["files", "packed", "sqlite"])
+def test_saves_at_random_times(root: Path, store: str) -> None:
+    said = run(root, "kill_saves", "random", "--store", store, "--kills", "12")
+    assert "12 kills" in said

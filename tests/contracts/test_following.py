@@ -15,7 +15,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes
 
 def run(root: Path, program: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(root / "tests" / "reliability" / program), *args],
+        [sys.executable, "-m", f"tests.reliability.{program}", *args],
+        cwd=root,
         capture_output=True,
         text=True,
         check=False,
@@ -37,11 +38,11 @@ KINDS = "rename,copytruncate,truncate,rewrite,recreate,replace"
     ids=lambda args: args[1],
 )
 def test_each_line_is_told_once(root: Path, args: tuple[str, ...]) -> None:
-    said = run(root, "follow.py", "--lines", "150", "--each", "150", *args)
+    said = run(root, "follow", "--lines", "150", "--each", "150", *args)
     assert ", 0 wrong" in said
     assert " kills" in said
 
 
 def test_every_prefix_is_told_as_from_scratch(root: Path) -> None:
-    said = run(root, "prefixes.py", str(root / "corpora" / "sessions"), "--cuts", "1")
+    said = run(root, "prefixes", str(root / "corpora" / "sessions"), "--cuts", "1")
     assert ", 0 wrong" in said

@@ -1,6 +1,6 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python tests/reliability/extremes.py [memory] [growth] [patterns] [json] [strings]
+    python -m tests.reliability.extremes [memory] [growth] [patterns] [json] [strings]
         [prefixes] [--megabytes 1024] [--limit 400] [--full] [--seeds FOLDER] [--cuts 20]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
@@ -46,7 +46,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from tests.reliability.nasty_json import NASTY
 
 MB = 1 << 20
 MOST_RSS = 256
@@ -654,7 +654,6 @@ def patterns() -> list[str]:
 
 
 def nasty() -> list[str]:
-    from nasty_json import NASTY  # type: ignore[import-not-found, unused-ignore]
 
     from leftoff import Pass
     from leftoff.formats import formats

@@ -1,6 +1,6 @@
 """Follows recordings that grow and are rotated, with a follower that is killed at random.
 
-    python tests/reliability/follow.py [--lines 200000 | --seconds S] [--each 20000]
+    python -m tests.reliability.follow [--lines 200000 | --seconds S] [--each 20000]
         [--kinds rename,copytruncate,...] [--format claude_code|aider] [--seed 1]
 
 In each trial a writer numbers its records and writes them in pieces of random length: through
@@ -23,7 +23,7 @@ comes and goes between two looks cannot be seen. When the writer is done:
   exactly once, at its place;
 - the follower's summary is that of a batch run over these files, byte for byte.
 
-    python tests/reliability/follow.py --calls [--every 1]
+    python -m tests.reliability.follow --calls [--every 1]
 
 A look that finds a renamed recording, a copied one and a new one is killed at each of its system
 calls (needs strace), and each of them fails in every way that it can; another follower goes on,
@@ -49,6 +49,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
+
+from tests.reliability.tracing import failures, kills, traced, verdict
 
 from leftoff import api
 from leftoff.errors import LeftoffError
@@ -438,9 +440,6 @@ def trial(
 
 def calls_run(every: int) -> tuple[Counter[str], list[str]]:
     """A look killed, and failing, at each of its system calls, or every n-th."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from tests.reliability.tracing import failures, kills, traced
-
     counts: Counter[str] = Counter()
     wrong: list[str] = []
 
@@ -516,10 +515,9 @@ def main() -> int:
         if counts["trials"] % 10 == 0:
             print(f"{counts['records']} records, {len(wrong)} wrong", flush=True)
         seed += 1
-    print(f"follow: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    return 1 if wrong else 0
+    return verdict(
+        f"follow: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
+    )
 
 
 if __name__ == "__main__":

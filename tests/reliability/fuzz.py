@@ -1,8 +1,8 @@
 """Any input gives an answer or a refusal in words: coverage-guided fuzzing of every door.
 
     python -m pip install atheris
-    python tests/reliability/fuzz.py TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
-    python tests/reliability/fuzz.py --list
+    python -m tests.reliability.fuzz TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
+    python -m tests.reliability.fuzz --list
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
 among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
@@ -619,11 +619,11 @@ def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[i
     if not (place / "seeds").exists():
         sow(name, place / "seeds", folders)
     command = [
-        sys.executable, str(Path(__file__)), name, "--child",
+        sys.executable, "-m", "tests.reliability.fuzz", name, "--child",
         "--seconds", str(seconds), "--out", str(out),
     ]  # fmt: skip
     with (place / "log").open("ab") as log:
-        code = subprocess.run(command, stderr=log, stdout=log, check=False).returncode
+        code = subprocess.run(command, cwd=ROOT, stderr=log, stdout=log, check=False).returncode
     words = (place / "log").read_text(errors="replace")
     counts = re.findall(r"stat::number_of_executed_units: +(\d+)", words)
     bad = len(list((place / "failed").glob("*.bin"))) + sum(

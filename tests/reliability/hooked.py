@@ -1,6 +1,6 @@
 """The hooks' worker over a transcript that grows, killed at random: it tells what a batch run does.
 
-    python tests/reliability/hooked.py [--trials 20] [--records 3000] [--seed 1]
+    python -m tests.reliability.hooked [--trials 20] [--records 3000] [--seed 1]
 
 A writer records as `follow.py` does; now and then the transcript is emptied, rewritten, removed
 and made again, or replaced, and another conversation begins in it. All the while hooks leave
@@ -27,17 +27,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked
+from tests.reliability.tracing import verdict
 
-from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked  # noqa: E402
-
-from leftoff import api  # noqa: E402
-from leftoff.documents.briefing import briefing  # noqa: E402
-from leftoff.integrations import hook_files as files  # noqa: E402
-from leftoff.integrations import hook_worker  # noqa: E402
-from leftoff.live.kept_passes import KeptPass  # noqa: E402
-from leftoff.summary import to_json  # noqa: E402
+from leftoff import api
+from leftoff.documents.briefing import briefing
+from leftoff.integrations import hook_files as files
+from leftoff.integrations import hook_worker
+from leftoff.live.kept_passes import KeptPass
+from leftoff.summary import to_json
 
 SESSION = "s1"
 
@@ -125,10 +123,9 @@ def main() -> int:
         wrong += odd
         for line in odd:
             print(f"  WRONG {line}", flush=True)
-    print(f"hooked: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    return 1 if wrong else 0
+    return verdict(
+        f"hooked: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ random time; what was acknowledged is known from logs outside of the store.
 After each: the old document or the new one is there whole, never less than was acknowledged;
 what failed was said by an error of ours; the next start leaves no temporary file; and saving
 works again. The first two need strace and the right to trace. Linux only. Not part of the test
-suite: it is long; tests/contracts/test_store_kills.py runs a small part.
+suite: it is long; tests/contracts/test_faults.py runs a small part.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Breaks one place of a module at a time; the module's tests must notice each.
 
-    python tests/reliability/mutants.py MODULE... [--tests PATH...] [--most N] [--seed S]
+    python -m tests.reliability.mutants MODULE... [--tests PATH...] [--most N] [--seed S]
         [--only WHICH...] [--limit SECONDS]
 
 MODULE is a file below src/leftoff, `ledger` or `stores/files`. Of all places that can be broken

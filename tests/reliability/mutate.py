@@ -1,6 +1,6 @@
 """Damages real recordings in many ways; each must be read or refused, never anything else.
 
-    python tests/reliability/mutate.py FOLDER [--times 200] [--seed 1] [--most MIB]
+    python -m tests.reliability.mutate FOLDER [--times 200] [--seed 1] [--most MIB]
 
 Every file of FOLDER is cut, spliced, and has lines dropped, doubled, swapped, glued and values
 retyped, --times times each. A run fails on any exception but FormatError, on a line that is

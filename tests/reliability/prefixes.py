@@ -1,6 +1,6 @@
 """Reads every prefix of a recording that it is shown from a saved state, and from scratch.
 
-    python tests/reliability/prefixes.py FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
+    python -m tests.reliability.prefixes FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
 
 Each recording in FOLDER grows to its full length in so many steps, cut at random bytes: in the
 middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+from tests.reliability.tracing import verdict
 
 from leftoff import api
 from leftoff.errors import FormatError, SourceError
@@ -120,10 +122,9 @@ def main() -> int:
         wrong += odd
         for line in odd:
             print(f"  WRONG {place.parent.name}: {line}", flush=True)
-    print(f"prefixes: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
-    for what, count in sorted(counts.items()):
-        print(f"  {count} {what}")
-    return 1 if wrong else 0
+    return verdict(
+        f"prefixes: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Follows a recording for a long time, with rotation, failing reads and kills: nothing grows.
 
-    python tests/reliability/soak.py [--minutes 60] [--seed 1] > soak.log
+    python -m tests.reliability.soak [--minutes 60] [--seed 1] > soak.log
 
 A paced writer records one session after another and rotates about three times a minute in all
 the ways of `follow.py`; the three newest files that it put aside stay, as with logrotate. Two
@@ -33,10 +33,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.reliability.follow import (  # noqa: E402
+from tests.reliability.follow import (
     BEGINS_ANEW,
     GOES_ON,
     ClaudeCode,
@@ -46,9 +43,9 @@ from tests.reliability.follow import (  # noqa: E402
     wrong_with,
 )
 
-from leftoff.errors import LeftoffError  # noqa: E402
-from leftoff.live import kept_passes  # noqa: E402
-from leftoff.live.following import LOCK, PARTS, Follower  # noqa: E402
+from leftoff.errors import LeftoffError
+from leftoff.live import kept_passes
+from leftoff.live.following import LOCK, PARTS, Follower
 
 ASIDE = 3
 LIMIT_MIB = 8.0
