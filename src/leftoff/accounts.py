@@ -13,7 +13,7 @@ from leftoff.errors import FormatError, SourceError
 from leftoff.extraction.recording import Recording
 from leftoff.ledger import Account, account
 from leftoff.pieces import in_pieces
-from leftoff.sources import STDIN, Mark, parts_of
+from leftoff.sources import STDIN, Mark, opened, parts_of
 from leftoff.summary import Pass, story_of
 from leftoff.thresholds import Preset
 from leftoff.windows import ModelRow
@@ -164,13 +164,10 @@ class Following:
         if seen == self._seen:
             return None
         self._seen = seen
-        try:
-            with Path(main).open("rb") as file:
-                if file.read(4).startswith(_PACKED):
-                    return account_of(self._path, self._preset, windows=self._windows)
-                self._read_on(file, main)
-        except OSError as error:
-            raise SourceError(f"{main}: {error.strerror}") from error
+        with opened(main) as file:
+            if file.read(4).startswith(_PACKED):
+                return account_of(self._path, self._preset, windows=self._windows)
+            self._read_on(file, main)
         if self._reading is None:
             return None
         twin = self._reading.fork()

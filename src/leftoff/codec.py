@@ -7,7 +7,6 @@ most one field, and the caller learns what was mended.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import orjson
 from msgspec import Struct
+from msgspec.structs import astuple
 
 T = TypeVar("T", bound=Struct)
 
@@ -86,6 +86,8 @@ def mend(line: bytes, most: int = MAX_GLUED) -> tuple[list[Any], list[str]]:
     except UnicodeDecodeError:
         codes.append("invalid_utf8")
         text = line.decode(errors="replace")
+    import json  # slow, and only lines that must be mended need it
+
     text = text.strip()
     values: list[Any] = []
     position = 0
@@ -234,16 +236,20 @@ def parse(data: bytes | str) -> Any:
 
 
 def dumps(value: Any, *, indent: int = 0) -> bytes:
-    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline.
+    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline; lone
+    surrogates replaced.
 
     Args:
         indent: 0 for one line, 2 for people.
     """
     options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return inert(orjson.dumps(value, default=plain, option=options))
+        return inert(orjson.dumps(value, default=_shallow, option=options))
     except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
-        encoded = msgspec.json.encode(value)
+        try:
+            encoded = msgspec.json.encode(value)
+        except UnicodeEncodeError:  # the name of a file that is no text
+            encoded = msgspec.json.encode(mended(plain(value)))
         if indent:
             encoded = msgspec.json.format(encoded, indent=2)
         return inert(encoded) + b"\n"
@@ -270,6 +276,16 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     units = match[0].decode().encode("utf-16-be")
     pairs = (units[at : at + 2] for at in range(0, len(units), 2))
     return b"".join(b"\\u%b" % pair.hex().encode() for pair in pairs)
+
+
+def _shallow(value: Any) -> Any:
+    """A Struct as a dict of its fields, each of which is turned when its turn comes: a long
+    summary is never held twice."""
+    if isinstance(value, Struct):
+        config = value.__struct_config__
+        if not (config.omit_defaults or config.array_like or config.tag):
+            return dict(zip(value.__struct_encode_fields__, astuple(value), strict=True))
+    return plain(value)
 
 
 def plain(value: Any) -> Any:

@@ -347,8 +347,8 @@ def _root(recorded: Recorded) -> str:
         return ""
     try:
         beside = Path(recorded.path).parent / recorded.place.root
-        return beside.read_text("utf-8", "replace")[:4096].strip()
-    except OSError:
+        return head_of(str(beside), 4096).decode("utf-8", "replace").strip()
+    except SourceError:
         return ""
 
 

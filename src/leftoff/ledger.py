@@ -99,7 +99,7 @@ def curve(story: Story) -> tuple[Filling, ...]:
     places: dict[str, int] = {}
     emptied = False
     last: Usage | None = None
-    counts = any(type(e) is Counted for e in story.recording.evidence)
+    counts = bool(story.recording.evidence.of(Counted))
     for item in story.recording.evidence:
         kind = type(item)
         if kind is Compacted:

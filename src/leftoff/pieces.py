@@ -8,6 +8,7 @@ ses_*.json`), one of the second by `data.sqlite3:<conversation>`.
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -72,6 +73,8 @@ def _named(folder: Path) -> list[Path]:
 def _content(path: Path) -> bytes:
     """One piece as compact JSON; a damaged one as far as it goes."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe could block
+            raise SourceError(f"{path}: not a regular file")
         data = path.read_bytes()
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error

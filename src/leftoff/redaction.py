@@ -26,6 +26,8 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple, Protocol
 
 import re2
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from leftoff.credentials import (
     CHECKS,
@@ -341,7 +343,8 @@ class Redactor:
         return self._replace([s], {})[0]
 
     def value(self, v: Any) -> Any:
-        """`v` with every secret in its strings replaced, in keys and at every depth.
+        """`v` with every secret in its strings replaced, in keys and at every depth: plain
+        values and msgspec Structs of them.
 
         `v` is never changed: containers that hold a replaced string are rebuilt, and `v`
         itself is returned when nothing was replaced. A value under a name such as `password`
@@ -486,15 +489,15 @@ class Redactor:
     def _rebuild(self, v: Any, texts: Iterator[str], depth: int) -> Any:
         if isinstance(v, str):
             return next(texts)
-        if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple)):
+        if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
             return self._placeholder("nesting", f"nesting {self._last}")
         if isinstance(v, dict):
             rebuilt: dict[Any, Any] = {}
             for key, item in v.items():
-                new = next(texts) if isinstance(key, str) else key
+                new = shown = next(texts) if isinstance(key, str) else key
                 twin = 2
                 while new in rebuilt:  # two spellings of one secret as keys: keep both values
-                    new, twin = f"{new} ({twin})", twin + 1
+                    new, twin = f"{shown} ({twin})", twin + 1
                 rebuilt[new] = self._rebuild(item, texts, depth + 1)
             return rebuilt
         if isinstance(v, list):
@@ -502,6 +505,9 @@ class Redactor:
         if isinstance(v, tuple):
             items = [self._rebuild(item, texts, depth + 1) for item in v]
             return type(v)(*items) if hasattr(v, "_fields") else tuple(items)
+        if isinstance(v, Struct):
+            fields = [self._rebuild(item, texts, depth + 1) for item in astuple(v)]
+            return type(v)(**dict(zip(v.__struct_fields__, fields, strict=True)))
         return v
 
 
@@ -525,6 +531,16 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
                     texts.append(item)
                     continue
             if type(item) not in _LEAVES:
+                deep |= _collect(item, texts, names, depth + 1)
+    elif isinstance(v, Struct):
+        if depth >= MAX_NESTING:
+            return True
+        for key, item in zip(v.__struct_fields__, astuple(v), strict=True):
+            if isinstance(item, str):
+                if check := _name_check(key):
+                    names[len(texts)] = check
+                texts.append(item)
+            elif type(item) not in _LEAVES:
                 deep |= _collect(item, texts, names, depth + 1)
     elif isinstance(v, (list, tuple)):
         if depth >= MAX_NESTING:

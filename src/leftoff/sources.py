@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self
+from typing import IO, Any, BinaryIO, Self, cast
 
 from msgspec import Struct
 
-from leftoff.codec import MAX_LINE
+from leftoff.codec import MAX_DOCUMENT, MAX_LINE
 from leftoff.errors import SourceError
 from leftoff.pieces import document_of, in_pieces
 
@@ -50,12 +50,12 @@ def head_of(path: str, size: int) -> bytes:
     """
     if in_pieces(path):
         return document_of(path)
-    try:
-        # Not through `_opened`: its buffer is far larger than a header.
-        with Path(path).open("rb", buffering=0) as plain:
+    # Not through `_opened`: its buffer is far larger than a header.
+    with _regular(path, 0) as plain:
+        try:
             head = plain.read(size)
-    except OSError as error:
-        raise SourceError(f"{path}: {_why(error)}") from error
+        except OSError as error:
+            raise SourceError(f"{path}: {_why(error)}") from error
     if head[:2] != _GZIP and head[:4] != _ZSTD:
         return head
     with _opened(path) as stream:
@@ -63,6 +63,45 @@ def head_of(path: str, size: int) -> bytes:
             return stream.read(size)
         except (EOFError, gzip.BadGzipFile, OSError) as error:
             raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
+
+
+def whole_of(path: str | os.PathLike[str]) -> bytes:
+    """What a file that is named holds, as it is.
+
+    Raises:
+        SourceError: as for `opened`, or it is larger than `codec.MAX_DOCUMENT`.
+    """
+    with opened(path) as file:
+        data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise SourceError(f"{path}: larger than {MAX_DOCUMENT >> 20} MiB")
+    return data
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A regular file, open for reading as it is.
+
+    Raises:
+        SourceError: missing, no regular file, unreadable; also where reading on fails.
+    """
+    with _regular(path, 1 << 16) as file:
+        try:
+            yield file
+        except OSError as error:
+            if error.filename not in (None, path):
+                raise
+            raise SourceError(f"{path}: {_why(error)}") from error
+
+
+def _regular(path: str | os.PathLike[str], buffering: int) -> BinaryIO:
+    """A pipe or a device is not opened: it could block, or never end."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as its user spells it
+            raise SourceError(f"{path}: not a regular file")
+        return open(path, "rb", buffering)  # noqa: PTH123
+    except OSError as error:
+        raise SourceError(f"{path}: {_why(error)}") from error
 
 
 def _lines(stream: IO[bytes], path: str) -> Iterator[bytes]:
@@ -77,17 +116,9 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdin.buffer
         return
-    try:
-        # A fifo or device could block or never end; only regular files are read.
-        mode = Path(path).stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise SourceError(f"{path}: is a directory with no session in it")
-        if not stat.S_ISREG(mode):
-            raise SourceError(f"{path}: not a regular file")
-        file = io.BufferedReader(io.FileIO(path), buffer_size=1 << 20)
-    except OSError as error:
-        raise SourceError(f"{path}: {_why(error)}") from error
-    with file:
+    if os.path.isdir(path):  # noqa: PTH112
+        raise SourceError(f"{path}: is a directory with no session in it")
+    with cast("io.BufferedReader", _regular(path, 1 << 20)) as file:
         magic = file.peek(6)[:6]
         if magic[:2] == _GZIP:
             with _gunzip(file) as unpacked:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +33,8 @@ from leftoff.judgement.working import working_set
 from leftoff.ledger import context, conversation_tokens, spend
 from leftoff.model import Issue, Usage
 from leftoff.redaction import Redactor
+
+T = TypeVar("T")
 
 VERSION = 1
 SCHEMA = f"leftoff.summary/{VERSION}"
@@ -61,8 +63,8 @@ def assemble(
     told = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
     tracker = files.Tracker(story)
-    events = tracker.all()
-    unseen = tracker.unseen
+    events, unseen = tracker.all(), tracker.unseen
+    story.rest()
     spent: dict[str, Usage] = {}
     told_of: list[Child] = []
     for child in children:
@@ -72,6 +74,10 @@ def assemble(
         unseen += tracker.unseen
         spent[child.recording.agent] = _total(spend(child))
         told_of.append(_child(child, files.file_modifications(did, told.cwd)))
+        child.rest()
+    modifications = files.file_modifications(events, told.cwd)
+    unknown_effects = files.unknown_effects(unseen)
+    del tracker, events, unseen
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,
@@ -92,20 +98,27 @@ def assemble(
             children=tuple(told_of),
         ),
         stats=_stats(story, lines or Lines()),
-        key_decisions=decisions.key_decisions(story),
-        progress=progress.progress(story),
-        file_modifications=files.file_modifications(events, told.cwd),
-        unknown_effects=files.unknown_effects(unseen),
+        key_decisions=_looked(decisions.key_decisions, story),
+        progress=_looked(progress.progress, story),
+        file_modifications=modifications,
+        unknown_effects=unknown_effects,
         user_requests=requests.user_requests(story),
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
-        next_steps=insights.next_steps(story),
-        working_set=working_set(story),
+        next_steps=_looked(insights.next_steps, story),
+        working_set=_looked(working_set, story),
         context=context(story, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([story, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
+
+
+def _looked(judge: Callable[[Story], T], story: Story) -> T:
+    """What a judge finds; of a long story, what he looked at is let go of before the next."""
+    found = judge(story)
+    story.rest()
+    return found
 
 
 def story_of(
@@ -258,15 +271,23 @@ def format_context_summary(summary: ContextSummary) -> str:
 
 def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
     """The summary as plain JSON values, redacted; `stats.redactions` tells what was removed."""
-    gate = redactor or Redactor()
-    value: dict[str, Any] = gate.value(codec.plain(summary))
-    value["stats"]["redactions"] = dict(sorted(gate.counts.items()))
+    value: dict[str, Any] = codec.plain(_redacted(summary, redactor))
     return value
 
 
-def to_json(summary: ContextSummary, *, indent: int = 0) -> bytes:
+def to_json(
+    summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
+) -> bytes:
     """The summary as one JSON object, redacted, uncut."""
-    return codec.dumps(to_plain(summary), indent=indent)
+    return codec.dumps(_redacted(summary, redactor), indent=indent)
+
+
+def _redacted(summary: ContextSummary, redactor: Redactor | None) -> ContextSummary:
+    gate = redactor or Redactor()
+    shown: ContextSummary = gate.value(summary)
+    counts = dict(sorted(gate.counts.items()))
+    stats = msgspec.structs.replace(shown.stats, redactions=counts)
+    return msgspec.structs.replace(shown, stats=stats)
 
 
 def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:

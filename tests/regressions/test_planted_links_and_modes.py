@@ -3,7 +3,8 @@
 A repository may come with links and pipes where hooks keep their state: `hooks.log`,
 `pass.found` and `asked.json` were written through them, a lock was made behind a folder that was
 swapped for a link between two calls, and a pipe for a settings file held every command up for
-ever. The folders of hooks, reviews and `--since last` were open to everybody under a wide umask,
+ever. Hooks, `asked.json` and reviews first looked whether a folder was a link and then wrote into it
+by its name: it could be swapped in between. The folders of hooks, reviews and `--since last` were open to everybody under a wide umask,
 as were all files of `-o`; a file that others could read kept its mode when it was written again.
 """
 
@@ -16,15 +17,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leftoff.cli.streams import deliver
-from leftoff.errors import SourceError, StateError
+from leftoff.errors import SourceError
 from leftoff.integrations import claude_hooks, hook_files, hook_worker
 from leftoff.live.kept_passes import KeptPass
 from leftoff.stores import open_store
-from leftoff.stores.writing import Folder, make_inner, own
+from leftoff.stores.writing import Folder, inside, own
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has links and modes of POSIX")
 
@@ -121,7 +123,7 @@ def test_an_inner_folder_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home/state").symlink_to(tmp_path / "away")
     with pytest.raises(OSError, match=r"link|Not a directory|Too many levels"):
-        make_inner(tmp_path / "home/state")
+        inside(tmp_path / "home/state").__enter__()
 
 
 def test_a_lock_is_looked_up_in_the_folder_that_was_opened(tmp_path: Path) -> None:
@@ -133,6 +135,31 @@ def test_a_lock_is_looked_up_in_the_folder_that_was_opened(tmp_path: Path) -> No
         with folder.locked("a.lock", 1.0):
             assert list((tmp_path / "away").iterdir()) == []
             assert mode(tmp_path / "aside/a.lock") == 0o600
+
+
+def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / ".leftoff"
+    folder, away, aside = home / "state/s1", tmp_path / "away", tmp_path / "aside"
+    away.mkdir()
+    hook_files.make(home, folder)
+    stage = Folder.stage
+
+    def swapped(self: Folder, *args: Any, **named: Any) -> Any:
+        folder.rename(aside)
+        folder.symlink_to(away)
+        return stage(self, *args, **named)
+
+    for write in (hook_files.put, hook_files.keep):
+        with monkeypatch.context() as patched:
+            patched.setattr(Folder, "stage", swapped)
+            write(folder / "watch.json", b"{}")
+        assert ([*away.iterdir()], [*aside.iterdir()]) == ([], [aside / "watch.json"])
+        with pytest.raises(OSError, match=r"link|Not a directory|Too many levels"):
+            write(folder / "watch.json", b"{}")
+        folder.unlink()
+        aside.rename(folder)
 
 
 def test_a_lock_that_is_held_is_waited_for_and_told(tmp_path: Path) -> None:
@@ -195,11 +222,3 @@ def test_a_pipe_for_settings_is_refused_at_once(tmp_path: Path, name: str) -> No
     )  # fmt: skip
     assert done.returncode == 2
     assert b"no regular file" in done.stderr
-
-
-def test_a_pipe_for_what_was_asked_last_is_refused(tmp_path: Path) -> None:
-    from leftoff.live.asked import LastAsked
-
-    os.mkfifo(tmp_path / "asked.json")
-    with pytest.raises(StateError, match="no regular file"):
-        LastAsked(tmp_path / "asked.json")._read()

@@ -361,6 +361,9 @@ def race(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)
+        for place in (tasks, tasks / ".locks"):  # what is traced is looked up after the run
+            if place.is_symlink():
+                place.unlink()
     left = [str(p) for p in away.rglob("*") if p.name != ".locks"]
     if left:
         wrong.append(f"written behind a link: {left[:5]}")
@@ -431,6 +434,9 @@ def inputs(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
     ]
     lines += [f"redact S -o {o}" for o in ("/dev/full", "/dev/null", "no/such/x")]
     lines += ["summarize /dev/zero", "redact /dev/urandom --as jsonl"]
+    lines += [f"{c} {i}" for i in ("pipe.jsonl", "/dev/zero", "/dev/urandom")
+             for c in ("verify", "checkpoint accept", "resume --checkpoint-file", "eval labels",
+                       "batch -o out.jsonl", "budget --watch --for 0.1")]  # fmt: skip
     places = ("leftoff.toml", "pyproject.toml", ".claude-mpm/configuration.yaml", ".leftoff/state/asked.json",
               ".leftoff/state/hooks.log", f".leftoff/state/{SESSION}/watch.json",
               f".leftoff/state/{SESSION}/briefing.md", f".leftoff/state/{SESSION}/pass.head",

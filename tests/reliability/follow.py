@@ -20,7 +20,8 @@ what it kept. Before each rotation the writer waits until the recording was look
 comes and goes between two looks cannot be seen. When the writer is done:
 
 - every numbered line that is still on the disk, in a recording of the newest session, is told
-  exactly once, at its place;
+  exactly once, at its place (what is at the path may hold nothing yet, or half a line: then
+  the newest session is the one before);
 - the follower's summary is that of a batch run over these files, byte for byte.
 
     python -m tests.reliability.follow --calls [--every 1]
@@ -45,15 +46,17 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from tests.reliability.tracing import failures, kills, traced, verdict
 
 from leftoff import api
-from leftoff.errors import LeftoffError
+from leftoff.errors import FormatError, LeftoffError
 from leftoff.findings import ContextSummary
 from leftoff.live.following import COPY, PARTS, Follower
 from leftoff.sources import Mark
@@ -139,6 +142,8 @@ class Aider:
 
 RECORDERS: dict[str, type[ClaudeCode | Aider]] = {"claude_code": ClaudeCode, "aider": Aider}
 NUMBERED = {"claude_code": rb'"zeile (\d+)"}\]}}', "aider": rb"(?m)^/w/f(\d+)\.py$"}
+SESSION = {"claude_code": rb'"sessionId": "([^"]+)"', "aider": rb"started at (.*)\n\n####"}
+"""What stands in a recording in which something was said, and which session it is of."""
 
 
 def _moment(number: int) -> str:
@@ -286,6 +291,8 @@ def follow(path: Path, state: Path, seed: int, told: Path) -> None:
     """Looks until it is killed; tells of errors in a file."""
     chance = random.Random(seed)
     follower = Follower(path, state)
+    while not path.exists():  # nothing is there, and never was: that would be an error
+        time.sleep(0.001)
     while True:
         try:
             follower.look()
@@ -293,9 +300,9 @@ def follow(path: Path, state: Path, seed: int, told: Path) -> None:
                 follower.summary()
         except LeftoffError as error:
             if path.exists() and "no message" not in str(error) and "empty" not in str(error):
-                told.write_text(f"{type(error).__name__}: {error}")
-        except BaseException as error:  # noqa: BLE001 - told to the parent
-            told.write_text(f"{type(error).__name__}: {error}")
+                told.write_text(traceback.format_exc())
+        except BaseException:  # noqa: BLE001 - told to the parent
+            told.write_text(traceback.format_exc())
             return
         time.sleep(chance.uniform(0, 0.01))
 
@@ -322,16 +329,15 @@ def wrong_with(
 ) -> Iterator[str]:
     """What is not as promised in a summary: the files on the disk are the truth."""
     files = [p for p in writer_home.iterdir() if p.is_file() and not p.is_symlink()]
-    last = max(
-        files, key=lambda p: (p.stat().st_size > 0, p == path.resolve(), p.stat().st_mtime_ns)
-    )
+    files = [p for p in files if _session(recorder, p.read_bytes())]
+    last = max(files, key=lambda p: (p == path.resolve(), p.stat().st_mtime_ns))
     newest = _session(recorder, last.read_bytes())
     numbers: Counter[int] = Counter()
     places: dict[str, set[int]] = {}
     lines = 0
     for file in files:
         data = file.read_bytes()
-        if data and _session(recorder, data) == newest:
+        if _session(recorder, data) == newest:
             found = [int(n) for n in re.findall(NUMBERED[recorder], data)]
             numbers.update(found)
             places[file.name] = set(found)
@@ -354,8 +360,7 @@ def _number(path: str) -> int:
 
 
 def _session(recorder: str, data: bytes) -> bytes:
-    pattern = rb'"sessionId": "([^"]+)"' if recorder == "claude_code" else rb"started at (.*)"
-    found = re.search(pattern, data)
+    found = re.search(SESSION[recorder], data)
     return found[1] if found else b""
 
 
@@ -418,6 +423,11 @@ def trial(
         if told.exists():
             wrong.append(f"seed {seed}: the follower failed: {told.read_text()}")
         last_one = Follower(writer.path, state)
+        if not any(_session(recorder, p.read_bytes()) for p in home.iterdir() if p.exists()):
+            with suppress(FormatError):
+                last_one.summary()
+                wrong.append(f"seed {seed}: nothing was said, but something is told")
+            return counts, wrong
         got = last_one.summary()
         counts["told"] += len(got.session.sources)
         wrong += [

@@ -29,6 +29,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
+from string import whitespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,10 +154,8 @@ def codecs() -> Target:
     def run(data: bytes) -> None:
         for decoder in decoders:
             records, codes = decoder.decode(data)
-            said = (
-                records or codes or not data.decode(errors="replace").strip("\0\ufeff \t\r\n")
-            )
-            assert said, "nothing read, and nothing said of it"
+            blank = not data.decode(errors="replace").strip("\0\ufeff" + whitespace)
+            assert records or codes or blank, "nothing read, and nothing said of it"
         try:
             value = codec.parse(data)
         except ValueError:

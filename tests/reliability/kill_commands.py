@@ -13,7 +13,7 @@ the new one, whole; what was acknowledged (exit 0) is there; a failure is one li
 a documented exit code, never a traceback; a failed fsync is not tried again on the same file;
 and the same command run again works, gives what it gives, and leaves no litter. Needs strace
 and the right to trace. Linux only. Not part of the test suite: it is long;
-tests/contracts/test_command_kills.py runs a small part.
+tests/contracts/test_faults.py runs a small part.
 """
 
 from __future__ import annotations

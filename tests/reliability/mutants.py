@@ -38,15 +38,22 @@ _SHELL = (
     "unit/test_shell_words.py",
     "unit/test_shell.py",
     "unit/test_shell_programs.py",
+    "unit/test_shell_outcomes.py",
+    "unit/test_shell_language.py",
+    "unit/test_shell_usual_programs.py",
+    "unit/test_shell_archives.py",
+    "unit/test_shell_scripts.py",
     "unit/test_shell_files.py",
     "rules/test_commands.py",
     "properties/test_shell.py",
     "properties/test_plain_commands.py",
 )
 _STORE = (
+    "unit/test_store_writing.py",
     "unit/test_retention.py",
     "unit/test_sealing.py",
     "unit/test_file_store.py",
+    "unit/test_foreign_paths.py",
     "regressions/test_planted_links_and_modes.py",
     "regressions/test_odd_documents.py",
     "contracts/test_planted_documents.py",
@@ -54,6 +61,7 @@ _STORE = (
 )
 _REDACTION = (
     "unit/test_credentials.py",
+    "unit/test_redaction_edges.py",
     "unit/test_redaction.py",
     "rules/test_redaction_rules.py",
     "regressions/test_words_that_must_not_get_out.py",
@@ -71,6 +79,7 @@ TESTS = {
     "extraction/shell_syntax": _SHELL,
     "extraction/expansion": _SHELL,
     "extraction/machine": _SHELL,
+    "extraction/redirects": _SHELL,
     "extraction/gate": (
         "unit/test_gate.py",
         "rules/test_rules.py",

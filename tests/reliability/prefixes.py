@@ -24,8 +24,8 @@ from tests.reliability.tracing import verdict
 
 from leftoff import api
 from leftoff.errors import FormatError, SourceError
-from leftoff.live.kept_passes import KeptPass, NotReadOn, opened
-from leftoff.sources import lines_of
+from leftoff.live.kept_passes import KeptPass, NotReadOn
+from leftoff.sources import lines_of, opened
 from leftoff.summary import to_json
 
 

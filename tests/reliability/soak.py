@@ -43,8 +43,8 @@ from tests.reliability.follow import (
     wrong_with,
 )
 
+from leftoff import sources
 from leftoff.errors import LeftoffError
-from leftoff.live import kept_passes
 from leftoff.live.following import LOCK, PARTS, Follower
 
 ASIDE = 3
@@ -75,10 +75,10 @@ class Flaky:
 def with_faults(chance: random.Random, share: float) -> None:
     """Lets opening and reading recordings fail in this process, and fsync a fifth as often."""
 
-    def fails(path: str, mode: str) -> Any:
+    def fails(path: str, *how: Any) -> Any:
         if chance.random() < share:
             raise OSError(errno.EIO, "Input/output error", path)
-        return Flaky(open(path, mode), chance, share)  # type: ignore[arg-type] # noqa: PTH123
+        return Flaky(open(path, *how), chance, share)  # noqa: PTH123
 
     sync = os.fsync
 
@@ -87,7 +87,7 @@ def with_faults(chance: random.Random, share: float) -> None:
             raise OSError(errno.EIO, "Input/output error")
         sync(descriptor)
 
-    vars(kept_passes)["open"] = fails
+    vars(sources)["open"] = fails
     os.fsync = fsync  # type: ignore[assignment]
 
 

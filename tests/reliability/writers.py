@@ -9,6 +9,8 @@
     summarize --since last   .leftoff/state/asked.json                  live.asked
     -o FILE of summarize,    FILE                                       stores.writing
       export, convert, redact, report, eval
+    follow --keep -o         FOLDER/followed.json, the kept pass, FILE  live.following,
+                                                                        live.kept_passes
     batch -o                 OUT, its tables, OUT.index                 batch.outputs, batch.index
     hook, its five events    .leftoff/state/SESSION/, hooks.log         integrations.hook_files
     the worker of hooks      the same, a resume log, a checkpoint,      live.kept_passes,
@@ -202,6 +204,7 @@ _CHECKPOINT = Command("checkpoint", "create", "session.jsonl", "--goal", "Sort",
 _SAVE = Command("resume", "--save", "session.jsonl")
 _HOOKS = (grow, Event("SessionStart", source="startup"), Event("Stop"), worker)
 _SETTINGS = file("home/.claude/settings.json", '{"model": "opus", "hooks": {"Stop": []}}\n')
+_FOLLOW = Command(*"follow session.jsonl --keep kept --for 0 -f markdown -o now.md".split())
 _OLD = "what was there before, whole\n"
 _COMPACTED = "The invoices were sorted."
 
@@ -291,6 +294,8 @@ WRITERS: tuple[Writer, ...] = (
             ("report",),
         )
     ),
+    Writer("follow, first", (grow,), _FOLLOW),
+    Writer("follow, more", (grow, _FOLLOW, grow), _FOLLOW),
     Writer("summarize -o, new", (grow,), Command("summarize", "session.jsonl", "-o", "out")),
     *(
         Writer(
@@ -338,7 +343,7 @@ _VARIES = (
 )
 # Locks, logs, marks that grow old, and what only leftoff itself reads.
 _OWN = re.compile(
-    r"^busy$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
+    r"^busy$|^followed\.json$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
 )
 _LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")
 

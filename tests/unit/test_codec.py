@@ -107,3 +107,25 @@ def test_states_survive_freezing() -> None:
     assert codec.thaw(codec.freeze(Inner("x", 2)), Inner) == Inner("x", 2)
     with pytest.raises(ValueError, match=r".+"):
         codec.thaw(b"\x00\x01", Inner)
+
+
+class _Inner(Struct, frozen=True):
+    name: str
+    when: int | None = None
+
+
+class _Outer(Struct, frozen=True, rename="camel"):
+    two_words: tuple[_Inner, ...]
+    by_number: dict[str, _Inner]
+
+
+class _Sparse(Struct, frozen=True, omit_defaults=True, tag=True):
+    name: str
+    when: int | None = None
+
+
+def test_a_struct_is_written_as_its_plain_values_are() -> None:
+    value = _Outer((_Inner("a"), _Inner("b", 2)), {"x": _Inner("c")})
+    assert codec.dumps(value) == codec.dumps(codec.plain(value))
+    sparse = {"one": _Sparse("d"), "two": [_Sparse("e", 3)]}
+    assert codec.dumps(sparse) == codec.dumps(codec.plain(sparse))

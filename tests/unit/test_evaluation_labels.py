@@ -72,7 +72,7 @@ def test_a_word_or_shape_that_the_guideline_does_not_know_is_refused(
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no label files"):
         load(str(tmp_path))
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match="no such file"):
         load(str(tmp_path / "missing.json"))
 
 

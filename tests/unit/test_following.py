@@ -16,10 +16,11 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff import api
+from leftoff import api, sources
 from leftoff.errors import FormatError, SourceError, StateError
-from leftoff.live import following, kept_passes
+from leftoff.live import following
 from leftoff.live.following import LOCK, PARTS, Follower
+from leftoff.stores.writing import Folder
 from leftoff.summary import to_json
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -104,6 +105,10 @@ def test_between_a_rename_and_what_follows_nothing_is_lost(
     path.touch()
     assert follower.look().began
     assert numbers(follower) == list(range(20))  # nothing was said in the new one yet
+    path.write_bytes(lines("t", 20, 1)[:30])  # half of its first line
+    assert numbers(follower) == list(range(20))
+    path.write_bytes(lines("t", 20, 1))
+    assert numbers(follower) == [20]
 
 
 def test_a_copy_of_an_emptied_recording_is_the_recording(
@@ -165,11 +170,11 @@ def test_a_failing_read_makes_nothing_gone(
     path.write_bytes(lines("s", 20, 20))
     kept = (follower.folder / PARTS).read_bytes()
 
-    def fails(path: str, mode: str) -> Any:
+    def fails(path: str, *how: object) -> Any:
         raise OSError(errno.EIO, "Input/output error", path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(kept_passes, "open", fails, raising=False)
+        patched.setattr(sources, "open", fails, raising=False)
         with pytest.raises(SourceError, match="Input/output error"):
             follower.look()
     with monkeypatch.context() as patched:
@@ -177,7 +182,7 @@ def test_a_failing_read_makes_nothing_gone(
         with pytest.raises(SourceError, match="Input/output error"):
             follower.look()
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", lambda self: fails(str(self), ""))
+        patched.setattr(Folder, "read", lambda *given: fails(given[1]))
         with pytest.raises(StateError, match="Input/output error; what was kept stays"):
             follower.look()
     assert (follower.folder / PARTS).read_bytes() == kept
@@ -193,15 +198,15 @@ def test_somebody_elses_file_in_the_folder_is_passed_over(
     for name in ("a", "b"):
         path.with_name(name).write_bytes(lines("x", 0, 20))
 
-    def guarded(path: str, mode: str) -> Any:
+    def guarded(path: str, *how: Any) -> Any:
         if path.endswith("/a"):
             raise PermissionError(errno.EACCES, "Permission denied", path)
-        return open(path, mode)  # noqa: PTH123
+        return open(path, *how)  # noqa: PTH123
 
     # The file itself would be tried first.
     old = follower.parts[0]
     other = msgspec.structs.replace(old, mark=msgspec.structs.replace(old.mark, inode=1))
-    monkeypatch.setattr(kept_passes, "open", guarded, raising=False)
+    monkeypatch.setattr(sources, "open", guarded, raising=False)
     assert following._search(other, []) == str(path.with_name("z"))
 
 
@@ -218,7 +223,7 @@ def test_what_cannot_be_followed_is_said(path: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be followed"):
         Follower("-", tmp_path / "state")
     follower = Follower(path, tmp_path / "state")
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match="no such file"):
         follower.look()
     path.touch()
     follower.look()
@@ -241,13 +246,29 @@ def test_the_files_of_subagents_are_told_too(path: Path, follower: Follower) -> 
         assert len(follower.summary().session.children) == 1
 
 
-def test_a_document_is_told_as_it_is_now(path: Path, follower: Follower) -> None:
-    for count in (1, 2, 30):
+@pytest.mark.parametrize("how", ["in place", "replaced", "beside a copy"])
+def test_a_document_is_told_as_it_is_now(how: str, path: Path, follower: Follower) -> None:
+    """Each time it was written anew it was told as gone, and a copy of it as a part of it."""
+    other = path.with_name("other")
+    for count in (1, 2, 60, 59, 90):
         said = [{"role": "user", "content": f"Sort list {n}."} for n in range(count)]
-        path.write_text(json.dumps(said))
-        assert follower.look().changed
+        if how == "in place" or count == 1:
+            path.write_text(json.dumps(said))
+        else:
+            if how == "beside a copy":
+                shutil.copyfile(path, path.with_name("copy"))
+            other.write_text(json.dumps(said))
+            other.replace(path)
+        look = follower.look()
+        assert (look.read, look.began, look.gone) == (path.stat().st_size, count == 1, ())
+        assert not follower.look().changed
         assert to_json(follower.summary()) == to_json(api.summarize(path))
         assert len(follower.parts) == 1
+    path.unlink()
+    with pytest.raises(SourceError, match="no such file"):
+        follower.summary()
+    path.write_text(json.dumps(said[:7]))
+    assert follower.summary().stats.message_count == 7
 
 
 @pytest.mark.parametrize("kept", ["", "{", '{"schema": "leftoff.followed/9"}'])
@@ -271,13 +292,19 @@ def test_with_secrets_the_summary_is_the_same_and_none_is_kept(
     assert not any(SECRET.encode() in data for data in kept)
 
 
-def test_a_secret_in_the_path_is_not_kept(path: Path, tmp_path: Path) -> None:
-    inner = path.parent / SECRET
-    inner.mkdir()
+@pytest.mark.parametrize("name", [SECRET, "no-text-\udcff"])
+def test_what_may_not_be_kept_of_a_path_is_not(name: str, path: Path, tmp_path: Path) -> None:
+    inner = path.parent / name
+    try:
+        inner.mkdir()
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has no such names")
     follower = Follower(inner / path.name, tmp_path / "state")
     for count in (20, 30):
         (inner / path.name).write_bytes(lines("s", 0, count))
         assert numbers(follower) == list(range(count))
+        assert not follower.look().changed  # `leftoff follow` told it again each second
+    assert numbers(Follower(inner / path.name, tmp_path / "state")) == list(range(30))
     kept = [p.read_bytes() for p in follower.folder.rglob("*") if p.is_file()]
     assert not any(SECRET.encode() in data for data in kept)
 

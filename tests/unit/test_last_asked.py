@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leftoff import ContextSummary, Pass, SourceError, StateError
 from leftoff.live import asked
 from leftoff.live.asked import Asked, LastAsked
+from leftoff.stores.writing import Folder
 
 
 def summary(identity: str, messages: int = 1) -> ContextSummary:
@@ -56,3 +59,36 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SourceError, match="file"):
         LastAsked(tmp_path / "file" / "asked.json").exchange(summary("a"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("planted", ["pipe", "link"])
+def test_what_is_no_file_of_ours_is_refused(planted: str, tmp_path: Path) -> None:
+    path, victim = tmp_path / "asked.json", tmp_path / "victim"
+    victim.write_text("{}")
+    if planted == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(victim)
+    with pytest.raises(SourceError, match=r"not a regular file|is a link"):
+        LastAsked(path).exchange(summary("a"))
+    assert victim.read_text() == "{}"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links and open folders")
+def test_the_folder_that_was_opened_is_written_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, away = tmp_path / "state", tmp_path / "away"
+    away.mkdir()
+    locked = Folder.locked
+
+    def swapped(self: Folder, name: str, patience: float) -> Any:
+        state.rename(tmp_path / "aside")
+        state.symlink_to(away)
+        return locked(self, name, patience)
+
+    monkeypatch.setattr(Folder, "locked", swapped)
+    LastAsked(state / "asked.json").exchange(summary("a"))
+    assert list(away.iterdir()) == []
+    assert (tmp_path / "aside/asked.json").is_file()

@@ -14,6 +14,7 @@ import time
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import Struct
 
 from leftoff.errors import UsageError
 from leftoff.redaction import BLOCK, MAX_NESTING, Redactor, Span, redact, rules_digest
@@ -144,6 +145,24 @@ def test_a_value_is_rebuilt_and_never_changed() -> None:
 
 def test_a_value_without_secrets_is_returned_itself() -> None:
     value = {"a": ["plain", {"b": "text"}]}
+    assert Redactor().value(value) is value
+
+
+class Login(Struct, frozen=True):
+    host: str
+    password: str
+    notes: tuple[str, ...] = ()
+
+
+def test_a_struct_is_gone_through_as_its_fields_are() -> None:
+    told = {"first": Login("db", "hunter2-and-9more", (f"use {GITHUB}", "nothing"))}
+    shown = Login("db", "[REDACTED:password:1]", ("use [REDACTED:github-token:2]", "nothing"))
+    assert Redactor().value(told) == {"first": shown}
+    assert told["first"].password == "hunter2-and-9more"
+
+
+def test_a_struct_without_secrets_is_returned_itself() -> None:
+    value = Login("db", "", ("nothing",))
     assert Redactor().value(value) is value
 
 

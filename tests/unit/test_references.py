@@ -126,7 +126,7 @@ def test_a_reference_that_leads_astray_is_refused(
 
 
 def test_what_is_no_file_of_references_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match="no such file"):
         load_references(str(tmp_path / "none.toml"))
     for text in ("session = 3\n", "[[session]]\nfile = 1\n", "= broken"):
         path = tmp_path / "public.toml"

@@ -38,7 +38,7 @@ class Found:
 
     Attributes:
         files: by path, each once.
-        left_out: files in folders that have other endings.
+        left_out: files in folders that have other endings, or names that are no text.
     """
 
     def __init__(self) -> None:
@@ -46,6 +46,13 @@ class Found:
         self.left_out = 0
 
     def add(self, file: File) -> None:
+        try:
+            file.path.encode()
+        except UnicodeEncodeError as error:  # no output and no index could name it
+            if file.named:
+                raise SourceError(f"{file.path}: the name is no text; rename it") from error
+            self.left_out += 1
+            return
         known = self.files.get(file.path)
         if known is None or (file.named and not known.named):
             self.files[file.path] = file

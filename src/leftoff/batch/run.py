@@ -24,7 +24,7 @@ from leftoff.batch.plan import beside, jobs
 from leftoff.batch.pool import Engine, Here
 from leftoff.errors import UsageError
 from leftoff.redaction import Redactor
-from leftoff.stores.writing import make_inner
+from leftoff.stores.writing import inside
 
 HEADS = 500
 """Headers that one worker is asked for at once."""
@@ -301,8 +301,8 @@ def index_beside(where: str, home: str) -> str:
     if not is_url(where):
         return f"{where}.index"
     folder = Path(home) / "state"
-    make_inner(folder)
-    return str(folder / f"batch-{digest(where).hex()}.index")
+    with inside(folder):
+        return str(folder / f"batch-{digest(where).hex()}.index")
 
 
 def plain(report: Report) -> dict[str, Any]:

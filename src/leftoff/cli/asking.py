@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff.cli.waiting import Seconds
+
 if TYPE_CHECKING:
     from leftoff.documents.review.metrics import ReviewMetrics
     from leftoff.live.reviews import Reviewer
@@ -40,7 +42,7 @@ FAILED = "asked with the full prompt, resuming failed"
 @click.option("--no-resume", is_flag=True, help="Send all that was said before again.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=1),
+    type=Seconds(1),
     default=600.0,
     show_default=True,
     help="Seconds.",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff.cli.waiting import Seconds
+
 if TYPE_CHECKING:
     from leftoff.batch.jobs import Job
     from leftoff.batch.pool import Engine
@@ -54,7 +56,7 @@ ENGINES = ("local", "ray")
     "--time-limit",
     "limit",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(0.1),
     default=300.0,
     show_default=True,
     help="The most that one session may take.",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leftoff.cli.naming import path_of, session_argument
+from leftoff.cli.waiting import Seconds, looks
 
 if TYPE_CHECKING:
     from leftoff.accounts import Accounted
@@ -31,12 +31,12 @@ PRESETS = ("advisory", "handoff", "own")
 @click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.05),
+    type=Seconds(0.05),
     default=1.0,
     show_default=True,
     help="Seconds between two looks of --watch.",
 )
-@click.option("--for", "seconds", type=click.FloatRange(min=0), help="End --watch after this.")
+@click.option("--for", "seconds", type=Seconds(), help="End --watch after this.")
 def budget(
     session: str,
     *,
@@ -68,16 +68,12 @@ def budget(
         deliver(_shown(now, as_json), None)
         return
     following = Following(path, chosen, format=recorder, windows=windows)
-    end = None if seconds is None else time.monotonic() + seconds
     lines_up = 0
     try:
-        while True:
+        for _ in looks(interval, seconds):
             latest = following.changed()
             if latest is not None:
                 lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
-            if end is not None and time.monotonic() >= end:
-                return
-            time.sleep(interval)
     except KeyboardInterrupt:
         raise click.Abort from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -17,16 +16,10 @@ def verify(summary: str) -> int:
     """
     from leftoff import api
     from leftoff.cli import complain
-    from leftoff.errors import SourceError
+    from leftoff.sources import STDIN, whole_of
     from leftoff.summary import from_json
 
-    if summary == "-":
-        data = sys.stdin.buffer.read()
-    else:
-        try:
-            data = Path(summary).read_bytes()
-        except OSError as error:
-            raise SourceError(f"{summary}: {error.strerror}") from error
+    data = sys.stdin.buffer.read() if summary == STDIN else whole_of(summary)
     value = from_json(data)
     problems = api.verify(value)
     for problem in problems:

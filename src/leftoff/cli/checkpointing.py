@@ -314,17 +314,14 @@ def accept(file: Path) -> int:
     and seals it again. Exit 1 if it contradicts itself."""
     from leftoff.cli import complain, tell
     from leftoff.documents.checkpoint import valid
-    from leftoff.errors import SourceError, StateError
+    from leftoff.errors import StateError
+    from leftoff.sources import whole_of
     from leftoff.stores.files import FileStore
     from leftoff.stores.reading import unpack
     from leftoff.stores.sealing import unseal
 
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{file}: {error.strerror}") from error
     where = str(file)
-    opened = unseal("checkpoint", unpack(data, where), where, accept=True)
+    opened = unseal("checkpoint", unpack(whole_of(where), where), where, accept=True)
     name = file.name.removesuffix(".gz").removesuffix(".json")
     try:
         made = valid(opened.document)
@@ -361,6 +358,7 @@ def _load(id: str) -> Any:
         StateError: it is damaged.
     """
     from leftoff.errors import UnknownName, UsageError
+    from leftoff.sources import whole_of
     from leftoff.stores import Kept
     from leftoff.stores.reading import unpack
     from leftoff.stores.sealing import unseal
@@ -368,7 +366,7 @@ def _load(id: str) -> Any:
     path = Path(id)
     if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
-            opened = unseal("checkpoint", unpack(path.read_bytes(), id), id)
+            opened = unseal("checkpoint", unpack(whole_of(id), id), id)
         return Kept(opened.document, opened.issues, id)
     store = _store()
     entries = store.list("checkpoint")

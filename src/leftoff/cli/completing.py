@@ -6,6 +6,7 @@ folders and our settings, and whatever is wrong there, nothing is said: somebody
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,12 +28,22 @@ class Offer(click.types.StringParamType):
         from leftoff.errors import LeftoffError
 
         try:
-            found = [word for word in self._known(ctx) if word.startswith(incomplete)]
+            known = filter(is_harmless, self._known(ctx))
+            found = [word for word in known if word.startswith(incomplete)]
         except (LeftoffError, OSError):
             found = []
         if not found and self._files:
             return [CompletionItem(incomplete, type="file")]
         return [CompletionItem(word) for word in found]
+
+
+_HARMLESS = re.compile(r"[\w@%+=:,./-]+")
+
+
+def is_harmless(word: str) -> bool:
+    """Whether a word means itself in every shell. bash puts it on the line as it is, and a
+    folder may come with a file that is called `$(…)`."""
+    return _HARMLESS.fullmatch(word) is not None
 
 
 def _formats(ctx: click.Context) -> Iterable[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -65,16 +64,14 @@ def labels_command(
     """
     from leftoff.cli import complain
     from leftoff.cli.streams import deliver
-    from leftoff.errors import SourceError, UsageError
+    from leftoff.errors import UsageError
     from leftoff.evaluation import reports
     from leftoff.evaluation.runs import evaluate_labels, kept
+    from leftoff.sources import whole_of
 
     before = None
     if against is not None:
-        try:
-            before = reports.from_run(Path(against).read_bytes())
-        except OSError as error:
-            raise SourceError(f"{against}: {error.strerror}") from error
+        before = reports.from_run(whole_of(against))
     chosen = kept(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only and --held-out")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff.cli.naming import path_of, session_argument
+from leftoff.cli.waiting import Seconds, ended_in_order, looks
 
 if TYPE_CHECKING:
     from leftoff.findings import ContextSummary
@@ -29,12 +29,12 @@ FORMS = ("text", "markdown", "json", "prompt", "log")
 )
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.05),
+    type=Seconds(0.05),
     default=1.0,
     show_default=True,
     help="Seconds between two looks.",
 )
-@click.option("--for", "seconds", type=click.FloatRange(min=0), help="End after this.")
+@click.option("--for", "seconds", type=Seconds(), help="End after this.")
 @click.option(
     "-o", "--output", metavar="FILE", help="Write here instead of to stdout, over the last."
 )
@@ -59,15 +59,14 @@ def follow(
     from leftoff.rendering import render
     from leftoff.summary import to_json
 
-    with ExitStack() as stack:
+    with ended_in_order(), ExitStack() as stack:
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
         watch = _Watch(Follower(path_of(session), Path(folder)))
-        end = None if seconds is None else time.monotonic() + seconds
         try:
-            while True:
+            for _ in looks(interval, seconds):
                 found = watch.news()
                 if found is not None and (as_json or form == "json"):
-                    deliver(to_json(found).decode(), output)
+                    deliver(to_json(found), output)
                 elif found is not None:
                     plain = output is not None
                     text = render(
@@ -78,9 +77,6 @@ def follow(
                         width=96 if plain else columns(),
                     )
                     deliver(text.rstrip("\n") + "\n\n", output)
-                if end is not None and time.monotonic() >= end:
-                    return
-                time.sleep(interval)
         except KeyboardInterrupt:
             raise click.Abort from None
 

@@ -40,12 +40,13 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     cannot offer both, files if no id begins so."""
     from click.shell_completion import CompletionItem
 
+    from leftoff.cli.completing import is_harmless
     from leftoff.discovery import recordings
 
     found = [
         CompletionItem(recorded.id, help=recorded.place.client)
         for recorded in recordings(os.environ)
-        if recorded.id and recorded.id.startswith(incomplete)
+        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
     ]
     if "latest".startswith(incomplete):
         found.append(CompletionItem("latest", help="newest of this directory"))

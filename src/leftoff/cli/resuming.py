@@ -296,13 +296,12 @@ def _from_file(
     from leftoff.documents.checkpoint import valid
     from leftoff.documents.checkpoint.injection import block
     from leftoff.documents.resume_state import ResumeState, unpacked
-    from leftoff.errors import SourceError, StateError
+    from leftoff.errors import StateError
+    from leftoff.sources import whole_of
     from leftoff.stores.sealing import unseal
 
     try:
-        data = unpacked(path.read_bytes())
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror})") from error
+        data = unpacked(whole_of(path))
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: damaged: {error}") from error
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"

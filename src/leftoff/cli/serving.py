@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from leftoff.cli.waiting import Seconds
+
 
 @click.command()
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(0.1),
     default=15.0,
     show_default=True,
     help="Seconds that a question may wait for a long session to be read.",

@@ -29,8 +29,8 @@ def columns() -> int:
     return min(110, shutil.get_terminal_size((96, 24)).columns)
 
 
-def deliver(text: str, output: str | None) -> None:
-    """Writes a result to stdout, or to a file of the user's choice.
+def deliver(text: str | bytes, output: str | None) -> None:
+    """Writes a result, text or UTF-8, to stdout, or to a file of the user's choice.
 
     Raises:
         SourceError: the file, or stdout, cannot be written.
@@ -38,7 +38,11 @@ def deliver(text: str, output: str | None) -> None:
     """
     if output is None or output == "-":
         try:
-            sys.stdout.write(text)
+            if isinstance(text, str):
+                sys.stdout.write(text)
+            else:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
             raise
@@ -46,7 +50,7 @@ def deliver(text: str, output: str | None) -> None:
             raise SourceError(f"stdout: cannot be written ({error.strerror})") from error
         return
     with written(output) as file:
-        file.write(text.encode("utf-8"))
+        file.write(text.encode("utf-8") if isinstance(text, str) else text)
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def summarize(
     from leftoff.extraction.view import extractors
     from leftoff.redaction import redactors
     from leftoff.rendering import news, render
-    from leftoff.summary import seed_shape
+    from leftoff.summary import seed_shape, to_json
 
     if explain:
         _explainable(form, shape, since)
@@ -99,24 +99,26 @@ def summarize(
     summary = gathered.summary(agent)
     warn_of_several(summary, which)
     if explain:
-        text = _explained(gathered, agent, gate, as_json=as_json or form == "json")
-        deliver(text, output)
+        deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
     if since == "last":
         summary = _since_last(summary)
     elif since is not None:
         summary = news.since(summary, line=line, message=message)
+    text: str | bytes
     if form == "html" and shape == "leftoff" and not as_json:
         from leftoff.cli.reporting import page_of
 
         text = page_of(summary, gathered, agent=agent, gate=gate)
     elif shape == "seed001":
-        text = codec.dumps(seed_shape(summary, gate), indent=2).decode()
+        text = codec.dumps(seed_shape(summary, gate), indent=2)
+    elif as_json or form == "json":
+        text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
         text = render(
             summary,
-            "json" if as_json else form,
+            form,
             budget=budget,
             colour=not plain and coloured(),
             width=96 if plain else columns(),

@@ -15,6 +15,7 @@ from leftoff._version import __version__
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.intervals import bootstrap
 from leftoff.extraction.evidence import Compacted
+from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.forecast import FEWEST, forecast
 from leftoff.judgement.story import Story
 from leftoff.ledger import Filling, context, curve, spend, total
@@ -188,7 +189,7 @@ def _usable_before(story: Story, format: str) -> int | None:
     """The usable window as it is known without the session's own compactions."""
     recording = story.recording
     kept = recording.evidence
-    recording.evidence = [e for e in kept if not isinstance(e, Compacted)]
+    recording.evidence = EvidenceLog(e for e in kept if not isinstance(e, Compacted))
     try:
         return context(Story(recording, story.source), {}, format).usable_window
     finally:
@@ -256,7 +257,7 @@ def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, 
 def _corpus(measured: Sequence[Measured]) -> str:
     """16 hex digits of all recordings together."""
     lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
-    return blake2b("".join(lines).encode(), digest_size=8).hexdigest()
+    return blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:

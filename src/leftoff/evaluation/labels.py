@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from leftoff.errors import SourceError, StateError
 from leftoff.findings import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
-from leftoff.sources import lines_of
+from leftoff.sources import lines_of, whole_of
 
 
 class Decision(Struct, frozen=True):
@@ -97,7 +97,7 @@ def load(path: str) -> tuple[Labels, ...]:
     place = Path(path)
     try:
         files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
-        loaded = [(file, file.read_bytes()) for file in files]
+        loaded = [(file, whole_of(file)) for file in files]
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
     labels: list[Labels] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +27,7 @@ from leftoff.evaluation.labels import (
     Stage,
     digest,
 )
+from leftoff.sources import whole_of
 
 T = TypeVar("T")
 
@@ -108,10 +109,9 @@ def load_references(path: str) -> tuple[Reference, ...]:
         StateError: it is no such file, or names a place outside of its folder.
     """
     try:
-        data = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SourceError(f"{path}: {why}") from error
+        data = whole_of(path).decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: it is not UTF-8") from error
     try:
         found = msgspec.convert(tomllib.loads(data), References)
     except (ValueError, RecursionError) as error:

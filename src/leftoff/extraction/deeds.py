@@ -28,6 +28,11 @@ class Deeds(Expansion):
         path = self.path(field)
         return None if path is None else self.contents.get(path)
 
+    def _forget_text(self, path: str) -> None:
+        """What was known to stand in a file, or to be packed in it, does no more."""
+        self.contents.pop(path, None)
+        self.contents.pop("archive:" + path, None)
+
     def lost(self, field: str | None, action: Action, tool: str | None = None) -> None:
         """Something was done to a path that cannot be told."""
         tool = tool or self.tool
@@ -120,7 +125,7 @@ class Deeds(Expansion):
             return False
         if existed and self.state.kind(path) == "absent":
             return False
-        self.contents.pop(path, None)
+        self._forget_text(path)
         self.effects.write(
             path,
             tool,
@@ -145,7 +150,7 @@ class Deeds(Expansion):
             return False
         if self.want is False and kind == "unknown":
             return None
-        self.contents.pop(path, None)
+        self._forget_text(path)
         self.effects.write(
             path, tool, self.rank, guess="modified", existed=self.sure(), named=named
         )
@@ -267,6 +272,7 @@ class Deeds(Expansion):
             renamed_from=old if move else None,
             content=content,
         )
+        self._forget_text(new)
         if text is not None:
             self.contents[new] = text
         return True if kind == "file" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.extraction.file_state import matches
+from leftoff.extraction.file_patterns import ends
 from leftoff.extraction.ground import LONGEST, SPECIAL, Ground
 from leftoff.extraction.script import (
     BRACKET,
@@ -20,7 +20,7 @@ from leftoff.extraction.script import (
 )
 from leftoff.extraction.shell_words import plain_text
 
-__all__ = ["Expansion", "globbed", "known_value", "plain"]
+__all__ = ["Expansion", "globbed", "known_value", "plain", "split_words"]
 
 _IFS = " \t\n"
 
@@ -132,11 +132,14 @@ class Expansion(Ground):
         if name == "$":
             return [TEMPORARY + "pid"]
         value = self.variables.get(name)
+        if name == "OLDPWD" and isinstance(value, str) and value[:1] not in "/~":
+            return [UNKNOWN]
         if value is None:
             if name == "HOME" and self.home is not None:
                 value = self.home
             elif name == "PWD" and self.cwd is not None:
-                value = self.cwd
+                # Seen from here, a directory of which no more is known is the one we are in.
+                value = self.cwd if self.cwd[0] in "/~" else "."
             elif name in ("@", "*"):
                 value = self.variables.get("@", [])
             elif operation[:2] in (":-", ":="):
@@ -197,13 +200,47 @@ class Expansion(Ground):
             self.redirect(body.redirects)
             text = self.stdin if only.operator == "<" else ""
         else:
+            parting, self.parting = self.parting, None
             self.run(body)
+            self.leave()
+            self.parting = parting
             text = self.stdout
         self.cwd, self.variables, self.want = cwd, variables, want
         self.captured, self.stdin = captured, stdin
-        self.stopped = False
+        self.resume()
         self.stdout = text
         return text
+
+
+def split_words(line: str, most: int | None, separators: str = _IFS) -> list[str]:
+    """The words of a line as ``read`` takes them: at most so many, the last one with the rest.
+
+    `separators` is the value of ``IFS``: blanks in it count once however many there are, and
+    not at all around the line; each other character ends a word.
+    """
+    blanks = "".join(char for char in separators if char in _IFS)
+    line = line.strip(blanks) if blanks else line
+    found: list[str] = []
+    at, size = 0, len(line)
+    while at < size and (most is None or len(found) < most - 1):
+        start = at
+        while at < size and line[at] not in separators:
+            at += 1
+        found.append(line[start:at])
+        at = _past(line, at, blanks)
+        if at < size and line[at] in separators and line[at] not in blanks:
+            at = _past(line, at + 1, blanks)
+    if at < size:
+        alone = not any(char in separators for char in line[at:-1])
+        mark = line[-1] in separators and line[-1] not in blanks
+        found.append(line[at:-1] if alone and mark else line[at:])
+    return found
+
+
+def _past(line: str, at: int, blanks: str) -> int:
+    while at < len(line) and line[at] in blanks:
+        at += 1
+    return at
 
 
 def known_value(value: str) -> str:
@@ -235,12 +272,11 @@ def _apply(value: str, operation: str) -> str:
     if head in "%#":
         greedy = operation[:2] in ("%%", "##")
         pattern = _pattern(operation[2 if greedy else 1 :])
-        spans = range(len(value), -1, -1) if (head == "#") == greedy else range(len(value) + 1)
-        for i in spans:
-            piece = value[i:] if head == "%" else value[:i]
-            if matches(piece, pattern):
-                return value[:i] if head == "%" else value[i:]
-        return value
+        found = ends(value, pattern, last=head == "%")
+        if found is None:
+            return value
+        size = found[greedy]
+        return value[: len(value) - size] if head == "%" else value[size:]
     if head == "/":
         every = operation[1:2] == "/"
         rest = operation[2:] if every else operation[1:]

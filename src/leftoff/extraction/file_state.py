@@ -192,6 +192,8 @@ class FileState:
             return found
         if not kinds and not self._complete:
             return "unknown"
+        if path == "~":
+            return "unknown"
         above = parent_of(path)
         if above in self._listed:
             return "absent"
@@ -202,7 +204,7 @@ class FileState:
                 return "absent"
             if above in complete:
                 return "absent"
-            if above in ("/", ".", "") or known == "unknown":
+            if above in ("/", ".", "", "~") or known == "unknown":
                 return "unknown"
             if known == "directory" and not complete:
                 return "unknown"  # what lies above a directory is directories
@@ -502,6 +504,15 @@ class Effects:
     ) -> None:
         """A program may have changed files, or did so where the paths are not known."""
         self._lost.setdefault((path, action, tool, pattern), certainty)
+
+    def changed(self) -> dict[str, Action]:
+        """The files that were changed so far, in this command as well, and what happened to
+        each first."""
+        found = dict(self.state.changed())
+        for path, touch in self._touches.items():
+            if touch.before == "file" and (touch.wrote or touch.after == "absent"):
+                found.setdefault(path, "modified" if touch.after == "file" else "deleted")
+        return found
 
     def settle(self) -> list[FileEffect]:
         """What it all comes to, sorted by path; things without a path come last."""

@@ -378,7 +378,7 @@ class Fold(Intake):
             self.offset,
             codec.freeze((head, list(self.issues))),
             codec.freeze([r.thread.pack() for r in session.values()]),
-            codec.freeze([r.evidence for r in session.values()]),
+            codec.freeze([list(r.evidence) for r in session.values()]),
         )
 
     @classmethod

@@ -26,7 +26,7 @@ Status = bool | None
 SPECIAL = PATTERN_MARKS | {UNKNOWN}
 LONGEST = 65_536
 """Characters of text above which a value is not followed."""
-NOT_FOUND = ("command not found", "not found", "No such file or directory")
+NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
 _STEPS = 4_000
 _ERRORS = (
     "no such file",
@@ -109,14 +109,27 @@ class Ground(ABC):
         self.stdin: str | None = None
         self.stdout: str | None = ""
         self.stopped = False
+        self.leap = ""
+        self.levels = 0
+        self.loops = 0
         self.strict = False
         self.pipefail = False
+        self.parting: str | None = None
         self.directories: list[str | None] = []
         self.tool = ""
         self.steps = _STEPS
         self.depth = 0
         self._lines: list[str] | None = None
         self._errors: list[tuple[str, str]] | None = None
+
+    def stop(self, leap: str, levels: int = 1) -> None:
+        """Nothing more is followed until what `leap` leaves has been left: ``break`` and
+        ``continue`` so many loops, ``return`` a function, ``exit`` the shell."""
+        self.stopped, self.leap, self.levels = True, leap, levels
+
+    def resume(self) -> None:
+        """Go on after what was left."""
+        self.stopped, self.leap = False, ""
 
     # --- evidence from the output
 
@@ -202,6 +215,10 @@ class Ground(ABC):
     @abstractmethod
     def run(self, node: Statement, want: Status = None) -> Status:
         """Follow a statement; see `Machine.run`."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """The shell ends; see `Machine.leave`."""
 
     @abstractmethod
     def redirect(self, redirects: tuple[Redirect, ...]) -> bool:

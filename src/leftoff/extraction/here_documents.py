@@ -74,7 +74,9 @@ def take_documents(command: str) -> tuple[str, list[tuple[str, bool]]]:
         elif char == "\n":
             out.append(char)
             i += 1
-            for word, expands, strip, index in pending:
+            for n, (word, expands, strip, index) in enumerate(pending):
+                if n and command[i : i + 1] == "\n":  # behind the end of the one before
+                    i += 1
                 body, i = _body(command, i, word, strip)
                 documents[index] = (body, expands)
             pending.clear()

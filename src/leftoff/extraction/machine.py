@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leftoff.extraction.deeds import Deeds
 from leftoff.extraction.expansion import known_value
-from leftoff.extraction.file_state import join, matches
+from leftoff.extraction.file_state import matches
 from leftoff.extraction.ground import LONGEST, NOT_FOUND, Status
+from leftoff.extraction.redirects import Redirects
 from leftoff.extraction.script import (
     MAX_FIELDS,
     UNKNOWN,
@@ -21,7 +21,6 @@ from leftoff.extraction.script import (
     Background,
     Case,
     Command,
-    Document,
     Function,
     Group,
     If,
@@ -30,7 +29,6 @@ from leftoff.extraction.script import (
     Negated,
     Opaque,
     Pipeline,
-    Redirect,
     Sequence,
     Statement,
     Substitution,
@@ -38,6 +36,7 @@ from leftoff.extraction.script import (
     While,
     Word,
 )
+from leftoff.extraction.shell_syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +82,7 @@ def programs(node: Statement) -> list[tuple[str, Command]]:
     return found
 
 
-class Machine(Deeds):
+class Machine(Redirects):
     """Follows the control structure of a command."""
 
     def run(self, node: Statement, want: Status = None) -> Status:
@@ -101,6 +100,16 @@ class Machine(Deeds):
         finally:
             self.depth -= 1
 
+    def leave(self) -> None:
+        """The shell ends: follow what ``trap … EXIT`` set down for that."""
+        text, self.parting = self.parting, None
+        if text is None:
+            return
+        self.resume()
+        printed = self.stdout
+        self.run(parse(text, home=self.home).body)
+        self.stdout = _joined([printed, self.stdout])
+
     def _sequence(self, node: Sequence, want: Status) -> Status:
         status: Status = True
         last = len(node.items) - 1
@@ -115,7 +124,7 @@ class Machine(Deeds):
             if self.stopped:
                 break
             if self.strict and status is False:
-                self.stopped = True
+                self.stop("exit")
                 break
         self.stdout = _joined(printed)
         return status
@@ -163,7 +172,7 @@ class Machine(Deeds):
             status = self.run(node.right, want)
             self.stdout = _joined([*printed, self.stdout])
             return status
-        self._maybe(node.right)
+        self.suppose(node.right)
         self.stdout = None if self.stdout else printed[0]
         return True if want else None
 
@@ -192,14 +201,17 @@ class Machine(Deeds):
         self.run(item, False)
         return False
 
-    def _maybe(self, node: Statement) -> None:
+    def suppose(self, node: Statement) -> None:
         """Follow what may not have run."""
-        rank, cwd = self.rank, self.cwd
+        rank, cwd, variables = self.rank, self.cwd, dict(self.variables)
         self.rank = 2
         self.run(node)
         self.rank = rank
         self.cwd = cwd
-        self.stopped = False
+        self.resume()
+        for name, value in self.variables.items():
+            if variables.get(name) != value:
+                self.variables[name] = UNKNOWN
 
     def _negated(self, node: Negated, want: Status) -> Status:
         status = self.run(node.item, None if want is None else not want)
@@ -218,7 +230,7 @@ class Machine(Deeds):
             if status is not True:
                 worst = status if worst is True else worst
             self.stdin = self.stdout
-            self.stopped = False
+            self.resume()
         self.stdin, self.cwd, self.captured = stdin, cwd, captured
         self.variables = variables
         return worst if self.pipefail else status
@@ -226,20 +238,27 @@ class Machine(Deeds):
     def _group(self, node: Group, want: Status) -> Status:
         cwd, variables = self.cwd, self.variables
         hidden, stdin, captured = self.hidden, self.stdin, self.captured
+        parting = self.parting
+        if node.redirects and not self.redirect(node.redirects):
+            self.hidden, self.stdin, self.captured = hidden, stdin, captured
+            self.stdout = ""
+            return False
         if node.subshell:
             self.variables = dict(variables)
-        if node.redirects and not self.redirect(node.redirects):
-            return False
+            self.parting = None
         if any(item.operator[:1] == ">" or item.operator[:1] == "&" for item in node.redirects):
             self.captured = self.captured or any(
                 item.descriptor in (-1, 1) and item.operator != ">&" for item in node.redirects
             )
         status = self.run(node.item, want)
-        self._keep_printed(node.redirects)
+        if node.subshell:
+            self.leave()
+            self.parting = parting
+        self.keep_printed(node.redirects)
         self.hidden, self.stdin, self.captured = hidden, stdin, captured
         if node.subshell:
             self.cwd, self.variables = cwd, variables
-            self.stopped = False
+            self.resume()
         return status
 
     def _background(self, node: Background, want: Status) -> Status:
@@ -249,8 +268,28 @@ class Machine(Deeds):
         self.run(node.item)
         self.rank, self.cwd, self.interrupted = rank, cwd, interrupted
         self.stdout = None
-        self.stopped = False
+        self.resume()
         return True
+
+    def _turn(self, body: Statement, want: Status = None) -> Status:
+        """One turn of a loop."""
+        self.loops += 1
+        status = self.run(body, want)
+        self.loops -= 1
+        return status
+
+    def _turns_again(self) -> bool:
+        """Whether a loop goes on after a turn: not if the turn left it."""
+        if not self.stopped:
+            return True
+        if self.leap not in ("break", "continue"):
+            return False
+        self.levels -= 1
+        if self.levels > 0:
+            return False  # it is a loop around this one that is left, or that goes on
+        again = self.leap == "continue"
+        self.resume()
+        return again
 
     def _loop(self, node: Loop, want: Status) -> Status:
         values: list[str] | None = None
@@ -266,66 +305,68 @@ class Machine(Deeds):
             self.variables[node.name] = value
             wanted = want if i == len(values) - 1 else None
             if UNKNOWN in value:
-                self._maybe(node.body)
+                self.suppose(node.body)
                 status = None
             else:
-                status = self.run(node.body, wanted)
+                status = self._turn(node.body, wanted)
             printed.append(self.stdout)
-            if self.stopped:
+            if not self._turns_again():
                 break
         self.stdout = _joined(printed)
         return status
 
     def _while(self, node: While, want: Status) -> Status:
         condition = node.condition
-        if isinstance(condition, Command) and "read" in condition.words[:1]:
-            names = [
-                word
-                for word in condition.words[1:]
-                if isinstance(word, str) and not word.startswith("-")
-            ] or ["REPLY"]
-            text = self.stdin
-            if text is not None:
-                printed: list[str | None] = []
-                status: Status = True
-                for line in text.splitlines()[:MAX_FIELDS]:
-                    pieces = line.split(None, len(names) - 1) if len(names) > 1 else [line]
-                    for i, name in enumerate(names):
-                        self.variables[name] = pieces[i] if i < len(pieces) else ""
-                    status = self.run(node.body)
-                    printed.append(self.stdout)
-                    if self.stopped:
-                        break
-                self.stdout = _joined(printed)
-                return status
-            for name in names:
-                self.variables[name] = UNKNOWN
-            self._maybe(node.body)
-            self.stdout = None
-            return None
+        if isinstance(condition, Command) and condition.words[:1] == ("read",):
+            return self._each_line(condition, node.body)
         go = not node.until
         for _ in range(MAX_FIELDS):
             status = self.run(condition)
             if status is not go:
                 break
-            self.run(node.body)
-            if self.stopped or self.steps <= 0:
+            self._turn(node.body)
+            if not self._turns_again():
+                status = not go
                 break
         else:
             status = None
         if status is (not go) or self.stopped:
-            self.stopped = False
             self.stdout = None
             return True
         rank = self.rank
         for item in _assigned(node.body):
             self.variables[item] = UNKNOWN
-        self.rank = max(rank, 1 if status is not None else 2)
-        self.run(node.body)
+        self.rank = 2  # how often it runs, if at all, is not known
+        self._turn(node.body)
         self.rank = rank
+        for item in _assigned(node.body):
+            self.variables[item] = UNKNOWN
         self.stdout = None
-        self.stopped = False
+        if self.leap:
+            self.resume()
         return None
+
+    def _each_line(self, condition: Command, body: Statement) -> Status:
+        """``while read``: the body for each line of the input."""
+        status: Status = True
+        printed: list[str | None] = []
+        outer = self.stdin
+        for _ in range(MAX_FIELDS):
+            there = self.run(condition)
+            if there is None:  # what it reads is not known
+                self.suppose(body)
+                printed = [None]
+                status = None
+                break
+            if there is False:
+                break
+            status = self._turn(body)
+            printed.append(self.stdout)
+            if not self._turns_again():
+                break
+        self.stdin = outer
+        self.stdout = _joined(printed)
+        return status
 
     def _if(self, node: If, want: Status) -> Status:
         for i, (condition, body) in enumerate(node.branches):
@@ -340,12 +381,12 @@ class Machine(Deeds):
             if status is True:
                 return self.run(body, want)
             if status is None:
-                self._maybe(body)
+                self.suppose(body)
                 for other_condition, other_body in node.branches[i + 1 :]:
-                    self._maybe(other_condition)
-                    self._maybe(other_body)
+                    self.suppose(other_condition)
+                    self.suppose(other_body)
                 if node.otherwise is not None:
-                    self._maybe(node.otherwise)
+                    self.suppose(node.otherwise)
                 self.stdout = None
                 return None
         self.stdout = ""
@@ -355,7 +396,7 @@ class Machine(Deeds):
         value = self.text(node.word)
         if UNKNOWN in value:
             for _, body in node.branches:
-                self._maybe(body)
+                self.suppose(body)
             return None
         for patterns, body in node.branches:
             for pattern in patterns:
@@ -388,23 +429,36 @@ class Machine(Deeds):
         if not words:
             self.stdout = ""
             return True
+        lent: dict[str, str | list[str] | None] = {}
         for name, value in node.assignments:
-            if words[0] in ("export", "local", "declare", "typeset", "readonly"):
-                self.assign(name, value)
+            if words[0] not in ("export", "local", "declare", "typeset", "readonly"):
+                lent.setdefault(name, self.variables.get(name))
+            self.assign(name, value)
         hidden, stdin, captured = self.hidden, self.stdin, self.captured
         if node.redirects:
             if not self.redirect(node.redirects):
                 self.hidden, self.stdin, self.captured = hidden, stdin, captured
+                self._put_back(lent)
                 self.stdout = ""
                 return False
             for item in node.redirects:
                 if item.descriptor in (-1, 1) and item.operator[-1:] in (">", "|"):
                     self.captured = True
         status = self.call(words, want)
+        self._put_back(lent)
         if node.redirects:
-            self._keep_printed(node.redirects)
-        self.hidden, self.stdin, self.captured = hidden, stdin, captured
+            self.keep_printed(node.redirects)
+            self.stdin = stdin
+        self.hidden, self.captured = hidden, captured
         return status
+
+    def _put_back(self, values: dict[str, str | list[str] | None]) -> None:
+        """Give variables the values that they had before; None where they had none."""
+        for name, value in values.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
 
     def call(self, words: list[str], want: Status) -> Status:
         """Carry out one command given as words."""
@@ -418,12 +472,9 @@ class Machine(Deeds):
                 saved = {key: self.variables.get(key) for key in ("@", "#", "1", "2", "3")}
                 self.positional(words[1:])
                 status = self.run(body, want)
-                for key, value in saved.items():
-                    if value is None:
-                        self.variables.pop(key, None)
-                    else:
-                        self.variables[key] = value
-                self.stopped = False
+                self._put_back(saved)
+                if self.leap == "return":
+                    self.resume()
                 return status
             self.tool = name.rpartition("/")[2] or name
             if self.interrupted and self.tool in self.slow:
@@ -454,111 +505,15 @@ class Machine(Deeds):
             self.variables[name] = [known_value(item) for item in self.fields(value.items)]
         else:
             text = self.text(value)
-            self.variables[name] = text if len(text) <= LONGEST else UNKNOWN
+            if len(text) > LONGEST or (text[:1] == "." and _names_here(value)):
+                text = UNKNOWN  # a directory that is known only from here is another one later
+            self.variables[name] = text
 
-    def redirect(self, redirects: tuple[Redirect, ...]) -> bool:
-        """Open the redirections; False where one of them fails."""
-        for item in redirects:
-            target = item.target
-            operator = item.operator
-            if isinstance(target, Document):
-                if target.text is not None and target.expands:
-                    self.stdin = self._expand_document(target.text)
-                else:
-                    self.stdin = target.text
-                continue
-            if operator == "<<<":
-                text = self.text(target)
-                self.stdin = None if UNKNOWN in text else text + "\n"
-                continue
-            if isinstance(target, Word):
-                inner = [part for part in target.parts if isinstance(part, Substitution)]
-                if inner and inner[0].process:
-                    self._inner(inner[0].body)
-                    if operator == "<":
-                        self.stdin = self.stdout
-                    continue
-            found = self.fields((target,))
-            name = found[0] if len(found) == 1 else UNKNOWN
-            if operator in (">&", "<&") and (name.isdecimal() or name == "-"):
-                if item.descriptor == 2 and name == "-":
-                    self.hidden = True
-                continue
-            if operator == "<":
-                self.stdin = self.known_text(name)
-                outer, self.tool = self.tool, self.tool or "<"
-                done = self.read(name, "<")
-                self.tool = outer
-                if done is False:
-                    return False
-                continue
-            if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
-                self.hidden = True
-            if name == "/dev/null" or name.startswith("/dev/"):
-                continue
-            append = operator in (">>", "&>>")
-            if self.complains(">", name) and self.write_blocked(name) is not False:
-                return False
-            if not self.write(name, ">>" if append else ">", guess_append=append):
-                return False
-        return True
 
-    def _expand_document(self, text: str) -> str | None:
-        if "$(" in text or "`" in text:
-            return None
-        out: list[str] = []
-        i, size = 0, len(text)
-        while i < size:
-            char = text[i]
-            if char == "\\" and i + 1 < size and text[i + 1] in "$`\\":
-                out.append(text[i + 1])
-                i += 2
-            elif char == "$" and i + 1 < size:
-                end = i + 1
-                braces = text[end] == "{"
-                end += braces
-                start = end
-                while end < size and (text[end].isalnum() or text[end] == "_"):
-                    end += 1
-                if end == start:
-                    out.append(char)
-                    i += 1
-                    continue
-                value = self.variable(Variable(text[start:end], "", True))
-                if len(value) != 1 or UNKNOWN in value[0]:
-                    return None
-                if braces and text[end : end + 1] != "}":
-                    return None
-                out.append(value[0])
-                i = end + braces
-            else:
-                out.append(char)
-                i += 1
-        return "".join(out)
-
-    def _keep_printed(self, redirects: tuple[Redirect, ...]) -> None:
-        """What a command printed into a file is its text, where known and short."""
-        taken = False
-        for item in redirects:
-            if item.descriptor not in (-1, 1) or isinstance(item.target, Document):
-                continue
-            if item.operator not in (">", ">>", ">|", "&>", "&>>"):
-                continue
-            taken = True
-            found = self.fields((item.target,))
-            path = join(self.cwd, found[0]) if len(found) == 1 else None
-            if path is None or UNKNOWN in path:
-                continue
-            text = self.stdout
-            if item.operator in (">>", "&>>"):
-                before = self.contents.get(path)
-                text = None if before is None or text is None else before + text
-            if text is None or len(text) > LONGEST or item.operator[0] == "&":
-                self.contents.pop(path, None)
-            else:
-                self.contents[path] = text
-        if taken:
-            self.stdout = ""
+def _names_here(value: str | Word) -> bool:
+    return isinstance(value, Word) and any(
+        isinstance(part, Variable) and part.name == "PWD" for part in value.parts
+    )
 
 
 def _joined(pieces: list[str | None]) -> str | None:

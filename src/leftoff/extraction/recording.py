@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff.extraction.evidence import Evidence
+from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.view import Extractor, Pending, extractors
 from leftoff.formats.thread import Packed, Thread
 from leftoff.model import MAX_COUNT, SessionFacts, Usage
@@ -120,7 +122,7 @@ class Recording:
         self.agent = agent
         self.header = Header()
         self.thread = Thread()
-        self.evidence: list[Evidence] = []
+        self.evidence = EvidenceLog()
         self.tail = Tail()
         self.pending: dict[str, Pending] = {}
         self.answered: dict[str, Pending] = {}
@@ -182,7 +184,9 @@ class Recording:
         )
 
     @classmethod
-    def revive(cls, head: Head, thread: Packed | None, evidence: list[Evidence]) -> Recording:
+    def revive(
+        cls, head: Head, thread: Packed | None, evidence: Iterable[Evidence]
+    ) -> Recording:
         """The recording of which `head`, thread and evidence were saved."""
         recording = cls(head.agent, ())
         recording.header, recording.tail = head.header, head.tail
@@ -196,10 +200,12 @@ class Recording:
         }
         if thread is not None:
             recording.thread = Thread.unpack(thread)
-        recording.evidence = evidence
+        recording.evidence.extend(evidence)
         return recording
 
     def fork(self) -> Recording:
         """A copy that may grow without touching this one. Evidence itself is shared: frozen."""
         head = codec.thaw(codec.freeze(self.head()), Head)
-        return Recording.revive(head, self.thread.pack(), list(self.evidence))
+        twin = Recording.revive(head, self.thread.pack(), ())
+        twin.evidence = self.evidence.copy()
+        return twin

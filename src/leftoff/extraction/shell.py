@@ -56,6 +56,12 @@ _POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
 """Stands in every hint, and is found quickly."""
 _POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
 
+_NOT_READ = re.compile(
+    r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
+    r"(?:[sS]yntax error|unexpected EOF)"
+)
+"""The shell's word that it did not understand the command either."""
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the recording tells of one call.
@@ -190,9 +196,12 @@ def resolve(
     if script.broken:
         machine.rank = max(machine.rank, 1)
         machine.effects.unknown("shell")
+    if success is False and _NOT_READ.search((outcome.output or "")[:4000]):
+        machine.rank = 2
     want = None if outcome.background else success
     try:
         machine.run(script.body, want)
+        machine.leave()
     except RecursionError:
         machine.effects.unknown("shell")
     if success is not False and not outcome.background:

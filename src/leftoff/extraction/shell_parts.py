@@ -32,6 +32,7 @@ __all__ = [
     "appended",
     "clipped",
     "counted_loop",
+    "document",
     "grammar",
     "piped",
     "redirected",
@@ -172,6 +173,15 @@ def trimmed(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect
         else item
         for item in redirects
     )
+
+
+def document(number: str, documents: list[tuple[str, bool]]) -> Document:
+    """The here-document of that number, of those that were taken out of the command."""
+    index = int(number) if number.isdecimal() else -1
+    if not 0 <= index < len(documents):
+        return Document(None, False)
+    text, expands = documents[index]
+    return Document(text, expands and any(char in text for char in "$`\\"))
 
 
 def counted_loop(

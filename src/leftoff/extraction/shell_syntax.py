@@ -36,6 +36,7 @@ from leftoff.extraction.shell_parts import (
     appended,
     clipped,
     counted_loop,
+    document,
     grammar,
     piped,
     redirected,
@@ -262,10 +263,14 @@ class _Compiler:
                 seen = True
                 found = self.words(child, kind)
                 target = found[0] if len(found) == 1 else Word((UNKNOWN,))
+        if operator in (">&-", "<&-"):
+            return Redirect(operator[:2], descriptor, "-")
         if operator == "<":
             if isinstance(target, str) and target.startswith("/dev/here-"):
                 if target.startswith(DOCUMENT):
-                    return Redirect("<<", descriptor, self.document(target[len(DOCUMENT) :]))
+                    return Redirect(
+                        "<<", descriptor, document(target[len(DOCUMENT) :], self.documents)
+                    )
                 body = target[len(STRING) :] + "\n"
                 return Redirect("<<", descriptor, Document(body, False))
             if isinstance(target, Word) and target.parts:
@@ -273,13 +278,6 @@ class _Compiler:
                 if isinstance(first, str) and first.startswith(STRING):
                     return Redirect("<<<", descriptor, Word((first[17:], *target.parts[1:])))
         return Redirect(operator, descriptor, target)
-
-    def document(self, number: str) -> Document:
-        index = int(number) if number.isdecimal() else -1
-        if not 0 <= index < len(self.documents):
-            return Document(None, False)
-        text, expands = self.documents[index]
-        return Document(text, expands and ("$" in text or "`" in text))
 
     def assignment(self, node: Any) -> tuple[str, str | Word | Array] | None:
         name, append = "", False
@@ -509,6 +507,9 @@ class _Compiler:
         if isinstance(first, str) and first[:1] == "~" and kind in ("word", "concatenation"):
             if self.home is not None and first[1:2] in ("", "/"):
                 parts[0] = self.home + first[1:]
+            elif first[1:2] in ("+", "-") and first[2:3] in ("", "/"):
+                there = "PWD" if first[1] == "+" else "OLDPWD"
+                parts[:1] = [Variable(there, "", True), first[2:]]
         whole = "".join(part for part in parts if isinstance(part, str))
         if has_braces(whole):
             if self.expansions > 2 * MAX_FIELDS:
@@ -593,5 +594,6 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
     "c_style_for_statement": _Compiler.counted, "while_statement": _Compiler.repeat,
     "if_statement": _Compiler.choice, "case_statement": _Compiler.case,
     "function_definition": _Compiler.function, "test_command": _Compiler.test,
-    "ERROR": _Compiler.skipped,
+    # A redirection alone, as in ``$(< file)``.
+    "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)), "ERROR": _Compiler.skipped,
 }  # fmt: skip

@@ -127,7 +127,7 @@ def start_worker(home: Path, folder: Path) -> None:
     import subprocess
 
     # -P: what lies in the current folder must not be imported.
-    program = "leftoff.integrations.hook_worker"
+    program = "leftoff.integrations.hook_entry"
     command = [sys.executable, "-P", "-m", program, str(home), folder.name]
     own: dict[str, Any] = {"start_new_session": True}
     if os.name == "nt":

@@ -18,12 +18,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from leftoff import codec
+from leftoff.stores.writing import Folder, inside, make_folders
 
 STATE = "state"
 BRIEFING, WATCH, SAID, LOST, LOCK, BUSY, LOG = (
@@ -74,11 +75,13 @@ def make(home: Path, folder: Path) -> None:
         OSError: it cannot be made, or somebody has put a link in its place.
     """
     if not _used(home):
-        _make(home)
-        put(home / ".gitignore", b"*\n")
-    if linked(folder):
-        raise NotADirectoryError(20, "a link, which is not followed", str(folder))
-    _make(folder)
+        make_folders(home)
+        with Folder.opened(home) as new:
+            _put(new, ".gitignore", b"*\n")
+    with inside(folder.parent) as state:
+        state.make(folder.name)
+        with state.inner(folder.name):
+            pass
 
 
 def _used(home: Path) -> bool:
@@ -90,21 +93,17 @@ def _used(home: Path) -> bool:
     return any(not name.endswith(".tmp") for name in names)
 
 
-def _make(folder: Path) -> None:
-    """Makes a folder and those above it that are missing."""
-    missing: list[Path] = []
-    while not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for place in reversed(missing):  # not `parents=True`: those would be open to others
-        with suppress(FileExistsError):
-            place.mkdir(0o700)
+@contextmanager
+def opened(folder: Path) -> Iterator[Folder]:
+    """The folder of a session, to write in. Neither it nor the one that it is in may be a
+    link: a repository may come with one that leads elsewhere.
 
-
-def linked(folder: Path) -> bool:
-    """Whether the folder of a session, or the one it is in, is a link: a repository may come
-    with one that leads elsewhere."""
-    return folder.is_symlink() or folder.parent.is_symlink()
+    Raises:
+        OSError: there is none, or one is a link.
+    """
+    home, state, name = folder.parents[1], folder.parent.name, folder.name
+    with Folder.opened(home) as one, one.inner(state) as two, two.inner(name) as own:
+        yield own
 
 
 def put(path: Path, data: bytes) -> None:
@@ -114,27 +113,13 @@ def put(path: Path, data: bytes) -> None:
     Raises:
         OSError: it cannot be written; what was there stays.
     """
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(temporary, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            _hold(descriptor)
-            file.write(data)
-            file.flush()
-            os.replace(temporary, path)  # noqa: PTH105
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    with opened(path.parent) as folder:
+        _put(folder, path.name, data)
 
 
-def _hold(descriptor: int) -> None:
-    """Locks a temporary file while it is open, so that `sweep` lets it be."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _put(folder: Folder, name: str, data: bytes) -> None:
+    with folder.stage(name, data, lasting=False) as staged:
+        staged.commit()
 
 
 def keep(path: Path, data: bytes) -> None:
@@ -144,18 +129,17 @@ def keep(path: Path, data: bytes) -> None:
         OSError: it cannot be written; what was there stays. `NotSynced`: it may be gone after
             a power cut.
     """
-    from leftoff.stores.writing import write_whole  # not for a hook that has nothing to keep
-
-    write_whole(path, data)
+    with opened(path.parent) as folder:
+        with folder.stage(path.name, data) as staged:
+            staged.commit()
+        folder.sync()
 
 
 def sweep(home: Path, folder: Path) -> None:
     """Removes what killed hooks and workers left half written."""
-    from leftoff.stores.writing import Folder
-
-    for place in (home, folder):
-        with suppress(OSError), Folder.opened(place) as opened:
-            opened.sweep()
+    for place in (Folder.opened(home), opened(folder)):
+        with suppress(OSError), place as found:
+            found.sweep()
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -253,20 +237,10 @@ def done(folder: Path, name: str) -> None:
 
 def note(home: Path, line: str) -> None:
     """Adds a line to the log of the hooks; the caller has redacted it. Never raises."""
-    with suppress(OSError):
-        path = home / STATE / LOG
-        if path.parent.is_symlink():
-            return
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with suppress(OSError), Folder.opened(home) as opened, opened.inner(STATE) as state:
         with suppress(FileNotFoundError):
-            if path.stat().st_size > _LOG_SIZE:
-                os.replace(path, path.with_suffix(".log.1"))  # noqa: PTH105
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags, 0o600)
-        with os.fdopen(descriptor, "ab") as file:
-            if os.fstat(descriptor).st_nlink > 1:  # somebody else's file, too
-                return
-            if os.name == "posix":
-                os.fchmod(descriptor, 0o600)
+            if state.stat(LOG).st_size > _LOG_SIZE:
+                state.move(LOG, f"{LOG}.1")
+        with os.fdopen(state.own(LOG, os.O_WRONLY | os.O_APPEND), "ab") as file:
             file.write(f"{when} {' '.join(line.split())}\n".encode("utf-8", "replace"))

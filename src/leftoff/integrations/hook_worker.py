@@ -50,10 +50,8 @@ def work(home: Path, session: str) -> None:
     Args:
         home: where leftoff keeps what it keeps for the project.
     """
-    from filelock import FileLock, Timeout
-
     folder = files.folder_of(home, session)
-    if folder is None or not os.path.isdir(folder) or files.linked(folder):  # noqa: PTH112
+    if folder is None:
         return
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)
@@ -61,7 +59,7 @@ def work(home: Path, session: str) -> None:
     failed: set[str] = set()
     while not failed.issuperset(files.wanted(folder)) and time.monotonic() < end:
         try:
-            with FileLock(folder / files.LOCK, timeout=0, mode=0o600), _busy(folder):
+            with files.opened(folder) as own, own.locked(files.LOCK, 0), _busy(folder):
                 files.sweep(home, folder)
                 for name in _in_order(files.wanted(folder)):
                     wish = files.take(folder, name)
@@ -69,7 +67,7 @@ def work(home: Path, session: str) -> None:
                         files.done(folder, name)
                     else:
                         failed.add(name)
-        except Timeout:
+        except TimeoutError:
             return  # the one that is at work looks again before it ends
         except OSError as error:
             files.note(home, f"worker: {session}: {error.strerror}")
@@ -296,9 +294,3 @@ class _Work:
             old = time.time() - entry.stat(follow_symlinks=False).st_mtime > STATE_DAYS * 86_400
             if old and entry.is_dir(follow_symlinks=False) and entry.name != self.folder.name:
                 shutil.rmtree(entry.path, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    import sys
-
-    work(Path(sys.argv[1]), sys.argv[2])

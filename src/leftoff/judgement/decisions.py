@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import overload
 
@@ -102,7 +102,7 @@ def _agents(story: Story, model: Model, least: float | None) -> list[KeyDecision
 
 def weighed(
     groups: Sequence[list[Candidate]], model: Model, least: float | None = None
-) -> list[tuple[list[Candidate], list[tuple[Candidate, float]]]]:
+) -> Iterator[tuple[list[Candidate], list[tuple[Candidate, float]]]]:
     """The messages that hold a decision, each with what is one and its confidence.
 
     Args:
@@ -112,7 +112,6 @@ def weighed(
     first = model.least / 1000 if least is None else least
     further = model.least_alone / 1000 if least is None else least
     found = scored(groups, model)
-    kept: list[tuple[list[Candidate], list[tuple[Candidate, float]]]] = []
     for place, together in found.odds.items():
         whole = model.whole(together, found.rank[together])
         if whole < first:
@@ -126,8 +125,7 @@ def weighed(
                 chosen.append((candidate, whole))
             elif alone >= further:
                 chosen.append((candidate, alone))
-        kept.append((group, chosen))
-    return kept
+        yield group, chosen
 
 
 class Scores(Struct, frozen=True):
@@ -237,14 +235,15 @@ class Groups(Sequence[list[Candidate]]):
     """
 
     def __init__(self, story: Story, said: Sequence[Said]) -> None:
-        by_message: dict[int, list[Said]] = {}
-        for one in said:
-            by_message.setdefault(one.ref.message, []).append(one)
-        self._said = [by_message[message] for message in sorted(by_message)]
+        by_message: dict[int, list[int]] = {}
+        for at, one in enumerate(said):
+            by_message.setdefault(one.ref.message, []).append(at)
+        self._said = said
+        self._places = [by_message[message] for message in sorted(by_message)]
         self._around = _Around(story, sorted(by_message))
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._places)
 
     @overload
     def __getitem__(self, place: int) -> list[Candidate]: ...
@@ -252,10 +251,11 @@ class Groups(Sequence[list[Candidate]]):
     def __getitem__(self, place: slice) -> list[list[Candidate]]: ...
     def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
         if isinstance(place, slice):
-            return [self._described(group) for group in self._said[place]]
-        return self._described(self._said[place])
+            return [self._described(group) for group in self._places[place]]
+        return self._described(self._places[place])
 
-    def _described(self, group: list[Said]) -> list[Candidate]:
+    def _described(self, places: list[int]) -> list[Candidate]:
+        group = [self._said[place] for place in places]
         plain = [words(one.text) for one in group]
         together = [word for found in plain for word in found]
         if not is_english(together, " ".join(one.text for one in group)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain
 
 from msgspec import Struct
 
-from leftoff.extraction.evidence import Applied, Evidence, Ran, Returned, Stood, Touched
+from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, Touched
 from leftoff.extraction.file_state import FileEffect, FileState
 from leftoff.extraction.paths import absolute, home_of
 from leftoff.findings import ACTIONS
@@ -47,6 +49,10 @@ def file_events(story: Story, known: FileState | None = None) -> list[FileEvent]
     return Tracker(story, known).all()
 
 
+def _place(act: Touched | Ran | Applied) -> tuple[int, int]:
+    return act.ref.message, 0 if isinstance(act, Applied) else act.part
+
+
 class _Call(Struct, frozen=True):
     """Where an event is told from: the call, its place, and whether it was rewound."""
 
@@ -64,6 +70,7 @@ class Tracker:
         unseen: what programs may have done to files that cannot be told.
         known: what is known of files at this point.
         changed: files changed so far; `committed`: those of them that are in a commit since.
+        scripts: calls that ran a script of several commands and tool calls.
     """
 
     def __init__(self, story: Story, known: FileState | None = None) -> None:
@@ -75,6 +82,7 @@ class Tracker:
         self.root = absolute(story.recording.header.cwd, "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
+        self.scripts: set[tuple[int, int]] = set()
 
     def all(self) -> list[FileEvent]:
         """The events of the whole story."""
@@ -82,19 +90,19 @@ class Tracker:
         applied: dict[tuple[int, int], list[Applied]] = {}
         for told in story.all(Applied):
             applied.setdefault((told.call_message, told.call_part), []).append(told)
-        asked: list[Touched | Ran] = [*story.all(Touched), *story.all(Ran)]
-        asking = {(a.ref.message, a.part) for a in asked}
-        acts: list[Evidence] = [
-            *asked,
-            # What the recorder tells of a call stands in for what the call asked.
-            *(
-                told
-                for call, several in applied.items()
-                if call not in asking
-                for told in several
-            ),
-        ]
-        acts.sort(key=lambda a: (story.message_of(a), getattr(a, "part", 0)))
+        # What the recorder tells of a call stands in for what the call asked.
+        alone = dict(applied)
+        if alone:
+            for asked in self._asked():
+                alone.pop((asked.ref.message, asked.part), None)
+        stated = sorted(chain.from_iterable(alone.values()), key=_place)
+        acts: Iterable[Touched | Ran | Applied] = merge(self._asked(), stated, key=_place)
+        tools: dict[tuple[int, int], str] = {}
+        for made in story.each(Called, rewound=True):
+            if made.kind == "script":
+                self.scripts.add((made.message, made.part))
+            if (made.message, made.part) in alone:
+                tools[made.message, made.part] = made.name
         replaced: set[tuple[int, int]] = set()
         looks = list(reversed(story.all(Stood)))
         for act in acts:
@@ -104,10 +112,7 @@ class Tracker:
             while looks and looks[-1].ref.message < until:
                 self.stood(looks.pop())
             if isinstance(act, Applied):
-                made = story.calls.get((act.call_message, act.call_part))
-                self.recorded(act, made.name if made else "")
-                continue
-            if not isinstance(act, (Touched, Ran)):
+                self.recorded(act, tools.get((act.call_message, act.call_part), ""))
                 continue
             call = (act.ref.message, act.part)
             told_of = applied.get(call) if call[0] >= 0 else None
@@ -124,6 +129,11 @@ class Tracker:
         while looks:
             self.stood(looks.pop())
         return self.events
+
+    def _asked(self) -> Iterator[Touched | Ran]:
+        """What calls asked of files, in order."""
+        touched: Iterator[Touched | Ran] = self.story.each(Touched, rewound=True)
+        return merge(touched, self.story.each(Ran, rewound=True), key=_place)
 
     # -- one call ----------------------------------------------------------------------------
 
@@ -304,8 +314,7 @@ class Tracker:
                 self.unseen.append(Unseen(act.language, "unknown", self.story.ref(act.ref)))
             return
         exit_code = outcome.exit_code if outcome is not None else None
-        made = self.story.calls.get((act.ref.message, act.part))
-        if made is not None and made.kind == "script" and status == "ok":
+        if status == "ok" and (act.ref.message, act.part) in self.scripts:
             # The script came to its end; its commands may have failed.
             status, exit_code = "unknown", None
         told = Outcome(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from heapq import merge
+from itertools import islice
 from operator import itemgetter
 
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
@@ -14,6 +15,9 @@ from leftoff.redaction import Redactor
 
 NAMES = 300
 """At most so many names."""
+
+TOGETHER = 10_000
+"""So many texts are redacted together."""
 
 WORD = 500
 """Code points of a word that are looked at at once: what is longer is data, and finding names
@@ -46,7 +50,7 @@ def names_in_use(story: Story) -> tuple[Name, ...]:
     and late first."""
     finder = Finder(story.recording.header.cwd)
     in_words = ((message, finder.names(text)) for message, text in _written(story))
-    in_code = ((one.message, finder.tidy(one.names)) for one in story.told(Wrote))
+    in_code = ((one.message, finder.tidy(one.names)) for one in story.each(Wrote))
     counts: dict[str, int] = {}
     latest: dict[str, int] = {}
     for message, names in merge(in_words, in_code, key=itemgetter(0)):
@@ -110,17 +114,18 @@ def _in(word: str) -> list[str]:
 def _written(story: Story) -> Iterator[tuple[int, str]]:
     """What the agent wrote, as far as it is kept: sentences, commands, paths, each with its
     message, in their order. Redacted: a key that is cut into names is no key to any rule."""
-    texts = [(said.ref.message, said.text) for said in story.told(Said)]
-    texts += [(ran.ref.message, ran.command) for ran in story.told(Ran)]
-    calls = {(ran.ref.message, ran.part) for ran in story.told(Ran)}
-    texts += [
+    calls = {(ran.ref.message, ran.part) for ran in story.each(Ran)}
+    said = ((said.ref.message, said.text) for said in story.each(Said))
+    ran = ((ran.ref.message, ran.command) for ran in story.each(Ran))
+    called = (
         (call.message, call.text)
-        for call in story.told(Called)
+        for call in story.each(Called)
         if call.text and (call.message, call.part) not in calls
-    ]
-    texts.sort(key=itemgetter(0))
-    shown = _redacted([text for _, text in texts])
-    return ((message, text) for (message, _), text in zip(texts, shown, strict=True))
+    )
+    texts = merge(said, ran, called, key=itemgetter(0))
+    while some := list(islice(texts, TOGETHER)):
+        shown = _redacted([text for _, text in some])
+        yield from ((message, text) for (message, _), text in zip(some, shown, strict=True))
 
 
 def _redacted(texts: Sequence[str]) -> list[str]:

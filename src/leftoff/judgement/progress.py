@@ -66,12 +66,12 @@ def percentage(
     """
     shown = {m.kind for m in reached if m.evidence == "verified"}
     total = 0.0
-    place = STAGES.index(current) if current in WEIGHTS else len(STAGES)
+    place = STAGES.index(current) if current in WEIGHTS else 0
     for stage, weight in WEIGHTS.items():
         if stage == current:
             sent = stage == "deployment" and shown & _DELIVERED
             total += weight if sent else weight / 2
-        elif stage in completed or (current in WEIGHTS and STAGES.index(stage) < place):
+        elif stage in completed or STAGES.index(stage) < place:
             total += weight
     return 100 if total >= 100 and finished else min(95, round(total))
 

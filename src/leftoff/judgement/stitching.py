@@ -72,11 +72,9 @@ def stitch(parts: Sequence[tuple[Recording, int]]) -> Recording:
         for words, index in copies.items():
             queued.setdefault(words, moved[index][0])
         fresh = {old for old, (_, copied) in moved.items() if not copied}
-        whole.evidence += [
-            _move(item, moved, source)
-            for item in recording.evidence
-            if _message_of(item) in fresh or _message_of(item) >= len(recording.thread)
-        ]
+        for item in recording.evidence:
+            if _message_of(item) in fresh or _message_of(item) >= len(recording.thread):
+                whole.evidence.append(_move(item, moved, source))
         _learn(whole.header, recording.header)
         whole.tail = recording.tail
         whole.pending = recording.pending
@@ -89,8 +87,8 @@ def _queued(recording: Recording) -> dict[str, int]:
     """Prompts typed while the agent was busy: they have no id, only their words."""
     found: dict[str, int] = {}
     keys = recording.thread.keys
-    for item in recording.evidence:
-        if isinstance(item, Asked) and item.via == "queued" and not keys[item.ref.message]:
+    for item in recording.evidence.of(Asked):
+        if item.via == "queued" and not keys[item.ref.message]:
             found.setdefault(item.text, item.ref.message)
     return found
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from leftoff.extraction.evidence import (
     Called,
-    Evidence,
     Returned,
     Said,
     Shown,
@@ -43,16 +42,24 @@ class Story:
         self.source = source
         self.abandoned = self.thread.abandoned()
         self.copies = self.thread.copies()
-        self._by_type: dict[type, list[Evidence]] = {}
-        for item in recording.evidence:
-            self._by_type.setdefault(type(item), []).append(item)
+        self._held: dict[type, list[Any]] = {}
 
     def all(self, kind: type[E]) -> list[E]:
         """Evidence of one kind in file order, copies left out, abandoned branches included."""
-        found: list[E] = self._by_type.get(kind, [])  # type: ignore[assignment]
-        if not self.copies:
-            return found
-        return [e for e in found if self.message_of(e) not in self.copies]
+        found: list[E] | None = self._held.get(kind)
+        if found is None:
+            found = self.recording.evidence.of(kind)
+            if self.copies:
+                found = [e for e in found if self.message_of(e) not in self.copies]
+            if not self.recording.evidence.vast:
+                self._held[kind] = found
+        return found
+
+    def rest(self) -> None:
+        """Lets go of what was made of vast evidence: who asks for it again gets it again."""
+        if self.recording.evidence.vast:
+            for name in ("calls", "outcomes", "turns"):
+                self.__dict__.pop(name, None)
 
     def told(self, kind: type[E]) -> list[E]:
         """Evidence of one kind on the branch that was kept."""
@@ -61,16 +68,27 @@ class Story:
             return found
         return [item for item in found if self.message_of(item) not in self.abandoned]
 
-    def said(self, topic: str) -> list[Said]:
+    def each(self, kind: type[E], *, rewound: bool = False) -> Iterator[E]:
+        """What `told` gives, or `all` with `rewound`, one by one: of vast evidence little is
+        held at a time."""
+        if not self.recording.evidence.vast:
+            yield from self.all(kind) if rewound else self.told(kind)
+            return
+        left_out = self.copies if rewound else self.copies | self.abandoned
+        for item in self.recording.evidence.each(kind):
+            if self.message_of(item) not in left_out:
+                yield item
+
+    def said(self, topic: str) -> Sequence[Said]:
         """Sentences of one topic on the branch that was kept."""
-        return self._topics.get(topic, [])
+        return self._topics.get(topic, ())
 
     @cached_property
-    def _topics(self) -> dict[str, list[Said]]:
-        found: dict[str, list[Said]] = {}
-        for item in self.told(Said):
-            found.setdefault(item.topic, []).append(item)
-        return found
+    def _topics(self) -> Mapping[str, Sequence[Said]]:
+        left_out = self.abandoned | self.copies
+        return self.recording.evidence.sorted_by(
+            Said, lambda said: None if said.ref.message in left_out else said.topic
+        )
 
     @staticmethod
     def message_of(item: object) -> int:

@@ -10,7 +10,8 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import SourceError, StateError
 from leftoff.findings import ContextSummary
-from leftoff.stores.writing import NotSynced, make_inner, write_whole
+from leftoff.stores.reading import reason
+from leftoff.stores.writing import Folder, NotSynced, inside
 
 SESSIONS = 1000
 """Sessions that are remembered; the ones asked for longest ago are forgotten."""
@@ -45,39 +46,38 @@ class LastAsked:
             StateError: the file is damaged.
             SourceError: it cannot be read or written, or somebody else holds it.
         """
-        from filelock import FileLock, Timeout
-
+        name = self.path.name
         try:
-            make_inner(self.path.parent)
-            with FileLock(f"{self.path}.lock", timeout=PATIENCE, mode=0o600):
-                return self._exchange(summary)
-        except Timeout as error:
+            with inside(self.path.parent) as folder, folder.locked(f"{name}.lock", PATIENCE):
+                folder.sweep(name)
+                return self._exchange(folder, summary)
+        except TimeoutError as error:
             raise SourceError(f"{self.path}: held by another process; try again") from error
         except NotSynced as error:
             why = f"written, but not certain to stay ({error.strerror})"
             raise SourceError(f"{self.path}: {why}") from error
         except OSError as error:
-            raise SourceError(f"{self.path}: {error.strerror}") from error
+            raise SourceError(f"{self.path}: {reason(error)}") from error
 
-    def _exchange(self, summary: ContextSummary) -> Asked | None:
-        known = self._read()
+    def _exchange(self, folder: Folder, summary: ContextSummary) -> Asked | None:
+        known = self._read(folder)
         name = summary.session.id or summary.session.path
         before = known.pop(name, None)
         stats = summary.stats
         known[name] = Asked(stats.lines.total, stats.message_count)
         while len(known) > SESSIONS:
             del known[next(iter(known))]
-        write_whole(self.path, codec.dumps(known))
+        with folder.stage(self.path.name, codec.dumps(known)) as staged:
+            staged.commit()
+        folder.sync()
         return before
 
-    def _read(self) -> dict[str, Asked]:
-        if not self.path.exists():
-            return {}
-        if not self.path.is_file():
-            raise StateError(f"{self.path}: is no regular file; remove it to begin anew")
-        data = self.path.read_bytes()
+    def _read(self, folder: Folder) -> dict[str, Asked]:
         try:
+            data = folder.read(self.path.name, codec.MAX_DOCUMENT)
             return msgspec.json.decode(data, type=dict[str, Asked])
+        except FileNotFoundError:
+            return {}
         except ValueError as error:
             raise StateError(
                 f"{self.path}: damaged ({error}); remove it to begin anew"

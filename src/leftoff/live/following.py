@@ -20,9 +20,11 @@ name. So for what stands at the path:
     leads elsewhere now             the link leads to now is a new recording
 
 Recordings that belong together (one session id, or records in common) are told as one, as
-`summarize` tells several files; of others only the newest is told. Nobody can read what was
-written and destroyed between two looks, or stood at the path only between them. A compressed
-copy is gone. A recording that is one document is read whole each time.
+`summarize` tells several files; of others only the newest is told, which is the one before
+while no message stands in what is at the path. Nobody can read what was written and destroyed
+between two looks, or stood at the path only between them. A compressed copy is gone. A
+recording that is one document is written anew whenever it grows, so it is whatever stands at
+its path, and is read whole each time.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ from leftoff import api, codec
 from leftoff.errors import FormatError, InputError, SourceError, StateError
 from leftoff.findings import ContextSummary
 from leftoff.judgement.stitching import groups
-from leftoff.live.kept_passes import ANEW, KeptPass, NotReadOn, WrittenAnew, opened
+from leftoff.live.kept_passes import ANEW, KeptPass, NotReadOn, WrittenAnew
 from leftoff.pieces import in_pieces
 from leftoff.redaction import Redactor
-from leftoff.sources import STDIN, Mark, parts_of
-from leftoff.stores.writing import make_folders, sweep, write_whole
+from leftoff.sources import STDIN, Mark, opened, parts_of
+from leftoff.stores.writing import Folder, make_folders, sweep, write_whole
 from leftoff.summary import Pass
 
 SCHEMA = "leftoff.followed/1"
@@ -65,7 +67,7 @@ class Part(Struct, frozen=True):
         number: names the folder of what was read of it.
         path: where it is now.
         home: the folder that holds its file, links resolved; it is looked for there.
-        whole: it is read whole each time.
+        whole: it is one document, or compressed: what is at its path is read whole each time.
     """
 
     number: int
@@ -126,6 +128,7 @@ class Follower:
     def __init__(self, path: str | os.PathLike[str], folder: Path) -> None:
         self.path = str(path)
         self.folder = folder
+        self._saved: tuple[bytes, _Followed] | None = None
         if self.path == STDIN or in_pieces(self.path):
             raise SourceError(f"{self.path}: cannot be followed; name a file that grows")
 
@@ -168,12 +171,12 @@ class Follower:
 
     def _look(self) -> tuple[Look, list[Part]]:
         followed = self._load()
-        kept = codec.freeze(followed)
+        kept = _again(followed)
         gone = _settle(followed)
         began = self._arrive(followed)
-        if codec.freeze(followed) != kept:  # known before it is read: we may be killed
+        if followed != kept:  # known before it is read: we may be killed
             self._save(followed)
-            kept = codec.freeze(followed)
+            kept = _again(followed)
         read, complete = 0, True
         refused: InputError | None = None
         for index, part in enumerate(followed.parts):
@@ -187,7 +190,7 @@ class Follower:
         beside = self._beside()
         read += abs(beside - followed.beside)
         followed.beside = beside
-        if codec.freeze(followed) != kept:
+        if followed != kept:
             self._save(followed)
         if refused is not None:
             raise refused
@@ -256,18 +259,21 @@ class Follower:
         before = part.mark
         try:
             with opened(part.path) as file:
-                if not _fits(part, file):
-                    return 0, False, part
                 told = os.fstat(file.fileno())
+                if not _fits(part, file):
+                    if not part.whole:
+                        return 0, False, part
+                    mark = Mark.of(file, told.st_size)  # it was written anew
+                    return told.st_size, True, msgspec.structs.replace(part, mark=mark)
                 mark = Mark(told.st_dev, told.st_ino, before.offset, before.edges)
                 whole = part.whole
                 if told.st_size != before.offset:
                     mark = Mark.of(file, told.st_size)
-                    if not whole:
-                        try:
-                            self._kept(part).read_file(file, part.path)
-                        except NotReadOn:
-                            whole = True
+                    try:
+                        self._kept(part).read_file(file, part.path)
+                        whole = False
+                    except NotReadOn:
+                        whole = True
                     if not _fits(part, file):
                         return 0, False, part
         except WrittenAnew:
@@ -303,8 +309,10 @@ class Follower:
             OSError: it cannot be read now: parts that have moved would be forgotten.
         """
         sweep(self.folder / PARTS)
-        with suppress(FileNotFoundError, ValueError):
-            data = (self.folder / PARTS).read_bytes()
+        with suppress(FileNotFoundError, ValueError), Folder.opened(self.folder) as folder:
+            data = folder.read(PARTS, codec.MAX_DOCUMENT)
+            if self._saved is not None and data == self._saved[0]:
+                return _again(self._saved[1])
             followed = msgspec.json.decode(data, type=_Followed)
             if followed.schema == SCHEMA and followed.path == self.path:
                 return followed
@@ -312,13 +320,18 @@ class Follower:
 
     def _save(self, followed: _Followed) -> None:
         """Keeps what is followed, and nothing of what is not."""
-        # Of a path that holds a secret the place is not kept: all is read again the next time.
-        kept = Redactor().value(codec.plain(followed))
-        write_whole(self.folder / PARTS, codec.dumps(kept))
+        # A path with a secret, or that is no text, is not kept: the next one reads all again.
+        data = codec.dumps(Redactor().value(codec.plain(followed)))
+        write_whole(self.folder / PARTS, data)
+        self._saved = data, _again(followed)
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
             if entry.name.isdecimal() and entry.name not in known:
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _again(followed: _Followed) -> _Followed:
+    return msgspec.structs.replace(followed, parts=[*followed.parts])
 
 
 # -- where recordings are ------------------------------------------------------------------
@@ -328,7 +341,7 @@ def _settle(followed: _Followed) -> list[str]:
     """Finds out where each part is now; those that are nowhere are let go: their paths."""
     gone: list[str] = []
     parts: list[Part] = []
-    at = [_is_at(part, part.path) for part in followed.parts]
+    at = [part.whole or _is_at(part, part.path) for part in followed.parts]
     taken = [part.path for part, there in zip(followed.parts, at, strict=True) if there]
     for part, there in zip(followed.parts, at, strict=True):
         where = part.path if there else _search(part, taken)
@@ -385,7 +398,8 @@ def _is_absence(error: SourceError) -> bool:
 
 def _fits(part: Part, file: BinaryIO) -> bool:
     mark = part.mark
-    return mark.fits(file) if mark.offset >= COPY else mark.holds(file)
+    by_words = part.whole or mark.offset >= COPY
+    return mark.fits(file) if by_words else mark.holds(file)
 
 
 def _same_file(one: str, other: str) -> bool:

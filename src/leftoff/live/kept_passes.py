@@ -25,25 +25,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
-from leftoff import api, codec
+from leftoff import codec
 from leftoff._version import __version__
-from leftoff.errors import SourceError, StateError
-from leftoff.extraction.fold import State
+from leftoff.errors import FormatError, SourceError, StateError
+from leftoff.extraction.fold import Fold, State
 from leftoff.extraction.rulebook import rules_digest
-from leftoff.findings import ContextSummary
 from leftoff.formats.thread import Packed, Thread
 from leftoff.redaction import Redactor
-from leftoff.sources import Mark, parts_of
-from leftoff.stores.writing import make_folders, own, write_whole
-from leftoff.summary import Pass
+from leftoff.sources import Mark, opened, parts_of
+from leftoff.stores.writing import Folder, make_folders, own, write_whole
+
+if TYPE_CHECKING:  # reading on takes a tenth of a second, and half of it would be these
+    from leftoff.findings import ContextSummary
+    from leftoff.summary import Pass
 
 HEAD, FOUND = "pass.head", "pass.found"
 
@@ -137,11 +138,11 @@ class KeptPass:
             WrittenAnew: it was not the same file from beginning to end; what was kept stays.
         """
         known = self._valid(file)
-        reading = Pass(path)
+        reading = Fold(path)
         if known is not None:
             state = State(known.mark.offset, known.head, b"", b"")
             with suppress(StateError):
-                reading = Pass.read_on(state, known.counts, path)
+                reading = Fold.read_on(state, known.counts, path)
         if known is None or not reading.offset:
             known, witness = None, Mark.of(file, 0)
         else:
@@ -163,7 +164,7 @@ class KeptPass:
             if stop():
                 complete = False
                 break
-        if reading.format is not None and reading.format.shape == "document":
+        if _is_document(reading):
             raise NotReadOn(f"{path}: is one document and cannot be read on")
         if unsaved:
             self._saved(file, reading, known, witness, path)
@@ -195,6 +196,8 @@ class KeptPass:
                 codec.freeze(evidence),
             )
             del evidence
+            from leftoff.summary import Pass
+
             reading = Pass.load(state, path)
         except (OSError, ValueError, KeyError, StateError):
             return None  # damaged: it costs the time to read it again
@@ -220,6 +223,8 @@ class KeptPass:
                     continue
             reading.close()
             return reading
+        from leftoff import api
+
         return api.open_pass(path)
 
     def summary(self, path: str, *, exact: bool = True) -> ContextSummary:
@@ -232,6 +237,8 @@ class KeptPass:
             SourceError: it cannot be read.
             FormatError: it holds no message in a known format.
         """
+        from leftoff import api
+
         main, _ = parts_of(path)
 
         def read(path: str, **options: Any) -> Pass:
@@ -253,8 +260,8 @@ class KeptPass:
     # -- keeping ---------------------------------------------------------------------------
 
     def _saved(
-        self, file: BinaryIO, reading: Pass, known: _Head | None, witness: Mark, path: str
-    ) -> tuple[_Head | None, Pass]:
+        self, file: BinaryIO, reading: Fold, known: _Head | None, witness: Mark, path: str
+    ) -> tuple[_Head | None, Fold]:
         """Keeps what was found since the last time; the pass to go on with.
 
         Args:
@@ -305,7 +312,7 @@ class KeptPass:
             data = codec.freeze(head)
             write_whole(self.folder / HEAD, _sum(b"", data) + data)
         file.seek(state.offset)
-        on = Pass.read_on(State(state.offset, head.head, b"", b""), head.counts, path)
+        on = Fold.read_on(State(state.offset, head.head, b"", b""), head.counts, path)
         return head, on
 
     def _append(self, start: int, data: bytes) -> int:
@@ -347,7 +354,8 @@ class KeptPass:
     def _valid(self, file: BinaryIO) -> _Head | None:
         """The head that was kept, if the recording still begins with what it is of."""
         try:
-            data = (self.folder / HEAD).read_bytes()
+            with Folder.opened(self.folder) as folder:  # not what somebody else put there
+                data = folder.read(HEAD, codec.MAX_DOCUMENT)
             if data[:_SUM] != _sum(b"", data[_SUM:]):
                 return None
             head: _Head = codec.thaw(data[_SUM:], _Head)
@@ -360,6 +368,14 @@ class KeptPass:
             and self.size >= head.found
         )
         return head if same else None
+
+
+def _is_document(reading: Fold) -> bool:
+    if reading.format is None:  # of a short one it is known when it has ended
+        reading = reading.fork()
+        with suppress(FormatError):
+            reading.close()
+    return reading.format is not None and reading.format.shape == "document"
 
 
 _SUM = 16
@@ -380,28 +396,6 @@ def _keeping(folder: Path) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """A recording, open for reading.
-
-    Raises:
-        SourceError: missing, unreadable, or no regular file.
-    """
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as its user spells it
-            raise SourceError(f"{path}: not a regular file")
-        file = open(path, "rb")  # noqa: PTH123, SIM115
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from error
-    with file:
-        try:
-            yield file
-        except OSError as error:
-            if error.filename not in (None, path):
-                raise
-            raise SourceError(f"{path}: {error.strerror}") from error
-
-
 def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     """The head of a pass with its texts redacted; parts of it are frozen in themselves.
 
@@ -409,16 +403,22 @@ def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     to a message that goes on, and are read again.
     """
     head, issues = codec.thaw(frozen, Any)
-    inner: list[tuple[dict[str, Any], str]] = [(head, "reader")]
+    parts = [codec.thaw(place[name], Any) for place, name in _parts(head)]
+    lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
+    if lines and gate.text(lines) != lines:
+        return None
+    head, parts = gate.value((head, parts))
+    for (place, name), part in zip(_parts(head), parts, strict=True):
+        place[name] = codec.freeze(part)
+    return codec.freeze((head, issues))
+
+
+def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Where in a head something stands that is frozen in itself."""
+    found = [(head, "reader")]
     for recording in head["recordings"]:
-        inner += [(recording["extractors"], name) for name in recording["extractors"]]
-    for place, name in inner:
-        value = codec.thaw(place[name], Any)
-        lines = b"".join(_bytes_in(value)).decode(errors="replace")
-        if lines and gate.text(lines) != lines:
-            return None
-        place[name] = codec.freeze(gate.value(value))
-    return codec.freeze((gate.value(head), issues))
+        found += [(recording["extractors"], name) for name in recording["extractors"]]
+    return found
 
 
 def _bytes_in(value: Any) -> Iterator[bytes]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leftoff import codec
 from leftoff.errors import UnknownName
 from leftoff.findings import ContextSummary
 from leftoff.redaction import Redactor
-from leftoff.summary import to_plain
+from leftoff.summary import to_json, to_plain
 
 FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
@@ -37,7 +36,7 @@ def render(
         UsageError: HTML without jinja2.
     """
     if form == "json":
-        return codec.dumps(to_plain(summary, gate), indent=2).decode()
+        return to_json(summary, gate, indent=2).decode()
     if form not in FORMS:
         raise UnknownName("form", form, FORMS)
     if form == "log":

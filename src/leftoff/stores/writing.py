@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -128,6 +127,35 @@ class Folder:
             return False
         return True
 
+    def move(self, name: str, to: str) -> None:
+        """Gives a file another name, in place of what has that name.
+
+        Raises:
+            OSError: it cannot be done.
+        """
+        os.replace(self._name(name), self._name(to), src_dir_fd=self._at, dst_dir_fd=self._at)
+
+    def own(self, name: str, how: int = os.O_RDWR) -> int:
+        """A file to write in place, open: made where it is missing, regular, with no other
+        name elsewhere, and readable by its owner only.
+
+        Args:
+            how: flags of `os.open`.
+
+        Raises:
+            OSError: it cannot be opened, or is a link or no such file.
+        """
+        flags = how | os.O_CREAT | _NOFOLLOW | _CLOSED | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(self._name(name), flags, 0o600, dir_fd=self._at)
+        told = os.fstat(descriptor)
+        if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
+            os.close(descriptor)
+            raise OSError(22, "a link, or not a regular file", str(self.path / name))
+        if told.st_mode & 0o077 and os.chmod in os.supports_fd:
+            with suppress(PermissionError):  # somebody else's
+                os.fchmod(descriptor, 0o600)
+        return descriptor
+
     def copy(self, name: str, to: str, data: bytes) -> None:
         """Keeps the file `name`, which holds `data`, under a second name as well."""
         self.remove(to)
@@ -147,7 +175,13 @@ class Folder:
 
     @contextmanager
     def stage(
-        self, name: str, data: bytes, time: int | None = None, *, mode: int = 0o600
+        self,
+        name: str,
+        data: bytes,
+        time: int | None = None,
+        *,
+        mode: int = 0o600,
+        lasting: bool = True,
     ) -> Iterator[Staged]:
         """A file that waits, whole and on the disk, to take the place of `name`; removed if
         it is not committed.
@@ -155,13 +189,14 @@ class Folder:
         Args:
             time: of last change, in nanoseconds since 1970; now if None.
             mode: who may do what with it.
+            lasting: False for what may be gone after a power cut, which costs no waiting.
 
         Raises:
             OSError: it cannot be written.
         """
         staged = Staged(self, name)
         try:
-            staged.write(data, time, mode)
+            staged.write(data, time, mode, lasting=lasting)
             yield staged
         finally:
             staged.close()
@@ -234,13 +269,15 @@ class Folder:
         Raises:
             NotSynced: it could not be done.
         """
-        if self._at is None:
-            if os.name == "posix":
-                with Folder.opened(self.path) as folder:
-                    folder.sync()
+        if self._at is None and os.name != "posix":
             return
         try:
-            os.fsync(self._at)
+            here = os.open(self.path, os.O_RDONLY | _CLOSED) if self._at is None else self._at
+            try:
+                os.fsync(here)
+            finally:
+                if self._at is None:
+                    os.close(here)
         except OSError as error:
             raise NotSynced(error.errno, error.strerror, str(self.path)) from error
 
@@ -278,8 +315,8 @@ class Staged:
         self._temporary = ""
         self._descriptor: int | None = None
 
-    def write(self, data: bytes, time: int | None, mode: int = 0o600) -> None:
-        """Writes all of it and brings it to the disk."""
+    def write(self, data: bytes, time: int | None, mode: int, *, lasting: bool) -> None:
+        """Writes all of it and brings it to the disk, if it is to last."""
         descriptor = self.create()
         if mode != 0o600:
             where = descriptor if os.chmod in os.supports_fd else self._path
@@ -290,13 +327,14 @@ class Staged:
         if time is not None:
             where = descriptor if os.utime in os.supports_fd else self._path
             os.utime(where, ns=(time, time))
-        os.fsync(descriptor)
+        if lasting:
+            os.fsync(descriptor)
 
     def create(self) -> int:
         """Makes the file, empty; its descriptor."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOSED
         while True:
-            self._temporary = f".{self._final}.{secrets.token_hex(8)}.tmp"
+            self._temporary = f".{self._final}.{os.urandom(8).hex()}.tmp"
             self._descriptor = os.open(self._path, flags, 0o600, dir_fd=self._folder._at)
             if _held(self._descriptor):
                 return self._descriptor
@@ -389,36 +427,25 @@ def make_folders(path: Path) -> None:
             above.make(folder.name)
 
 
-def make_inner(path: Path) -> None:
-    """Makes a folder and the one that it is in, which may be a link; the folder may not.
+@contextmanager
+def inside(path: Path) -> Iterator[Folder]:
+    """A folder, made where it is missing with those above it. The one that it is in may be a
+    link; the folder may not.
 
     Raises:
-        OSError: one cannot be made, or the folder is a link.
+        OSError: one cannot be made or opened, or the folder is a link.
     """
     make_folders(path.parent)
     with Folder.opened(path.parent) as above:
         above.make(path.name)
-        with above.inner(path.name):
-            pass
+        with above.inner(path.name) as folder:
+            yield folder
 
 
 def own(path: Path) -> int:
-    """A file to read and write in place, open: made where it is missing, regular, with no
-    other name elsewhere, and readable by its owner only.
-
-    Raises:
-        OSError: it cannot be opened, or is a link or no such file.
-    """
-    flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOSED | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags, 0o600)
-    told = os.fstat(descriptor)
-    if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
-        os.close(descriptor)
-        raise OSError(22, "a link, or not a regular file", str(path))
-    if told.st_mode & 0o077 and os.chmod in os.supports_fd:
-        with suppress(PermissionError):  # somebody else's
-            os.fchmod(descriptor, 0o600)
-    return descriptor
+    """As `Folder.own`, in the folder that the file is in."""
+    with Folder.opened(path.parent) as folder:
+        return folder.own(path.name)
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:

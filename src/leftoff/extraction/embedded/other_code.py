@@ -94,12 +94,13 @@ def _other_step(steps: list[tuple[str, str, str]], verb: str, values: list[str |
     second = values[1] if len(values) > 1 else None
     if verb == "perl_open":
         names = [value for value in values if value is not None]
-        if len(names) > 1 and names[0][:1] in "<>+":
-            mode = names[0]
-            kind = "append" if mode[:2] == ">>" else "write" if mode[:1] == ">" else "read"
-            steps.append((kind, names[1], ""))
-            return False
-        return True
+        mode = names[0].lstrip()[:2] if names else ""
+        kind = "append" if mode == ">>" else "write" if mode[:1] == ">" else "read"
+        name = names[1] if len(names) > 1 else names[0].strip().lstrip("<>") if names else ""
+        if not name or "|" in name or mode[:1] == "+":
+            return True
+        steps.append((kind, name.strip(), ""))
+        return False
     if verb == "second":
         first, verb = second, "add"
     if first is None or (verb in ("move", "move_into", "copy", "copy_tree") and second is None):

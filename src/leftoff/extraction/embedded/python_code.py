@@ -5,13 +5,27 @@ from __future__ import annotations
 import ast
 import functools
 import warnings
+from collections.abc import Iterable
 
-from leftoff.extraction.embedded.steps import LONGEST_SCRIPT, MANY, Embedded
+from leftoff.extraction.embedded.python_paths import (
+    PATH_METHODS,
+    Value,
+    before_names,
+    part_of,
+    path_method,
+)
+from leftoff.extraction.embedded.steps import (
+    LAST,
+    LONGEST_SCRIPT,
+    MANY,
+    PATTERN,
+    WHOLE,
+    Embedded,
+)
 from leftoff.extraction.script import BRACKET, QUESTION, STAR, UNKNOWN
 
 __all__ = ["python_effects"]
 
-_Value = str | list[str] | None
 _CALLS: dict[str, tuple[str, int]] = {
     "os.remove": ("delete", 1), "os.unlink": ("delete", 1), "os.rename": ("move", 2),
     "os.replace": ("move", 2), "os.renames": ("move", 2), "os.makedirs": ("mkdir", 1),
@@ -46,7 +60,7 @@ _METHODS: dict[str, str] = {
 _PYTHON_HINTS = (
     "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
     "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
-    "_csv", "runpy", "import_module", "__import__", "link", "_file",
+    "_csv", "runpy", "import_module", "__import__", "link", "_file", "ZipFile",
 )  # fmt: skip
 
 
@@ -74,15 +88,16 @@ class _Python:
     def __init__(self, arguments: tuple[str, ...]) -> None:
         self.steps: list[tuple[str, str, str]] = []
         self.partial = False
-        self.values: dict[str, _Value] = {"sys.argv": ["", *arguments]}
+        self.values: dict[str, Value] = {"sys.argv": ["", *arguments]}
         self.paths: set[str] = set()
-        self.functions: dict[str, ast.FunctionDef] = {}
+        self.tables: dict[str, ast.Dict] = {}
+        self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.modules: dict[str, str] = {}
         self.depth = 0
         self.guarded = 0
         self.budget = 4_000
 
-    def add(self, verb: str, first: _Value, second: _Value = "") -> None:
+    def add(self, verb: str, first: Value, second: Value = "") -> None:
         if verb == "none":
             return
         if (
@@ -115,10 +130,10 @@ class _Python:
             self.depth -= 1
 
     def _statement(self, item: ast.stmt) -> None:
-        if isinstance(item, ast.FunctionDef):
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
             self.functions[item.name] = item
-        elif isinstance(item, ast.AsyncFunctionDef | ast.ClassDef):
-            return
+        elif isinstance(item, ast.ClassDef):
+            self.methods(item)
         elif isinstance(item, ast.Import):
             for alias in item.names:
                 self.modules[alias.asname or alias.name] = alias.name
@@ -130,29 +145,40 @@ class _Python:
             value = self.value(item.value)
             for target in item.targets:
                 self.bind(target, value, item.value)
-        elif isinstance(item, ast.For):
+        elif isinstance(item, ast.For | ast.AsyncFor):
             self.loop(item)
-        elif isinstance(item, ast.With):
+        elif isinstance(item, ast.With | ast.AsyncWith):
             for context in item.items:
                 self.expression(context.context_expr)
             self.block(item.body)
         elif isinstance(item, ast.If):
             self.choice(item)
-        elif isinstance(item, ast.Try):
+        elif isinstance(item, ast.Try | ast.TryStar):
             self.guarded += 1
             self.block(item.body)
             self.block(item.orelse)
             self.guarded -= 1
             self.block(item.finalbody)
         elif isinstance(item, ast.While):
-            before = len(self.steps)
             self.expression(item.test)
             self.block(item.body)
-            del before
+        elif isinstance(item, ast.Match):
+            self.expression(item.subject)
+            self.one_of(case.body for case in item.cases)
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
                     self.expression(child)
+
+    def methods(self, item: ast.ClassDef) -> None:
+        """Objects are not followed: what a class would change cannot be told."""
+        inner = _Python(())
+        inner.depth = self.depth
+        for method in item.body:
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner.block(method.body)
+        if inner.partial or any(step[0] not in ("read", "mkdir", "cd") for step in inner.steps):
+            self.partial = True
 
     def choice(self, item: ast.If) -> None:
         test = item.test
@@ -167,9 +193,13 @@ class _Python:
             self.block(item.body)
             self.guarded -= 1
             return
+        self.one_of((item.body, item.orelse))
+
+    def one_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
+        """Follow bodies of which it is not known which one ran."""
         before = len(self.steps)
-        self.block(item.body)
-        self.block(item.orelse)
+        for body in bodies:
+            self.block(body)
         kept = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
         if len(kept) != len(self.steps) - before:
             # Which way it went is not known: what may have been done is no more than likely.
@@ -177,7 +207,7 @@ class _Python:
             self.steps.append(("surely", "", ""))
             self.partial = True
 
-    def loop(self, item: ast.For) -> None:
+    def loop(self, item: ast.For | ast.AsyncFor) -> None:
         self.expression(item.iter)
         values = self.values_of(item.iter)
         if values is None:
@@ -192,10 +222,13 @@ class _Python:
                 self.bind(item.target, value, item.iter)
             self.block(item.body)
 
-    def bind(self, target: ast.expr, value: _Value, source: ast.expr) -> None:
+    def bind(self, target: ast.expr, value: Value, source: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.values[target.id] = value
-            if isinstance(source, ast.Call) and self.name(source.func).endswith("Path"):
+            self.tables.pop(target.id, None)
+            if isinstance(source, ast.Dict):
+                self.tables[target.id] = source
+            if self.is_path(source):
                 self.paths.add(target.id)
         elif isinstance(target, ast.Tuple | ast.List):
             values = self.values_of(source)
@@ -205,6 +238,28 @@ class _Python:
             else:
                 for part in target.elts:
                     self.bind(part, None, source)
+
+    def is_path(self, node: ast.expr) -> bool:
+        """Whether an expression is a ``Path``, or several of them."""
+        if isinstance(node, ast.Name):
+            return node.id in self.paths
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.Div)
+        if isinstance(node, ast.Attribute):
+            return node.attr == "parent"
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.name(node.func)
+        if name in ("sorted", "list", "reversed") and node.args:
+            return self.is_path(node.args[0])
+        if name.endswith(("Path", "Path.cwd", "Path.home")):
+            return True
+        method = name.rpartition(".")[2]
+        return (
+            isinstance(node.func, ast.Attribute)
+            and name not in ("glob.glob", "glob.iglob")
+            and method in PATH_METHODS
+        )
 
     def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -217,6 +272,8 @@ class _Python:
                     value = self.value(item)
                     out.append(value if isinstance(value, str) else UNKNOWN)
             return out
+        if isinstance(node, ast.Name) and node.id in self.tables:
+            node = self.tables[node.id]
         if isinstance(node, ast.Dict):
             keys = [self.value(key) for key in node.keys if key is not None]
             return [key if isinstance(key, str) else UNKNOWN for key in keys]
@@ -238,7 +295,7 @@ class _Python:
                 owner = node.func.value
                 table = owner if isinstance(owner, ast.Dict) else None
                 if isinstance(owner, ast.Name):
-                    table = self._dict(owner.id)
+                    table = self.tables.get(owner.id)
                 if table is not None:
                     rows: list[str | list[str]] = []
                     for key, content in zip(table.keys, table.values, strict=True):
@@ -263,39 +320,33 @@ class _Python:
             value = self.values.get(node.id)
             if isinstance(value, list):
                 return list(value)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            listed = self.values["sys.argv"] if self.name(node.value) == "sys.argv" else None
+            lower = node.slice.lower
+            if isinstance(listed, list) and isinstance(lower, ast.Constant):
+                if isinstance(lower.value, int) and not (node.slice.upper or node.slice.step):
+                    return list(listed[lower.value :])
         return None
 
     def _pattern(self, name: str, node: ast.Call) -> str | None:
-        """The value of a name in a loop over ``glob.glob("*.txt")`` and its like.
-
-        The pattern is marked and ends in a line feed: what is added to the name follows it.
-        """
-        base = ""
+        """The value of a name in a loop over ``glob.glob("*.txt")`` and its like."""
+        base, part = "", WHOLE
         if name in ("glob.glob", "glob.iglob") and len(node.args) == 1:
             text = self.value(node.args[0])
-        elif isinstance(node.func, ast.Attribute) and node.func.attr == "glob" and node.args:
-            owner = self.value(node.func.value)
-            text = self.value(node.args[0])
-            if not isinstance(owner, str):
-                return None
-            base = "" if owner == "." else owner.rstrip("/") + "/"
         elif name == "os.listdir" and len(node.args) < 2:
             folder = self.value(node.args[0]) if node.args else "."
-            if folder != ".":
-                return None
-            text = "*"
+            base, text, part = before_names(folder), "*", LAST
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("glob", "iterdir"):
+            base = before_names(self.value(node.func.value))
+            text = self.value(node.args[0]) if node.args else "*"
         else:
             return None
-        if not isinstance(text, str) or "**" in text or UNKNOWN in text:
+        if not isinstance(text, str) or "**" in text or UNKNOWN in text + base:
             return None
         marked = text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
-        return base + marked + "\n" if STAR in marked else None
+        return PATTERN + base + marked + part if STAR in marked else None
 
-    def _dict(self, name: str) -> ast.Dict | None:
-        del name
-        return None
-
-    def value(self, node: ast.expr | None) -> _Value:
+    def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):
             return (
                 node.value
@@ -333,6 +384,11 @@ class _Python:
                 index = node.slice.value
                 if isinstance(listed, list) and isinstance(index, int):
                     return listed[index] if 0 <= index < len(listed) else None
+            if isinstance(node.value, ast.Name) and node.value.id in self.tables:
+                table, key = self.tables[node.value.id], self.value(node.slice)
+                for known, content in zip(table.keys, table.values, strict=True):
+                    if isinstance(key, str) and known and self.value(known) == key:
+                        return self.value(content)
             return None
         if isinstance(node, ast.Call):
             name = self.name(node.func)
@@ -342,6 +398,8 @@ class _Python:
                     return "." if name.endswith("Path") else None
                 joined = [part for part in parts if isinstance(part, str)]
                 return "/".join(joined) if len(joined) == len(parts) else None
+            if name == "os.path.basename" and node.args:
+                return part_of(self.value(node.args[0]), "name")
             if name == "os.path.join":
                 pieces = [self.value(arg) for arg in node.args]
                 texts = [piece for piece in pieces if isinstance(piece, str)]
@@ -356,11 +414,9 @@ class _Python:
                 base = self.value(node.func.value)
                 extra = self.value(node.args[0]) if node.args else ""
                 if isinstance(base, str) and isinstance(extra, str):
-                    return _path_method(base, node.func.attr, extra)
-        if isinstance(node, ast.Attribute) and node.attr == "parent":
-            base = self.value(node.value)
-            if isinstance(base, str) and "/" in base:
-                return base.rpartition("/")[0]
+                    return path_method(base, node.func.attr, extra)
+        if isinstance(node, ast.Attribute) and node.attr in ("parent", "name", "stem"):
+            return part_of(self.value(node.value), node.attr)
         return None
 
     def name(self, node: ast.expr) -> str:
@@ -456,7 +512,7 @@ class _Python:
         else:
             self.add(verb, first)
 
-    def _open(self, path: _Value, mode: _Value) -> None:
+    def _open(self, path: Value, mode: Value) -> None:
         if not isinstance(mode, str):
             self.partial = True
             return
@@ -511,7 +567,7 @@ class _Python:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if verb == "delete" and missing else verb, path)
 
-    def _own(self, function: ast.FunctionDef, node: ast.Call) -> None:
+    def _own(self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call) -> None:
         if self.depth > 25:
             return
         saved = dict(self.values)
@@ -521,22 +577,10 @@ class _Python:
             self.values[name] = self.value(default)
         for name, arg in zip(names, node.args, strict=False):
             self.values[name] = self.value(arg)
-            if isinstance(arg, ast.Name) and arg.id in self.paths:
+            if self.is_path(arg):
                 self.paths.add(name)
         for keyword in node.keywords:
             if keyword.arg is not None:
                 self.values[keyword.arg] = self.value(keyword.value)
         self.block(function.body)
         self.values = saved
-
-
-def _path_method(base: str, method: str, extra: str) -> str:
-    if method == "joinpath":
-        return f"{base.rstrip('/')}/{extra}"
-    head, slash, name = base.rpartition("/")
-    if method == "with_name":
-        return head + slash + extra
-    if method == "with_suffix":
-        stem = name.rpartition(".")[0] or name
-        return head + slash + stem + extra
-    return base

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["LONGEST_SCRIPT", "MANY", "RUNNABLE", "Embedded"]
+__all__ = [
+    "LAST",
+    "LONGEST_SCRIPT",
+    "MANY",
+    "PATTERN",
+    "RUNNABLE",
+    "STEM",
+    "WHOLE",
+    "Embedded",
+]
 
 LONGEST_SCRIPT = 60_000
 MANY = 200
@@ -13,6 +22,10 @@ RUNNABLE = (
     ".patch", ".diff", ".sed", ".awk",
 )  # fmt: skip
 """Ends of names of files that a later command may run or apply."""
+
+PATTERN, WHOLE, LAST, STEM = "\r", "\n", "\v", "\f"
+"""Around a marked pattern in a path: it stands for each name that it matches, which is meant
+whole, without its folders, or without these and its suffix."""
 
 
 class Embedded(NamedTuple):

@@ -70,11 +70,7 @@ def _subcommand(
     if i >= len(arguments):
         return None
     found = known.entries.get(f"{name} {arguments[i]}")
-    if found is None:
-        return None
-    if found.kind == "handler":
-        return found, arguments[i + 1 :]
-    return found, arguments[i + 1 :]
+    return None if found is None else (found, arguments[i + 1 :])
 
 
 def _unlisted(machine: Machine, program: str, arguments: list[str]) -> Status:
@@ -105,13 +101,9 @@ def _apply(machine: Machine, run: Invocation) -> Status:
         return HANDLERS[entry.handler](machine, run)
     if kind == "opaque":
         if machine.want is not False:
-            machine.effects.unknown(_named(entry, run))
+            machine.effects.unknown(run.name)
         return None
     return _table(machine, run)
-
-
-def _named(entry: Entry, run: Invocation) -> str:
-    return run.name
 
 
 def _nothing(machine: Machine, field: str) -> Status:
@@ -149,6 +141,8 @@ def _table(machine: Machine, run: Invocation) -> Status:
     normal = entry.fails == "normal"
     if machine.want is False and normal:
         machine.want = None
+    if machine.want is False and role == "modify" and len(operands) == 1:
+        return False
     if machine.want is False and role != "read" and len(operands) == 1 and not entry.roles:
         target = machine.path(operands[0])
         if target is None or machine.state.kind(target) != "file":

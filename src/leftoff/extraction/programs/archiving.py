@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leftoff.extraction.file_state import parent_of
+from leftoff.extraction.deeds import looks_like_directory
+from leftoff.extraction.expansion import globbed
+from leftoff.extraction.file_state import matches, parent_of
 from leftoff.extraction.programs.running import MANY, both, kind_of
 from leftoff.extraction.script import UNKNOWN
 
@@ -17,108 +19,162 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS"]
 
 
+class _TarCall:
+    """The words of ``tar``, taken apart.
+
+    Attributes:
+        mode: ``c``, ``x``, ``t``, ``r`` (also for ``u``), ``d`` for ``--delete``, or empty.
+        archive: The archive, where named.
+        directory: Where it is unpacked.
+        members: The other operands, each with the directory that it is packed from.
+        verbose: Whether it prints the members.
+        strip: How many folders members lose; None where that cannot be told.
+        picks: Whether other options say which members are meant, or what they are called.
+        lists: Files that hold names of members.
+        shows: Whether it prints the contents instead of writing them.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        if words and words[0][:1] != "-" and UNKNOWN not in words[0]:
+            words = ["-" + words[0], *words[1:]]
+        self.mode = ""
+        self.archive: str | None = None
+        self.directory: str | None = None
+        self.members: list[tuple[str | None, str]] = []
+        self.verbose = self.picks = self.shows = False
+        self.strip: int | None = 0
+        self.lists: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            if word.startswith("--"):
+                option, found, value = word.partition("=")
+                if option in _TAR_TAKES and not found:
+                    value = next(rest, "")
+                self._set(option, value)
+            elif word[:1] == "-" and len(word) > 1:
+                for j, letter in enumerate(word[1:], 2):
+                    if letter not in _TAR_LETTERS:
+                        continue
+                    option = _TAR_LETTERS[letter]
+                    if option in _TAR_TAKES:
+                        self._set(option, word[j:] or next(rest, ""))
+                        break
+                    self._set(option, "")
+            else:
+                self.members.append((self.directory, word))
+
+    def _set(self, option: str, value: str) -> None:
+        if option in _TAR_MODES:
+            self.mode = _TAR_MODES[option]
+        elif option == "--file":
+            self.archive = value
+        elif option == "--directory":
+            # Each counts from the one before it.
+            before = self.directory
+            self.directory = f"{before}/{value}" if before and value[:1] not in "/~" else value
+        elif option == "--strip-components":
+            self.strip = int(value) if value.isdecimal() and len(value) < 4 else None
+        elif option == "--files-from":
+            self.lists.append(value)
+        elif option == "--verbose":
+            self.verbose = True
+        elif option == "--to-stdout":
+            self.shows = True
+        elif option in _TAR_PICKS:
+            self.picks = True
+
+
+_TAR_MODES = {
+    "--create": "c", "--extract": "x", "--get": "x", "--list": "t", "--append": "r",
+    "--update": "r", "--concatenate": "r", "--delete": "d", "--diff": "t", "--compare": "t",
+}  # fmt: skip
+_TAR_LETTERS = {
+    "c": "--create", "x": "--extract", "t": "--list", "r": "--append", "u": "--update",
+    "A": "--concatenate", "d": "--diff", "f": "--file", "C": "--directory", "v": "--verbose",
+    "O": "--to-stdout", "T": "--files-from", "X": "--exclude-from", "k": "--keep-old-files",
+    "I": "--use-compress-program", "b": "--blocking-factor", "N": "--newer",
+}  # fmt: skip
+_TAR_PICKS = frozenset(
+    ("--exclude", "--exclude-from", "--transform", "--xform", "--wildcards", "--keep-old-files",
+     "--skip-old-files", "--keep-newer-files", "--newer", "--one-top-level", "--concatenate")
+)  # fmt: skip
+_TAR_TAKES = frozenset(
+    ("--file", "--directory", "--strip-components", "--files-from", "--exclude",
+     "--exclude-from", "--transform", "--xform", "--use-compress-program", "--newer",
+     "--blocking-factor", "--owner", "--group", "--mode", "--mtime", "--sort", "--format")
+)  # fmt: skip
+
+
 def _tar(machine: Machine, run: Invocation) -> Status:
-    words = list(run.words)
-    if words and words[0][:1] != "-" and UNKNOWN not in words[0]:
-        words[0] = "-" + words[0]
-    mode, archive, directory = "", None, None
-    operands: list[str] = []
-    verbose = False
-    strip = False
-    i = 0
-    while i < len(words):
-        word = words[i]
-        i += 1
-        if word.startswith("--"):
-            option, found, value = word.partition("=")
-            if option in ("--create", "--extract", "--get", "--list", "--append", "--update"):
-                mode = {"--get": "x", "--extract": "x", "--list": "t", "--create": "c"}.get(
-                    option, "r"
-                )
-            elif option in ("--file", "--directory", "--exclude", "--strip-components"):
-                if not found and i < len(words):
-                    value = words[i]
-                    i += 1
-                if option == "--file":
-                    archive = value
-                elif option == "--directory":
-                    directory = value
-                elif option == "--strip-components":
-                    strip = True
-            elif option == "--verbose":
-                verbose = True
-        elif word[:1] == "-" and len(word) > 1:
-            for j, letter in enumerate(word[1:], 1):
-                if letter in "cxtru":
-                    mode = letter
-                elif letter == "v":
-                    verbose = True
-                elif letter in "fCTX":
-                    value = word[j + 1 :]
-                    if not value and i < len(words):
-                        value = words[i]
-                        i += 1
-                    if letter == "f":
-                        archive = value
-                    elif letter == "C":
-                        if mode == "c" and operands:
-                            continue
-                        directory = value
-                    break
-        else:
-            operands.append(word)
-    cwd = machine.cwd
-    if mode == "c":
-        if machine.want is False:
-            return False
-        return _archive(machine, archive, operands, directory)
-    if mode in ("r", "u") and archive is not None:
-        machine.modify(archive)
-        return None
+    call = _TarCall(run.words)
+    archive = call.archive
+    if call.mode in ("c", "r"):
+        return False if machine.want is False else _archive(machine, call)
+    if call.mode == "d" and archive is not None:
+        return machine.modify(archive)
     if archive is not None and archive != "-" and machine.read(archive) is False:
         return False
-    if mode != "x" or machine.want is False:
+    if call.mode != "x" or machine.want is False or call.shows:
         return None
     inside = _members(machine, archive)
-    if directory is not None:
-        machine.cwd = machine.path(directory)
+    cwd = machine.cwd
+    if call.directory is not None:
+        machine.cwd = machine.path(call.directory)
+    operands = [name for _, name in call.members]
+    shown = call.verbose and not machine.captured and machine.output is not None
     names: list[str] | None = None
-    if verbose and not machine.captured and machine.output is not None:
+    if shown:
         names = [line for line in machine.lines() if line and ": " not in line]
-    elif inside is not None and not strip:
-        names = inside
-    _unpack(machine, names, operands)
+    elif inside is not None and not call.picks and not call.lists:
+        names = _chosen(inside, operands)
+    if call.strip is None or (call.strip and names is None):
+        names, operands = None, []
+    elif names is not None and call.strip:
+        names = [
+            name.split("/", call.strip)[-1] for name in names if name.count("/") >= call.strip
+        ]
+    _unpack(machine, [name for name in names if name] if names is not None else None, operands)
     machine.cwd = cwd
     return None
 
 
-def _archive(
-    machine: Machine, archive: str | None, operands: list[str], directory: str | None
-) -> Status:
+def _archive(machine: Machine, call: _TarCall) -> Status:
+    """``tar -c`` and ``tar -r``: the members are read, the archive is written."""
     cwd = machine.cwd
-    if directory is not None:
-        machine.cwd = machine.path(directory)
-    before = machine.cwd
-    members: list[str] | None = []
+    members: list[str] | None = None if call.picks else []
     status: Status = True
-    for field in operands:
-        done = machine.read_tree(field)
-        if done is False:
-            status = False
+    packed = list(call.members)
+    for name in call.lists:
+        text = machine.known_text(name)
+        machine.read(name)
+        packed += [(call.directory, line) for line in (text or "").splitlines() if line]
+        members = None if text is None else members
+    for directory, field in packed:
+        machine.cwd = cwd
+        if directory is not None:
+            machine.cwd = machine.path(directory)
+        status = both(status, machine.read_tree(field))
         path = machine.path(field) if not machine.special(field) else None
         if path is None or machine.state.kind(path) == "unknown":
             members = None
         elif members is not None:
             members.extend(_inside(machine, field, path))
     machine.cwd = cwd
-    if archive is not None and archive != "-":
-        if not machine.write(archive):
-            return False
-        path = machine.path(archive) if not machine.special(archive) else None
-        if path is not None and members is not None:
-            machine.contents["archive:" + path] = "\n".join(members)
-    del before
-    return status
+    archive = call.archive
+    if archive is None or archive == "-":
+        return False if status is False else None
+    before: list[str] | None = []
+    if call.mode == "r":
+        before = _members(machine, archive)
+        if kind_of(machine, archive) == "absent":
+            before = []
+        elif before is None:
+            members = None
+    if not machine.write(archive, guess_append=call.mode == "r"):
+        return False
+    known = members is not None and before is not None
+    _note_members(machine, archive, [*(before or ()), *(members or ())] if known else None)
+    return False if status is False else None
 
 
 def _inside(machine: Machine, field: str, path: str) -> list[str]:
@@ -136,12 +192,31 @@ def _members(machine: Machine, archive: str | None) -> list[str] | None:
     return None if text is None else text.split("\n")
 
 
+def _note_members(machine: Machine, archive: str, members: list[str] | None) -> None:
+    """Remember what an archive holds that has just been written, where that is known."""
+    path = machine.path(archive) if not machine.special(archive) else None
+    if path is not None and members is not None:
+        machine.contents["archive:" + path] = "\n".join(dict.fromkeys(members))
+
+
+def _chosen(names: list[str], operands: list[str]) -> list[str]:
+    """The members that operands name, by themselves or by a folder above them."""
+    if not operands:
+        return names
+    roots = tuple(operand.rstrip("/").removeprefix("./") for operand in operands)
+    return [
+        name
+        for name in names
+        if any(name == root or name.startswith(root + "/") for root in roots)
+    ]
+
+
 def _unpack(machine: Machine, names: list[str] | None, operands: list[str]) -> None:
     if names is None:
         if not operands:
             machine.effects.unknown(machine.tool)
         for field in operands:
-            if machine.special(field) or "*" in field or field.endswith("/"):
+            if machine.special(field) or "*" in field or looks_like_directory(field):
                 machine.effects.unknown(machine.tool)
             else:
                 machine.write(field)
@@ -186,10 +261,9 @@ def _zip(machine: Machine, run: Invocation) -> Status:
                 if name[-1:] != "/" and not run.has("-j"):
                     machine.read(name, named=False)
     machine.write(archive)
-    path = machine.path(archive) if not machine.special(archive) else None
-    if path is not None and members is not None:
-        names = [name.rpartition("/")[2] for name in members] if run.has("-j") else members
-        machine.contents["archive:" + path] = "\n".join(names)
+    if members is not None and run.has("-j"):
+        members = [name.rpartition("/")[2] for name in members]
+    _note_members(machine, archive, None if run.values else members)
     return None
 
 
@@ -215,6 +289,12 @@ def _unzip(machine: Machine, run: Invocation) -> Status:
             machine.write(name.partition(" -> ")[0], named=False)
         return True
     inside = _members(machine, run.operands[0])
+    if inside is not None and len(run.operands) > 1:
+        marked = [globbed(operand) for operand in run.operands[1:]]
+        inside = [name for name in inside if any(matches(name, mark) for mark in marked)]
+    operands = run.operands[1:]
+    if run.has("-x"):  # what follows is left out
+        inside, operands = None, []
     cwd = machine.cwd
     directory = run.value("-d")
     if directory is not None:
@@ -225,7 +305,7 @@ def _unzip(machine: Machine, run: Invocation) -> Status:
         inside = [name.rpartition("/")[2] for name in inside]
     if inside is not None and run.has("-n"):
         inside = [name for name in inside if kind_of(machine, name) != "file"]
-    _unpack(machine, inside, run.operands[1:])
+    _unpack(machine, inside, operands)
     machine.cwd = cwd
     return None
 
@@ -253,7 +333,10 @@ def _compress(machine: Machine, run: Invocation) -> Status:
     status: Status = True
     if machine.want is False and len(run.operands) < 2:
         return False
-    for field in run.operands:
+    operands = run.operands
+    if run.has("-r", "--recursive") and name in ("gzip", "zstd"):
+        operands = _below(machine, operands, suffixes, undo)
+    for field in operands:
         if stdout:
             status = both(status, machine.read(field))
             continue
@@ -303,6 +386,29 @@ def _compress(machine: Machine, run: Invocation) -> Status:
         if not keep:
             machine.delete(source)
     return status
+
+
+def _below(
+    machine: Machine, fields: list[str], suffixes: tuple[str, ...], undo: bool
+) -> list[str]:
+    """Operands with each directory replaced by its files that are (not) packed yet."""
+    found: list[str] = []
+    for field in fields:
+        path = machine.path(field) if not machine.special(field) else None
+        if path is None or machine.state.kind(path) == "unknown":
+            machine.effects.unknown(machine.tool)
+        elif machine.state.kind(path) == "directory":
+            if not machine.state.is_complete(path):
+                machine.effects.unknown(machine.tool)
+            start = 0 if path == "." else len(path) + 1
+            found += [
+                field.rstrip("/") + "/" + item[start:]
+                for item in machine.state.below(path)
+                if item.endswith(suffixes) == undo
+            ]
+        else:
+            found.append(field)
+    return found
 
 
 HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {

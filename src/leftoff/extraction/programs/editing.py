@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from leftoff.extraction import embedded
@@ -132,7 +133,8 @@ def _editor(machine: Machine, run: Invocation) -> Status:
     )
     operands = [word for word in run.operands if word[:1] != "+"]
     text = script + " " + (machine.stdin or "")
-    written = any(word in text.split() for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
+    said = {word.lstrip(":") for word in text.split()}
+    written = any(word in said for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
     if not written and machine.stdin is None and not script:
         written = True
     for field in operands[:1]:
@@ -159,6 +161,10 @@ def _awk(machine: Machine, run: Invocation) -> Status:
     elif operands:
         code = operands.pop(0)
     status: Status = True
+    if in_place and machine.want is False:
+        if not any(machine.complains(run.name, field) for field in operands):
+            return False  # it is not about one of the files: none was written
+        machine.want = None
     for field in operands:
         if "=" in field and field.partition("=")[0].isidentifier():
             continue
@@ -188,69 +194,102 @@ def _patch(machine: Machine, run: Invocation) -> Status:
     directory = run.value("-d", "--directory")
     if directory is not None:
         machine.cwd = machine.path(directory)
-    level = run.value("-p", "--strip")
-    named = _patched_lines(machine)
-    if machine.want is False and not named:
+    told = _told_of_patch(machine)
+    if machine.want is False and not told:
         machine.cwd = cwd
         return False
+    refused = {item.name for item in told if item.refused}
+    quiet = run.has("-s", "--quiet", "--silent")
     if target is not None:
         machine.write(target)
+    elif machine.want is False and not quiet:
+        _patch_named(machine, told)
     elif run.operands:
         field = run.operands[0]
         if run.has("-b", "--backup"):
             path = machine.path(field)
             if path is not None:
                 machine.effects.write(path + ".orig", "patch", machine.rank)
-        machine.modify(field)
+        if field not in refused:
+            machine.modify(field)
     elif text is not None:
+        level = run.value("-p", "--strip")
         found = embedded.patch_effects(text, level, reverse=run.has("-R", "--reverse"))
-        follow(machine, "patch", found)
-    elif named:
-        for field in named:
-            if machine.complains("patch", field):
-                continue
-            if kind_of(machine, field) == "absent":
-                machine.write(field)
-            else:
-                machine.modify(field)
+        steps = tuple(step for step in found.steps if step[1] not in refused)
+        machine.want = None  # what it refused is told, the rest went through
+        follow(machine, "patch", found._replace(steps=steps))
+    elif told and not quiet:
+        _patch_named(machine, told)
     else:
         machine.effects.unknown("patch")
-    _keep_mismatched(machine, run)
+    for item in told:
+        if item.kept and not run.has("--posix", "--no-backup-if-mismatch"):
+            machine.write(item.name + ".orig", "patch")
+        if item.rejects:
+            machine.write(item.rejects, "patch")
     machine.cwd = cwd
     return None
 
 
-def _keep_mismatched(machine: Machine, run: Invocation) -> None:
-    """``patch`` keeps the file as it was beside one whose hunks did not stand quite where the
-    patch says, and hunks that it could not place; its output tells of both."""
-    if machine.captured or machine.hidden or run.has("--posix", "--no-backup-if-mismatch"):
-        return
-    name = ""
-    for line in machine.lines():
-        if line.startswith("patching file "):
-            name = line[14:].partition(" (")[0].strip().strip("'")
-        elif (
-            name
-            and line.startswith("Hunk #")
-            and (" with fuzz " in line or " (offset " in line)
-        ):
-            machine.write(name + ".orig", "patch")
-        elif " saving rejects to file " in line:
-            machine.write(name + ".orig", "patch")
-            machine.write(line.rpartition(" to file ")[2].strip(), "patch")
+class _Patched:
+    """What ``patch`` says of one file.
+
+    Attributes:
+        name: The file.
+        refused: Whether none of its hunks went in.
+        kept: Whether it stands as it was in a file beside it, since a hunk did not stand quite
+            where the patch says.
+        rejects: The file of the hunks that did not go in.
+    """
+
+    __slots__ = ("kept", "name", "refused", "rejects")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.refused = self.kept = False
+        self.rejects = ""
 
 
-def _patched_lines(machine: Machine) -> list[str]:
+def _told_of_patch(machine: Machine) -> list[_Patched]:
+    """The files that the output of ``patch`` names, in order."""
+    found: list[_Patched] = []
     if machine.captured or machine.hidden:
-        return []
-    found = []
+        return found
     for line in machine.lines():
-        if line.startswith(("patching file ", "checking file ")):
-            if line.startswith("checking"):
-                return []
-            name = line[14:].partition(" (")[0].strip().strip("'")
-            found.append(name)
+        if line.startswith("checking file "):
+            return []
+        if line.startswith("patching file "):
+            found.append(_Patched(line[14:].partition(" (")[0].strip().strip("'")))
+        elif line.startswith("patch: ****") and found:
+            found[-1].refused = True
+        elif line.startswith("Hunk #") and found:
+            far = " with fuzz " in line or " (offset " in line
+            found[-1].kept = found[-1].kept or far or " FAILED " in line
+        elif counts := _REFUSED.match(line):
+            some, all_of_them, how, rejects = counts.groups()
+            if rejects and not (found and rejects == found[-1].name + ".rej"):
+                found.append(_Patched(rejects.removesuffix(".rej")))  # silent but for this
+            if found:
+                found[-1].refused = some == all_of_them
+                found[-1].kept = found[-1].kept or how == "FAILED"
+                found[-1].rejects = rejects or ""
     return found
+
+
+_REFUSED = re.compile(
+    r"(\d{1,9}) out of (\d{1,9}) hunks? (FAILED|ignored)(?: -- saving rejects to file (.+))?"
+)
+
+
+def _patch_named(machine: Machine, told: list[_Patched]) -> None:
+    """Only the output says which files were patched."""
+    for item in told:
+        if item.refused or machine.complains("patch", item.name):
+            continue
+        if kind_of(machine, item.name) == "absent":
+            machine.write(item.name)
+        else:
+            machine.modify(item.name)
 
 
 def _apply_patch(machine: Machine, run: Invocation) -> Status:
@@ -267,7 +306,6 @@ def _apply_patch(machine: Machine, run: Invocation) -> Status:
 
 def _formatter(machine: Machine, run: Invocation) -> Status:
     """A program that rewrites files when told to: those that it names in its output."""
-    words = run.words
     writes = not run.entry.in_place or run.has(*run.entry.in_place)
     if run.has("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d"):
         if not (run.has("-w") or run.has("--write")):
@@ -289,7 +327,6 @@ def _formatter(machine: Machine, run: Invocation) -> Status:
         return None
     if machine.want is False:
         return False
-    del words
     named = [field for field in run.operands if not machine.special(field)]
     for field in named:
         machine.effects.unknown(run.name, machine.path(field))

@@ -62,12 +62,12 @@ def _curl(machine: Machine, run: Invocation) -> Status:
 
 
 def _wget(machine: Machine, run: Invocation) -> Status:
-    if machine.want is False:
-        return False
     target = run.value("-O", "--output-document")
-    if target is not None:
+    if target is not None:  # made before anything is fetched
         machine.write(target)
         return None
+    if machine.want is False:
+        return False
     if run.has("--spider"):
         return None
     prefix = run.value("-P", "--directory-prefix")

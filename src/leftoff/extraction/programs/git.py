@@ -163,7 +163,7 @@ def _all_restored(machine: Machine) -> tuple[tuple[str, Action], ...]:
     """Every tracked file with changes that we saw has its committed contents again: which
     files, and what had happened to them."""
     found: list[tuple[str, Action]] = []
-    for path, action in sorted(machine.state.changed().items()):
+    for path, action in sorted(machine.effects.changed().items()):
         if (action == "modified" and machine.state.kind(path) == "file") or (
             action == "deleted" and machine.state.kind(path) == "absent"
         ):

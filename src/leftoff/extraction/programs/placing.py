@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leftoff.extraction.file_state import parent_of
-from leftoff.extraction.programs.running import both, is_tree
+from leftoff.extraction.programs.running import answers, both, is_tree, kind_of
 from leftoff.extraction.script import PATTERN_MARKS, UNKNOWN
 
 if TYPE_CHECKING:
@@ -77,13 +77,14 @@ def _copy(machine: Machine, run: Invocation) -> Status:
         machine.want = None  # the sources that it does not complain of went through
     if (into or recursive) and run.has("-v", "--verbose") and _shown_transfers(machine, move):
         return None
+    if run.has("--parents"):
+        return _copy_with_folders(machine, sources, target, recursive)
     keep = run.has("-n", "--no-clobber")
+    asked = answers(machine) if run.has("-i", "--interactive") else True
     update = run.has("-u", "--update")
     backup = run.has("-b", "--backup")
     status: Status = True
     for source in sources:
-        if move and run.has("-i") and machine.rank == 0:
-            pass
         goal = machine.place(source, target, into)
         if goal is None:
             continue
@@ -95,7 +96,12 @@ def _copy(machine: Machine, run: Invocation) -> Status:
             continue
         goal_path = machine.path(goal)
         exists = goal_path is not None and machine.state.kind(goal_path) == "file"
-        if exists and keep:
+        if exists and (keep or asked is False):
+            continue
+        if exists and asked is None:
+            machine.effects.unknown(run.name, goal_path, action="modified")
+            if move:
+                machine.lost(source, "deleted")
             continue
         rank = machine.rank
         if update and exists:
@@ -109,20 +115,44 @@ def _copy(machine: Machine, run: Invocation) -> Status:
     return status
 
 
+def _copy_with_folders(
+    machine: Machine, sources: list[str], target: str, recursive: bool
+) -> Status:
+    """``cp --parents``: the folders of each source are made below the target."""
+    if kind_of(machine, target) in ("absent", "file"):
+        return False
+    status: Status = True
+    for source in sources:
+        path = machine.path(source) if not machine.special(source) else None
+        if path is None or machine.special(target) or path[:1] in "/~" or path[:2] == "..":
+            machine.lost_into(target)
+            status = both(status, None)
+            continue
+        goal = target.rstrip("/") + "/" + source.removeprefix("./")
+        if machine.state.kind(path) != "absent":
+            machine.make_directory(parent_of(goal), parents=True)
+        status = both(status, machine.transfer(source, goal, move=False, recursive=recursive))
+    return status
+
+
 def _shown_transfers(machine: Machine, move: bool) -> bool:
     """Take the files from the lines that ``cp -v`` and ``mv -v`` print, where shown."""
     if machine.captured or machine.hidden or machine.output is None:
         return False
-    found = False
+    found: list[tuple[str, str]] = []
     for line in machine.lines():
         text = line.removeprefix("renamed ")
         old, arrow, new = text.partition("' -> '")
         if arrow and old[:1] == "'" and new[-1:] == "'":
-            found = True
-            source = machine.path(old[1:])
-            if source is not None and machine.state.kind(source) != "directory":
-                machine.transfer(old[1:], new[:-1], move=move, recursive=False)
-    return found
+            found.append((old[1:], new[:-1]))
+    above = {parent_of(old) for old, _ in found}
+    for old, new in found:
+        tree = is_tree(machine, old)
+        if move or not (tree or old in above):
+            machine.transfer(old, new, move=move, recursive=tree)
+        else:  # its files follow on lines of their own
+            machine.make_directory(new, parents=True)
+    return bool(found)
 
 
 def _install(machine: Machine, run: Invocation) -> Status:
@@ -131,9 +161,13 @@ def _install(machine: Machine, run: Invocation) -> Status:
             machine.make_directory(field, parents=True)
         return True
     found = _target(machine, run)
-    if found is None or machine.want is False:
+    if found is None:
         return False
     sources, target, into = found
+    if machine.want is False:
+        if len(sources) < 2 or not any(machine.complains("install", item) for item in sources):
+            return False
+        machine.want = None  # the sources that it does not complain of went through
     if run.has("-D"):
         path = machine.path(target)
         if path is not None:
@@ -194,6 +228,8 @@ def _rsync(machine: Machine, run: Invocation) -> Status:
         machine.effects.unknown("rsync")
         return None
     recursive = run.has("-a", "-r", "--archive", "--recursive")
+    if kind_of(machine, target) == "absent" and (recursive or target.endswith("/")):
+        machine.make_directory(target)
     for source in run.operands[:-1]:
         path = machine.path(source) if not machine.special(source) else None
         if path is None:
@@ -210,10 +246,45 @@ def _rsync(machine: Machine, run: Invocation) -> Status:
     return None
 
 
+def _asks(run: Invocation) -> bool:
+    """Whether ``rm`` asks: the last of its options says."""
+    asks = ""
+    for word in run.words:
+        if word == "--":
+            break
+        if word.startswith("--interactive"):
+            when = word.partition("=")[2]
+            asks = {"never": "", "no": "", "none": "", "once": "I"}.get(when, "i")
+        elif word == "--force":
+            asks = ""
+        elif word[:1] == "-" and word[:2] != "--":
+            for letter in word[1:]:
+                asks = letter if letter in "iI" else "" if letter == "f" else asks
+    once = len(run.operands) > 3 or run.has("-r", "-R", "--recursive")
+    return asks == "i" or (asks == "I" and once)
+
+
 def _remove(machine: Machine, run: Invocation) -> Status:
     force = run.has("-f", "--force")
     recursive = run.has("-r", "-R", "--recursive")
     status: Status = True
+    if run.name == "unlink" and len(run.operands) != 1:
+        return False
+    if run.name == "shred" and not run.has("-u", "--remove"):
+        for field in run.operands:
+            status = both(status, machine.modify(field))
+        return status
+    if run.name == "rm" and _asks(run):
+        answer = answers(machine)
+        if answer is None:
+            for field in run.operands:
+                machine.effects.unknown(
+                    "rm",
+                    None if machine.special(field) else machine.path(field),
+                    action="deleted",
+                )
+        if not answer:
+            return None
     if run.has("-v", "--verbose") and not machine.captured and not machine.hidden:
         for line in machine.lines():
             if line.startswith("removed '") and line[-1:] == "'":
@@ -249,11 +320,17 @@ def _rmdir(machine: Machine, run: Invocation) -> Status:
             status = both(status, None)
             continue
         kind = machine.state.kind(path)
-        if kind in ("absent", "file") or machine.state.below(path, directories=True):
-            status = False
-        elif machine.want is not False and machine.rank == 0:
-            machine.state.remove(path)
-            status = both(status, True if kind == "directory" else None)
+        while True:
+            if kind in ("absent", "file") or machine.state.below(path, directories=True):
+                status = False
+                break
+            if machine.want is not False and machine.rank == 0:
+                machine.state.remove(path)
+                status = both(status, True if kind == "directory" else None)
+            path = parent_of(path)
+            if not run.has("-p", "--parents") or path in (".", "/", machine.cwd):
+                break
+            kind = machine.state.kind(path)
     return status
 
 
@@ -297,6 +374,10 @@ def _touch(machine: Machine, run: Invocation) -> Status:
 
 
 def _truncate(machine: Machine, run: Invocation) -> Status:
+    if not run.has("-s", "--size", "-r", "--reference") or (
+        machine.want is False and len(run.operands) < 2
+    ):
+        return False
     for field in run.operands:
         path = machine.path(field) if not machine.special(field) else None
         if run.has("-c") and path is not None and machine.state.kind(path) == "absent":

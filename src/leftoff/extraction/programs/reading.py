@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leftoff.extraction.expansion import globbed, plain
 from leftoff.extraction.file_state import matches
-from leftoff.extraction.programs.running import MANY, both
+from leftoff.extraction.programs.running import MANY, answers, both
 from leftoff.extraction.script import PATTERN_MARKS, UNKNOWN
 
 if TYPE_CHECKING:
@@ -80,9 +80,19 @@ def _find(machine: Machine, run: Invocation) -> Status:
                 machine.effects.unknown("find", action="deleted")
         elif action in ("-exec", "-execdir", "-ok"):
             printed = False
-            status = _find_exec(machine, command, [name for name, _ in found], complete)
+            names = [name for name, _ in found]
+            if action == "-ok" and answers(machine) is not True:
+                if answers(machine) is None:
+                    _find_exec(machine, command, [], False)
+            elif action == "-execdir":
+                status = _find_exec_beside(machine, command, names, complete)
+            else:
+                status = _find_exec(machine, command, names, complete)
         elif action == "print":
             printed = True
+        elif action == "-fprint":
+            machine.write(command[0])
+            printed = False
         elif action == "-quit":
             found = found[:1]
     if complete and printed and len(found) <= MANY:
@@ -141,7 +151,10 @@ def _find_expression(
         elif word in ("-maxdepth", "-mindepth"):
             groups[-1].append((False, word, following))
             i += 1
-        elif word in ("-print", "-print0", "-ls", "-fprint", "-prune", "-quit"):
+        elif word in ("-fprint", "-fprint0", "-fls"):
+            actions.append(("-fprint", [following]))
+            i += 1
+        elif word in ("-print", "-print0", "-ls", "-prune", "-quit"):
             if word == "-prune":
                 groups[-1].append((False, word, ""))
             elif word == "-quit":
@@ -173,6 +186,11 @@ def _find_matches(
         return [], False
     out: list[tuple[str, str]] = []
     complete = True
+    pruning = [
+        [test for test in group if test[1] != "-prune"]
+        for group in tests
+        if any(test[1] == "-prune" for test in group)
+    ]
     empties = any(test[1] == "-empty" for group in tests for test in group)
     for root in roots:
         path = machine.path(root) if not machine.special(root) else None
@@ -192,8 +210,14 @@ def _find_matches(
             relative = item[start:]
             joint = "" if shown.endswith("/") else "/"
             entries.append((shown + joint + relative, item, relative.count("/") + 1))
+        pruned: list[str] = []
         for name, item, depth in entries:
             item_kind = machine.state.kind(item)
+            if any(name.startswith(above + "/") for above in pruned):
+                continue
+            if any(_find_passes(machine, name, item, item_kind, depth, g) for g in pruning):
+                pruned.append(name)
+                continue
             for group in tests:
                 if _find_passes(machine, name, item, item_kind, depth, group):
                     out.append((name, item_kind))
@@ -261,6 +285,25 @@ def _find_exec(
     return status
 
 
+def _find_exec_beside(
+    machine: Machine, command: list[str], found: list[str], complete: bool
+) -> Status:
+    """``-execdir``: the command runs in the directory of each file."""
+    cwd = machine.cwd
+    status: Status = True
+    for name in found[:MANY]:
+        above, slash, last = name.rpartition("/")
+        machine.cwd = machine.path(above or "/") if slash else cwd
+        done = _find_exec(machine, [";", *command[1:]], ["./" + last], True)
+        status = both(status, done)
+        machine.cwd = cwd
+    if not complete:
+        machine.cwd = None
+        _find_exec(machine, command, [], False)
+        machine.cwd = cwd
+    return status
+
+
 def _ls(machine: Machine, run: Invocation) -> Status:
     """Listings print names; where they are all known, so is the output."""
     machine.stdout = None
@@ -323,6 +366,8 @@ def _filter(machine: Machine, run: Invocation) -> Status:
     if run.name == "sort" and target is not None and machine.want is not False:
         machine.write(target)
     if text is None:
+        return status
+    if run.has("-c", "--bytes", "-z", "--zero-terminated"):
         return status
     lines = text.splitlines()
     if run.name == "sort" and not (run.flags - {"-u", "-r"}):

@@ -9,7 +9,7 @@ from leftoff.extraction.shell_syntax import parse
 if TYPE_CHECKING:
     from leftoff.extraction.machine import Machine, Status
 
-__all__ = ["MANY", "both", "is_tree", "kind_of", "run_text"]
+__all__ = ["MANY", "answers", "both", "is_tree", "kind_of", "run_text"]
 
 MANY = 512
 
@@ -29,9 +29,12 @@ def run_text(machine: Machine, text: str, want: Status = None) -> Status:
     script = parse(text, home=machine.home)
     cwd, variables = machine.cwd, dict(machine.variables)
     strict, machine.strict = machine.strict, False
+    parting, machine.parting = machine.parting, None
     status = machine.run(script.body, want)
+    machine.leave()
+    machine.parting = parting
     machine.cwd, machine.variables, machine.strict = cwd, variables, strict
-    machine.stopped = False
+    machine.resume()
     return status
 
 
@@ -45,3 +48,12 @@ def kind_of(machine: Machine, field: str) -> str:
     """What is known of the path that a field names."""
     path = machine.path(field) if not machine.special(field) else None
     return "unknown" if path is None else machine.state.kind(path)
+
+
+def answers(machine: Machine) -> Status:
+    """What a program that asks before each step is told: yes, no (or nothing), or None where
+    it is not known or not the same each time."""
+    if machine.stdin is None:
+        return None
+    said = {line[:1] in ("y", "Y") for line in machine.stdin.splitlines()} or {False}
+    return said.pop() if len(said) == 1 else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from leftoff.extraction import embedded
+from leftoff.extraction.embedded.steps import LAST, PATTERN, STEM, WHOLE
 from leftoff.extraction.file_state import parent_of
 from leftoff.extraction.programs.running import MANY, is_tree, kind_of
-from leftoff.extraction.script import STAR, UNKNOWN
+from leftoff.extraction.script import UNKNOWN
 from leftoff.extraction.shell_syntax import parse
 
 if TYPE_CHECKING:
@@ -147,18 +149,32 @@ def _expanded(
 ) -> list[tuple[str, str, str]]:
     """The steps, where one on a pattern (``glob.glob``) is one for each file that it names."""
     out: list[tuple[str, str, str]] = []
+    nested = 0
     for verb, first, second in steps:
-        if STAR not in first:
+        nested += {"maybe": 1, "surely": -1}.get(verb, 0)
+        pattern = _PATTERN.search(first) or _PATTERN.search(second)
+        if pattern is None:
             out.append((verb, first, second))
             continue
-        base, _, rest = first.partition("\n")
+        base = pattern[1]
+        if nested:  # some of the files, and which ones is not known
+            machine.effects.unknown(machine.tool, action=_LOST.get(verb, "modified"))
+            continue
         found, complete = machine.state.expand(machine.cwd, base)
-        out.extend(
-            (verb, name + rest, second.replace(base + "\n", name)) for name in found[:MANY]
-        )
+        out.extend((verb, _named(first, name), _named(second, name)) for name in found[:MANY])
         if not complete:
-            machine.lost(base, _LOST.get(verb, "modified"))
+            machine.lost(base if first == pattern[0] else None, _LOST.get(verb, "modified"))
     return out
+
+
+_PATTERN = re.compile(f"{PATTERN}([^{WHOLE}{LAST}{STEM}]*)([{WHOLE}{LAST}{STEM}])")
+
+
+def _named(text: str, name: str) -> str:
+    """The text with each pattern replaced by what is meant of a name that it matches."""
+    last = name.rpartition("/")[2]
+    parts = {WHOLE: name, LAST: last, STEM: last.rpartition(".")[0] or last}
+    return _PATTERN.sub(lambda found: parts[found[2]], text)
 
 
 def follow(machine: Machine, tool: str, found: embedded.Embedded) -> Status:
@@ -232,6 +248,8 @@ def _sqlite(machine: Machine, run: Invocation) -> Status:
     changes = ("create", "insert", "update", "delete", "drop", "alter", "vacuum", "replace")
     if any(word in text for word in changes):
         machine.write(run.operands[0], guess_append=True)
+    elif kind_of(machine, run.operands[0]) == "absent":
+        machine.write(run.operands[0])
     elif text.strip():
         machine.read(run.operands[0])
     else:

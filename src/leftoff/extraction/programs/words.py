@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leftoff.extraction.expansion import globbed
+from leftoff.extraction.expansion import globbed, split_words
 from leftoff.extraction.file_state import matches, parent_of
 from leftoff.extraction.programs.running import MANY, both
 from leftoff.extraction.script import PATTERN_MARKS, TEMPORARY, UNKNOWN
@@ -33,6 +33,8 @@ def _cd(machine: Machine, run: Invocation) -> Status:
         )
         machine.stdout = None
         return None
+    if len(run.operands) > 1:
+        return False
     path = machine.path(target) if not machine.special(target) else None
     if path is None:
         machine.cwd = None
@@ -82,17 +84,26 @@ def _echo(machine: Machine, run: Invocation) -> Status:
 
 def _printf(machine: Machine, run: Invocation) -> Status:
     words = run.words[1:] if run.words[:1] == ["--"] else run.words
-    machine.stdout = None
-    if not words or any(UNKNOWN in word for word in words) or words[0] == "-v":
-        return True
+    if words[:1] == ["-v"] and len(words) > 2:
+        text = _formatted(words[2:])
+        machine.variables[words[1]] = UNKNOWN if text is None else text
+        machine.stdout = ""
+    else:
+        machine.stdout = _formatted(words)
+    return True
+
+
+def _formatted(words: list[str]) -> str | None:
+    """What ``printf`` prints of its words; None where that is not worked out."""
+    if not words or any(UNKNOWN in word for word in words):
+        return None
     form = words[0].replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
     rest = words[1:]
     slots = form.count("%s") + form.count("%d")
     if form.count("%") != slots + 2 * form.count("%%"):
-        return True
+        return None
     if not rest or not slots:
-        machine.stdout = form.replace("%s", "").replace("%d", "").replace("%%", "%")
-        return True
+        return form.replace("%s", "").replace("%d", "").replace("%%", "%")
     out: list[str] = []
     while rest and len(out) < MANY:
         piece = form
@@ -101,8 +112,7 @@ def _printf(machine: Machine, run: Invocation) -> Status:
             at = min(i for i in (piece.find("%s"), piece.find("%d")) if i >= 0)
             piece = piece[:at] + value.replace("%", "\ue00f") + piece[at + 2 :]
         out.append(piece)
-    machine.stdout = "".join(out).replace("\ue00f", "%").replace("%%", "%")
-    return True
+    return "".join(out).replace("%%", "%").replace("\ue00f", "%")
 
 
 def _true(machine: Machine, run: Invocation) -> Status:
@@ -116,10 +126,15 @@ def _false(machine: Machine, run: Invocation) -> Status:
 
 
 def _exit(machine: Machine, run: Invocation) -> Status:
-    machine.stopped = True
+    """``exit``, ``return``, ``break`` and ``continue``."""
     machine.stdout = ""
-    code = run.operands[0] if run.operands else ""
-    return code == "0" if code.isdecimal() else None
+    number = run.operands[0] if run.operands else ""
+    if run.name in ("exit", "return"):
+        machine.stop(run.name)
+        return number == "0" if number.isdecimal() else None
+    if machine.loops:  # else there is nothing that it could leave
+        machine.stop(run.name, int(number[:3]) if number.isdecimal() else 1)
+    return True
 
 
 def _set(machine: Machine, run: Invocation) -> Status:
@@ -160,22 +175,87 @@ def _declare(machine: Machine, run: Invocation) -> Status:
 
 
 def _read_line(machine: Machine, run: Invocation) -> Status:
-    names = run.operands or ["REPLY"]
-    text = machine.stdin
-    if run.has("-a"):
-        names = run.values.get("-a", names)
-    if text is None:
-        for name in names:
+    names = run.values.get("-a", run.operands)
+    found = _taken(machine, run)
+    if found is None:
+        for name in names or ["REPLY"]:
             machine.variables[name] = UNKNOWN
         return None
-    line = text.split("\n", 1)[0]
-    if run.has("-a"):
-        machine.variables[names[0]] = line.split()
-        return True
-    pieces = line.split(None, len(names) - 1) if len(names) > 1 else [line.strip()]
-    for i, name in enumerate(names):
-        machine.variables[name] = pieces[i] if i < len(pieces) else ""
+    line, ended = found
+    separators = machine.variables.get("IFS", " \t\n")
+    if isinstance(separators, list) or UNKNOWN in separators:
+        words: list[str] | None = None
+    elif "\\" in line and not run.has("-r"):
+        words = None  # what it escapes is not worked out
+    else:
+        most = None if run.has("-a") else len(names)
+        words = split_words(line, most, separators) if names else [line]
+    for i, name in enumerate(names or ["REPLY"]):
+        if words is None:
+            machine.variables[name] = UNKNOWN
+        elif run.has("-a"):
+            machine.variables[name] = words
+        else:
+            machine.variables[name] = words[i] if i < len(words) else ""
+    machine.stdout = ""
+    return ended
+
+
+def _taken(machine: Machine, run: Invocation) -> tuple[str, bool] | None:
+    """What ``read`` takes from its input, and whether that ended as it should."""
+    text = machine.stdin
+    if text is None or run.value("-u") not in (None, "0"):
+        return None
+    end = "\n"
+    if run.has("-d"):
+        end = (run.value("-d") or "")[:1] or "\0"
+    line, mark, rest = text.partition(end)
+    ended = bool(mark)
+    count = run.value("-n", "-N")
+    if count is not None:
+        if not count.isdecimal():
+            return None
+        size = int(count[:6])
+        if len(line) >= size:
+            line, rest, ended = text[:size], text[size:], True
+    machine.stdin = rest
+    return line, ended
+
+
+def _read_lines(machine: Machine, run: Invocation) -> Status:
+    """``mapfile``: each line is a value of an array."""
+    name = run.operands[-1] if run.operands else "MAPFILE"
+    text = machine.stdin
+    if text is None or run.flags - {"-t", "-d"}:
+        machine.variables[name] = UNKNOWN
+        return None
+    end = ((run.value("-d") or "")[:1] or "\0") if run.has("-d") else "\n"
+    lines = text.split(end)
+    kept = "" if run.has("-t") else end.strip("\0")
+    machine.variables[name] = [line + kept for line in lines[:-1]] + [
+        line for line in lines[-1:] if line
+    ]
+    machine.stdout = ""
     return True
+
+
+def _trap(machine: Machine, run: Invocation) -> Status:
+    """``trap ACTION SIGNAL...``: what stands for the end is done there; an error may come."""
+    machine.stdout = ""
+    if run.flags - {"--"} or len(run.words) < 2:
+        return None
+    action, *signals = [word for word in run.words if word != "--"]
+    if {"EXIT", "0"} & set(signals):
+        machine.parting = None if action in ("", "-") else action
+    if {"ERR", "DEBUG", "RETURN"} & set(signals) and action not in ("", "-"):
+        machine.suppose(parse(action, home=machine.home).body)
+    return True
+
+
+def _yes(machine: Machine, run: Invocation) -> Status:
+    text = " ".join(run.words) or "y"
+    machine.stdout = (text + "\n") * MANY if len(text) < 80 and UNKNOWN not in text else None
+    return None
 
 
 def _source(machine: Machine, run: Invocation) -> Status:
@@ -185,9 +265,12 @@ def _source(machine: Machine, run: Invocation) -> Status:
     status = machine.read(run.operands[0])
     if status is False:
         return False
-    if text is not None:
-        return machine.run(parse(text, home=machine.home).body)
-    return None
+    if text is None:
+        return None
+    done = machine.run(parse(text, home=machine.home).body)
+    if machine.leap == "return":
+        machine.resume()
+    return done
 
 
 def _eval(machine: Machine, run: Invocation) -> Status:
@@ -286,8 +369,9 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
 
 
 def _seq(machine: Machine, run: Invocation) -> Status:
-    numbers = [item for item in run.operands if item.lstrip("-").isdecimal() and len(item) < 7]
-    if len(numbers) != len(run.operands) or not numbers or run.flags - {"-w"}:
+    words = [word for word in run.words if word != "-w"]
+    numbers = [item for item in words if item.lstrip("-").isdecimal() and len(item) < 7]
+    if len(numbers) != len(words) or not numbers:
         return None
     values = [int(item) for item in numbers]
     first = values[0] if len(values) > 1 else 1
@@ -369,6 +453,9 @@ HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
     "unset": _unset,
     "declare": _declare,
     "read": _read_line,
+    "read_lines": _read_lines,
+    "trap": _trap,
+    "yes": _yes,
     "source": _source,
     "eval": _eval,
     "test": _test,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from leftoff.extraction.programs.running import MANY, both, run_text
@@ -34,6 +35,9 @@ def _wrapper(machine: Machine, run: Invocation) -> Status:
                 if word in ("-C", "--chdir"):
                     directory = words[i + 1]
                 i += 2
+            elif word.startswith("--chdir="):
+                directory = word[8:]
+                i += 1
             else:
                 i += 1
         elif "=" in word and word.partition("=")[0].isidentifier():
@@ -74,7 +78,9 @@ def _shell(machine: Machine, run: Invocation) -> Status:
             return status
     if "-n" in run.flags:
         return None
-    if not run.operands or run.operands[0] == "-":
+    if not run.operands or run.operands[0] == "-" or "-s" in run.flags:
+        if "-s" in run.flags:
+            machine.positional(run.operands)
         if machine.stdin is not None:
             return run_text(machine, machine.stdin, machine.want)
         machine.effects.unknown(run.name)
@@ -186,12 +192,13 @@ def _blind_xargs(machine: Machine, command: list[str], replace: str | None) -> S
 
 
 def _shell_words(text: str) -> list[str]:
-    out: list[str] = []
-    for word in text.split():
-        if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"":
-            word = word[1:-1]
-        out.append(word)
-    return out
+    """Words as ``xargs`` takes them: quotes and backslashes keep blanks together."""
+    if not any(char in text for char in "'\"\\"):
+        return text.split()
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [UNKNOWN]
 
 
 HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {

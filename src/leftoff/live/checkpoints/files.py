@@ -81,12 +81,10 @@ class Sandbox:
     @contextmanager
     def _turn(self, folder: Folder) -> Iterator[None]:
         """Holds the lock of the folder."""
-        from filelock import FileLock, Timeout
-
         try:
-            with FileLock(folder.path / ".leftoff.lock", timeout=PATIENCE, mode=0o600):
+            with folder.locked(".leftoff.lock", PATIENCE):
                 yield
-        except Timeout as error:
+        except TimeoutError as error:
             raise StateError(f"{self._where()}: held by another process") from error
         except NotSynced as error:
             why = f"written, but not certain to stay ({error.strerror})"

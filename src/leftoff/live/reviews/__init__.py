@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -34,7 +34,8 @@ from leftoff.live.telemetry import logger
 from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
 from leftoff.stores import Store
-from leftoff.stores.writing import make_inner
+from leftoff.stores.reading import reason
+from leftoff.stores.writing import inside
 from leftoff.tokens import estimate_tokens
 
 KIND = "review"
@@ -269,21 +270,17 @@ class Reviewer:
             if self._lock_file is None:
                 yield
                 return
-            from filelock import FileLock, Timeout
-
             where = self._lock_file
-            lock = FileLock(where, timeout=PATIENCE, mode=0o600)
-            try:
-                make_inner(where.parent)
-                lock.acquire()
-            except Timeout as error:
-                raise SourceError(f"{where}: held by another process; try again") from error
-            except OSError as error:
-                raise SourceError(f"{where}: cannot be locked ({error.strerror})") from error
-            try:
+            with ExitStack() as stack:
+                try:
+                    folder = stack.enter_context(inside(where.parent))
+                    stack.enter_context(folder.locked(where.name, PATIENCE))
+                except TimeoutError as error:
+                    raise SourceError(f"{where}: held by another process; try again") from error
+                except OSError as error:
+                    why = f"cannot be locked ({reason(error)})"
+                    raise SourceError(f"{where}: {why}") from error
                 yield
-            finally:
-                lock.release()
 
     def load(self, review_id: str) -> Review:
         """A review.

@@ -1,0 +1,72 @@
+"""Commands that go on: for how long, how often they look, and how they are ended.
+
+`--interval inf` and `nan` ended in a traceback, `--for nan` never; `--for 1 --interval 60` took a minute.
+`follow` that was told to end, or whose terminal was closed, left its folder behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from leftoff.__main__ import main
+from leftoff.cli.waiting import ended_in_order, looks
+
+
+@pytest.fixture
+def session(root: Path, tmp_path: Path) -> Path:
+    source = root / "corpora/sessions/claude_code/prorate.jsonl"
+    return Path(shutil.copy(source, tmp_path / "session.jsonl"))
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e300", "-1", "soon"])
+@pytest.mark.parametrize(
+    "words",
+    ["follow S --for", "follow S --interval", "budget S --watch --for", "mcp --patience"],
+)
+def test_only_times_that_can_be_waited_for(
+    words: str, value: str, session: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(session) if word == "S" else word for word in words.split()]
+    assert main([*given, value]) == 2
+    assert "Invalid value" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["follow", "budget --watch"])
+def test_it_ends_in_time(command: str, session: Path) -> None:
+    began = time.monotonic()
+    assert main([*command.split(), str(session), "--for", "0.05", "--interval", "60"]) == 0
+    assert time.monotonic() - began < 30
+
+
+def test_the_last_look_is_at_the_end() -> None:
+    assert len(list(looks(60, 0))) == 1
+    assert len(list(looks(60, 0.01))) == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="has signals of POSIX")
+def test_what_is_told_to_end_clears_up(session: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "leftoff", "follow", str(session), "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    ) as following:
+        assert following.stdout is not None
+        assert following.stdout.readline().startswith(b"{")
+        assert list(scratch.iterdir())
+        following.send_signal(signal.SIGHUP)
+    assert following.returncode == 128 + signal.SIGHUP
+    assert list(scratch.iterdir()) == []
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit), ended_in_order():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before

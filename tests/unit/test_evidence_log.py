@@ -1,0 +1,103 @@
+"""The log of evidence: packed or not, it holds the same in the same order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff import Pass
+from leftoff.extraction import evidence_log
+from leftoff.extraction.evidence import Called, Evidence, Noted, Returned, Said
+from leftoff.extraction.evidence_log import EvidenceLog
+from leftoff.model import Ref
+from leftoff.summary import to_json
+
+BLOCK = 5
+
+
+class Odd:
+    """What a plug-in may note and no format can hold."""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence_log, "BLOCK", BLOCK)
+
+
+def called(number: int) -> Called:
+    return Called(number, 0, "Bash", "shell", f"make {number}")
+
+
+pieces = st.lists(
+    st.one_of(
+        st.builds(Called, st.integers(0, 99), st.integers(0, 3), st.text(), st.text()),
+        st.builds(Returned, st.integers(0, 99), st.integers(0, 3), st.just(-1), st.just(-1), st.just("ok")),
+        st.builds(Said, st.just("decision"), st.text(), st.builds(Ref), st.text(), st.text()),
+    )
+)  # fmt: skip
+
+
+@given(pieces, st.integers(0, 40))
+def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> None:
+    log = EvidenceLog(given[:cut])
+    for item in given[cut:]:
+        log.append(item)
+    assert list(log) == given
+    assert len(log) == len(given)
+    for kind in (Called, Returned, Said):
+        assert log.of(kind) == [item for item in given if type(item) is kind]
+
+
+@given(pieces, st.sampled_from([0, 1 << 30]))
+def test_it_is_sorted_by_a_key(given: list[Evidence], vast: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence_log, "VAST", vast)
+        found = EvidenceLog(given).sorted_by(Called, lambda c: str(c.part) if c.part else None)
+    for part in "0123":
+        wanted = [c for c in given if type(c) is Called and str(c.part) == part != "0"]
+        assert list(found.get(part, ())) == wanted
+        assert list(found.get(part, ())[1:-1]) == wanted[1:-1]
+
+
+def test_a_copy_grows_by_itself() -> None:
+    log = EvidenceLog(called(n) for n in range(7))
+    twin = log.copy()
+    twin.extend(called(n) for n in range(7, 20))
+    assert [c.message for c in log.of(Called)] == list(range(7))
+    assert [c.message for c in twin.of(Called)] == list(range(20))
+
+
+def test_what_a_plug_in_noted_stays_its_own_object() -> None:
+    odd = Odd()
+    log = EvidenceLog([Noted("mine", Ref(), odd), *(called(n) for n in range(9))])
+    assert log.of(Noted)[0].value is odd
+    assert next(iter(log)) == Noted("mine", Ref(), odd)
+
+
+def test_words_that_come_back_are_held_once() -> None:
+    log = EvidenceLog(called(n) for n in range(9))
+    first, *others = log.of(Called)
+    assert all(other.name is first.name for other in others)
+
+
+def test_a_summary_is_the_same_however_much_is_packed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vast = 0
+    for path in sorted((root / "corpora" / "sessions").rglob("*.jsonl"))[:6]:
+        said: list[bytes] = []
+        for most in (3, 1 << 30):
+            monkeypatch.setattr(evidence_log, "BLOCK", most)
+            monkeypatch.setattr(evidence_log, "VAST", most)
+            reading = Pass(str(path))
+            data = path.read_bytes()
+            reading.feed(data[: len(data) // 2])
+            reading = Pass.load(reading.save(), str(path))
+            reading.feed(data[reading.offset :])
+            vast += reading.sessions[-1][""].evidence.vast
+            said.append(to_json(reading.summary()))
+        assert said[0] == said[1], path.name
+    assert vast >= 3

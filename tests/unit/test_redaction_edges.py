@@ -1,0 +1,236 @@
+"""Where redaction begins and ends: blocks, rounds, names, spans, quotations."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from msgspec import Struct
+
+from leftoff.errors import UsageError
+from leftoff.redaction import BLOCK, MAX_NESTING, Redactor, Span, shown_alone
+
+TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+OTHER = "ghp_" + "zY8wV6uT4sR2qP0nM8lK6jH4gF2dC0bA8zY6"
+PASSWORD = "Xk3v9QpL2mZr8TbY"  # 16 characters, the shortest that is looked for elsewhere
+JWT = ".".join(
+    base64.urlsafe_b64encode(part.encode()).rstrip(b"=").decode()
+    for part in ('{"alg":"HS256","typ":"JWT"}', '{"sub":"' + "0123456789abcdef" * 150 + '"}')
+) + "." + "qL8vXz3Rt6Yw1Ns5" * 2  # fmt: skip
+
+
+def test_one_secret_has_one_number_encoded_or_not() -> None:
+    coded = base64.b64encode(TOKEN.encode()).decode()
+    assert Redactor().text(f"{TOKEN} {coded}") == "[REDACTED:github-token:1] " * 1 + (
+        "[REDACTED:github-token:1]"
+    )
+    both = base64.b64encode(f"{TOKEN} {OTHER}".encode()).decode()
+    assert Redactor().text(f"{TOKEN} {both}") == (
+        "[REDACTED:github-token:1] [REDACTED:github-token:2]"
+    )
+
+
+@pytest.mark.parametrize("end", ["", " after", "\nafter", "\n"])
+@pytest.mark.parametrize("before", [1000, 2500, 3200, 10])
+def test_a_secret_longer_than_the_overlap_crosses_a_border(before: int, end: str) -> None:
+    text = "x " * ((BLOCK - before) // 2) + JWT + end
+    found = Redactor().text(text)
+    assert found == "x " * ((BLOCK - before) // 2) + "[REDACTED:jwt:1]" + end
+
+
+@pytest.mark.parametrize("before", [BLOCK - 1, BLOCK, BLOCK + 5])
+def test_a_secret_at_the_head_of_a_block_is_found(before: int) -> None:
+    text = "x" * before + "\n" + TOKEN + "\n" + "y\n" * BLOCK
+    assert Redactor().text(text) == text.replace(TOKEN, "[REDACTED:github-token:1]")
+
+
+def test_a_disguised_secret_at_the_very_beginning() -> None:
+    assert Redactor().text("g\u200bhp_" + TOKEN[4:]) == "[REDACTED:github-token:1]"
+    assert Redactor().text("g\u200bhp_" + TOKEN[4:] + " x") == "[REDACTED:github-token:1] x"
+
+
+def test_a_secret_of_sixteen_characters_is_known_again() -> None:
+    given = [f"password: {PASSWORD}", PASSWORD[:-1], PASSWORD]
+    told, short, bare = Redactor().value(given)
+    assert told == "password: [REDACTED:password:1]"
+    assert bare == "[REDACTED:password:1]"
+    assert short == PASSWORD[:-1]
+
+
+def test_a_shorter_one_is_not_looked_for_elsewhere() -> None:
+    given = [f"password: {PASSWORD[:-1]}", f"x {PASSWORD[:-1]}"]
+    assert Redactor().value(given) == ["password: [REDACTED:password:1]", given[1]]
+
+
+class Box(Struct):
+    held: object
+
+
+@pytest.mark.parametrize("wrap", [lambda v: [v], lambda v: (v,), lambda v: {"held": v}, Box])
+def test_nesting_is_followed_to_the_limit_and_no_further(
+    wrap: Callable[[object], object],
+) -> None:
+    def nested(innermost: object, depth: int) -> object:
+        for _ in range(depth):
+            innermost = wrap(innermost)
+        return innermost
+
+    token = "[REDACTED:github-token:1]"
+    assert Redactor().value(nested(TOKEN, MAX_NESTING)) == nested(token, MAX_NESTING)
+    over = nested("[REDACTED:nesting:1]", MAX_NESTING)
+    assert Redactor().value(nested("plain words", MAX_NESTING + 1)) == over
+
+
+def test_many_short_strings_are_each_looked_at() -> None:
+    texts = [f"line {number} of many that say nothing" for number in range(3000)]
+    for place in (0, 1499, 2999):
+        texts[place] = TOKEN
+    found = Redactor().value(texts)
+    assert [i for i, text in enumerate(found) if text == "[REDACTED:github-token:1]"] == [
+        0,
+        1499,
+        2999,
+    ]
+    assert [t for i, t in enumerate(found) if i not in (0, 1499, 2999)] == [
+        t for i, t in enumerate(texts) if i not in (0, 1499, 2999)
+    ]
+
+
+def test_a_string_as_long_as_a_block_is_looked_at() -> None:
+    text = ("x" * (BLOCK - len(TOKEN) - 1)) + " " + TOKEN
+    assert len(text) == BLOCK
+    assert Redactor().value([text])[0].endswith(" [REDACTED:github-token:1]")
+
+
+def test_keys_that_become_the_same_are_numbered() -> None:
+    coded = base64.b64encode(TOKEN.encode()).decode()
+    hexed = TOKEN.encode().hex()
+    found = Redactor().value({TOKEN: 1, coded: 2, hexed: 3})
+    assert list(found.values()) == [1, 2, 3]
+    assert list(found)[:2] == ["[REDACTED:github-token:1]", "[REDACTED:github-token:1] (2)"]
+    assert list(found)[2] == "[REDACTED:github-token:1] (3)"
+
+
+def test_a_named_tuple_stays_one() -> None:
+    class Pair(NamedTuple):
+        left: str
+        right: tuple[str, int]
+
+    assert Redactor().value(Pair(TOKEN, (TOKEN, 1))) == Pair(
+        "[REDACTED:github-token:1]", ("[REDACTED:github-token:1]", 1)
+    )
+
+
+@pytest.mark.parametrize(
+    "words,last",
+    [
+        (["--password", "hunter2-hunter2"], "[REDACTED:password:1]"),
+        (["--password", 1, "hunter2-hunter2"], "hunter2-hunter2"),
+        (["password", "hunter2-hunter2"], "hunter2-hunter2"),
+        (["--name", "hunter2-hunter2"], "hunter2-hunter2"),
+    ],
+)
+def test_the_word_before_a_value_gives_it_away(words: list[object], last: str) -> None:
+    assert Redactor().value(words)[-1] == last
+
+
+@pytest.mark.parametrize(
+    "document,value",
+    [
+        ({"name": "password", "value": "hunter2-hunter2"}, "[REDACTED:password:1]"),
+        ({"name": "colour", "value": "hunter2-hunter2"}, "hunter2-hunter2"),
+        ({"name": "password", "value": 1, "text": "hunter2-hunter2"}, "hunter2-hunter2"),
+        ({"name": 1, "password": "hunter2-hunter2"}, "[REDACTED:password:1]"),
+        ({"x" * 80 + "password": "hunter2-hunter2"}, "hunter2-hunter2"),
+        ({"x" * 71 + "_password": "hunter2-hunter2"}, "[REDACTED:password:1]"),
+    ],
+)
+def test_the_name_of_an_entry_gives_it_away(document: dict[str, object], value: str) -> None:
+    assert list(Redactor().value(document).values())[-1] == value
+
+
+@pytest.mark.parametrize(
+    "text,found",
+    [
+        ("[REDACTED:mine:1]", "[REDACTED:mine:1]"),
+        ("[REDACTED:mine:1]ab1", "[REDACTED:mine:1]ab1"),
+        ("[REDACTED:mine:1]ab12", "[REDACTED:mine:2]"),
+        ("[REDACTED:x:1", "[REDACTED:x:1"),
+        ("x[REDACTED:mine:1]y[REDACTED:mine:2]z", "x[REDACTED:mine:1]y[REDACTED:mine:2]z"),
+        ("REDACTED", "[REDACTED:mine:1]"),
+        ("ab", "[REDACTED:mine:1]"),
+    ],
+)
+def test_what_is_left_of_a_placeholder_is_no_secret(text: str, found: str) -> None:
+    redactor = Redactor(extra=[lambda text: [Span(0, len(text), "mine")]])
+    assert redactor.text(text) == found
+
+
+def test_files_that_are_secret_go_whole_once() -> None:
+    redactor = Redactor()
+    assert redactor.file(".env", " \n") == " \n"
+    assert redactor.file("notes.txt", "x y") == "x y"
+    assert redactor.file(".env", "[REDACTED:file:7]\n") == "[REDACTED:file:7]\n"
+    assert redactor.counts == {}
+    assert redactor.file(".env", "A=[REDACTED:password:4]") == "[REDACTED:file:5]"
+    assert redactor.file(".env", "B=1") == "[REDACTED:file:6]"
+    assert redactor.file(".env", "B=1") == "[REDACTED:file:6]"
+    assert redactor.counts == {"file": 3}
+    assert redactor.total == 3
+
+
+@pytest.mark.parametrize(
+    "word,kind,found",
+    [
+        ("abc", "mine", "[REDACTED:mine:1]de"),
+        ("cde", "mine", "ab[REDACTED:mine:1]"),
+        ("abcde", "a" * 40, f"[REDACTED:{'a' * 40}:1]"),
+        ("", "mine", "abcde"),
+    ],
+)
+def test_a_span_may_be_anywhere_in_the_text(word: str, kind: str, found: str) -> None:
+    def finder(text: str) -> list[Span]:
+        at = text.find(word)
+        return [Span(at, at + len(word), kind)] if at >= 0 else []
+
+    assert Redactor(extra=[finder]).text("abcde") == found
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        Span(-1, 3, "mine"),
+        Span(3, 2, "mine"),
+        Span(0, 6, "mine"),
+        Span(0, 1, "a" * 41),
+        Span(0, 1, ""),
+        Span(0, 1, "Mine"),
+    ],
+)
+def test_a_span_beyond_the_text_is_the_redactors_mistake(span: Span) -> None:
+    with pytest.raises(UsageError):
+        Redactor(extra=[lambda _: [span]]).text("abcde")
+
+
+def test_a_quotation_shows_nothing_alone_that_would_be_hidden_in_its_place() -> None:
+    text = f"the password: {PASSWORD} and more"
+    start = text.index(PASSWORD)
+    assert shown_alone(text, start, len(text)) == start
+    assert shown_alone(text, 0, len(text)) == len(text)
+    assert shown_alone(text, start + len(PASSWORD), len(text)) == len(text)
+    cut = f"take {TOKEN} now"
+    half = cut.index(TOKEN) + 10
+    assert shown_alone(cut, 0, half) == cut.index(TOKEN)
+    assert shown_alone(cut, half, len(cut)) == half
+    assert shown_alone(cut, 0, len(cut)) == len(cut)
+    assert shown_alone("nothing here", 2, 7) == 7
+
+
+def test_a_quotation_is_looked_at_in_its_surroundings() -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bqQ\n" * 40
+    far = "x\n" * 4000 + key
+    inside = len(far) - 30
+    assert shown_alone(far, inside, len(far)) == inside
+    assert shown_alone("y\n" * 4000, 100, 200) == 200
