@@ -234,3 +234,17 @@ def test_a_quotation_is_looked_at_in_its_surroundings() -> None:
     inside = len(far) - 30
     assert shown_alone(far, inside, len(far)) == inside
     assert shown_alone("y\n" * 4000, 100, 200) == 200
+
+
+@pytest.mark.parametrize(
+    "text,found",
+    [
+        ("postgres://harbor7:harbor7@h/db", "postgres://harbor7:harbor7@h/db"),
+        (
+            "postgres://harbor7:k9Xw2mQz@h/db",
+            "postgres://harbor7:[REDACTED:url-password:1]@h/db",
+        ),
+    ],
+)
+def test_the_users_own_name_is_no_password(text: str, found: str) -> None:
+    assert Redactor().text(text) == found

@@ -90,6 +90,7 @@ Effects = Callable[[str, int, str], list[str]]
         ("rm a.txt 1>&-; true", 0, "rm: cannot remove 'a.txt': zz\n", []),
         ("echo x > /dev/null 2> n", 0, "", ["+n"]),
         ("echo x > q/n; mkdir q; echo x > q/n", 0, "bash: q/n: No such file or directory\n", ["+q/n"]),
+        ("echo x > q/n && touch m; true", 0, "bash: q/n: No such file or directory\n", []),
         ("x=p; read y <<< $x; touch $y", 0, "", ["+p"]),
         ("read y <<< $U; touch n$y", 0, "", ["?"]),
         ("cat < $U > n; touch $(cat n)", 0, "", ["+n", "?"]),
@@ -167,6 +168,8 @@ def test_a_document_is_expanded(shell_effects: Effects, body: str, name: str) ->
         ("echo p > n; echo q 2> m; touch $(cat m)x", ["+m", "+n", "?"]),
         ("echo p > n; make > n; touch $(cat n)", ["+n", "?", "?"]),
         ("{ echo p; echo q; } > n; touch $(cat n)", ["+n", "+p", "+q"]),
+        ("echo p 2> m > n; touch $(cat n)", ["+m", "+n", "+p"]),
+        ("echo p > $U > n; touch $(cat n)", ["+n", "+p", "?"]),
         ("echo p > n | cat; touch $(cat n)", ["+n", "+p"]),
         ("touch x$(echo p > n)", ["+n", "+x"]),
         ("echo p > n; tr p q < n > m; touch $(< m)", ["+m", "+n", "+q"]),
@@ -225,6 +228,17 @@ def test_what_is_not_understood_is_told_by_its_program() -> None:
     assert tools("Get-Item x") == ["powershell"]
     assert tools("edit 1:2\nx") == ["edit"]
     assert tools("make && ninja") == ["make", "ninja"]
+
+
+def test_each_effect_names_its_program() -> None:
+    known = FileState(["a.txt", "b.txt"], [], ["."])
+    script = analyze("find . -name 'a*' -exec touch {}.x \\; -delete; env rm b.txt")
+    found = resolve(script, outcome=Outcome(exit_code=0), known=known)
+    assert [(e.path, e.tool) for e in found] == [
+        ("a.txt", "find"),
+        ("a.txt.x", "touch"),
+        ("b.txt", "rm"),
+    ]
 
 
 def test_no_more_written_texts_are_kept_than_are_of_use() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.stores import writing
+from leftoff.stores.files import _path_of
 from leftoff.stores.writing import Folder, make_folders, own, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
@@ -155,6 +156,20 @@ def test_what_is_not_committed_is_gone(tmp_path: Path) -> None:
         assert folder.read("a", 9) == b"other"
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_nothing_stays_open(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for number in range(5):
+        write_whole(tmp_path / "whole", b"x")
+        with Folder.opened(tmp_path) as folder, folder.stage("never", b"x"):
+            pass
+        with Folder.opened(tmp_path) as folder, folder.grow(f"grown-{number}") as file:
+            file.write(b"x")
+        with Folder.opened(tmp_path) as folder, folder.locked("lock", 1):
+            folder.sync()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
     tmp_path: Path,
 ) -> None:
@@ -177,6 +192,7 @@ def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
 HOLD = """
 import sys
 from pathlib import Path
+from leftoff.stores.files import _path_of
 from leftoff.stores.writing import Folder
 with Folder.opened(Path(sys.argv[1])) as folder, folder.locked("lock", 5):
     print("held", flush=True)
@@ -215,3 +231,19 @@ def test_a_lock_can_be_taken_again(tmp_path: Path) -> None:
         for _ in range(2):
             with folder.locked("lock", 0.5):
                 pass
+
+
+@pytest.mark.parametrize(
+    "url,windows,path",
+    [
+        ("file:///srv/x", True, "/srv/x"),
+        ("file:///C:/x", True, "C:/x"),
+        ("file:///C:/x", False, "/C:/x"),
+        ("file://host/x", True, "//host/x"),
+        ("file://localhost/x%20y", False, "/x y"),
+        ("FILE:x", False, "x"),
+        ("C:\\x", True, "C:\\x"),
+    ],
+)
+def test_a_file_url_names_a_path(url: str, windows: bool, path: str) -> None:
+    assert _path_of(url, windows=windows) == path

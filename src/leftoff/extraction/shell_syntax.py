@@ -594,6 +594,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
     "c_style_for_statement": _Compiler.counted, "while_statement": _Compiler.repeat,
     "if_statement": _Compiler.choice, "case_statement": _Compiler.case,
     "function_definition": _Compiler.function, "test_command": _Compiler.test,
+    "ERROR": _Compiler.skipped,
     # A redirection alone, as in ``$(< file)``.
-    "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)), "ERROR": _Compiler.skipped,
+    "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)),
 }  # fmt: skip
