@@ -149,6 +149,8 @@ def install(args: argparse.Namespace) -> None:
 
 
 def main(words: list[str]) -> None:
+    # What is installed has its bytecode; without it each process would compile everything.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

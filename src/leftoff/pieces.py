@@ -7,7 +7,6 @@ ses_*.json`), one of the second by `data.sqlite3:<conversation>`.
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing
@@ -110,6 +109,8 @@ def _kiro(database: str, conversation: str) -> bytes:
 
 
 def _rows(database: str, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
+    import sqlite3  # for sessions of two agents only
+
     # Read only, and never waiting for the client that is writing.
     where = Path(database).absolute().as_uri() + "?mode=ro"
     try:

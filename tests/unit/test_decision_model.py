@@ -8,7 +8,6 @@ import pytest
 
 from leftoff.extraction.decision_model import (
     NEVER,
-    SUBJECTS,
     VERBS,
     Model,
     Scorer,
@@ -20,6 +19,7 @@ from leftoff.extraction.decision_model import (
     place_features,
     probability,
     subject_features,
+    subjects,
     subjects_of,
     word_features,
     words,
@@ -131,8 +131,8 @@ def test_english_is_told_by_its_small_words() -> None:
 
 
 def test_subjects_are_counted_in_steps() -> None:
-    name = next(iter(SUBJECTS))
-    word = next(w for w in SUBJECTS[name].pattern.replace(r"\w*", "x").split("|"))
+    name = next(iter(subjects()))
+    word = next(w for w in subjects()[name].pattern.replace(r"\w*", "x").split("|"))
     told = subjects_of(word)
     assert told[0] == name
     assert subject_features(["zzzz"], "x", (1, 2)) == []

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -222,8 +222,13 @@ VERBS = _classes(_TABLE)
 ENGLISH = frozenset(_TABLE["english"].split())
 """Words by which English is told from other languages."""
 
-SUBJECTS = {name: _endings(listed) for name, listed in _TABLE["subjects"].items()}
-"""What a statement may be about, by the words that tell it."""
+
+@cache
+def subjects() -> dict[str, re.Pattern[str]]:
+    """What a statement may be about, by the words that tell it. Made when a decision is judged:
+    reading alone does without."""
+    return {name: _endings(listed) for name, listed in _TABLE["subjects"].items()}
+
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name)
@@ -235,8 +240,12 @@ _STORED = _HERE.joinpath("decisions.json").read_bytes()
 MODEL = msgspec.json.decode(_STORED, type=Model)
 """The shipped weights."""
 
-SCORER = Scorer(MODEL)
-"""The shipped weights, laid out for speed."""
+
+@cache
+def shipped_scorer() -> Scorer:
+    """The shipped weights, laid out for speed."""
+    return Scorer(MODEL)
+
 
 DIGEST = blake2b(
     _STORED + _HERE.joinpath("decisions.toml").read_bytes(), digest_size=8
@@ -285,7 +294,7 @@ def word_features(found: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def subjects_of(word: str) -> tuple[str, ...]:
     """What a word tells a statement to be about; () for most words."""
-    return tuple(name for name, told in SUBJECTS.items() if told.fullmatch(word))
+    return tuple(name for name, told in subjects().items() if told.fullmatch(word))
 
 
 def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
@@ -298,8 +307,8 @@ def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> l
     told = Counter(chain.from_iterable(map(subjects_of, found)))
     if not told:
         return []
-    out = [f"{kind}:{name}{s}" for name in SUBJECTS for s in steps if told[name] >= s]
-    out.append(f"{kind}:most-{max(SUBJECTS, key=told.__getitem__)}")
+    out = [f"{kind}:{name}{s}" for name in subjects() for s in steps if told[name] >= s]
+    out.append(f"{kind}:most-{max(subjects(), key=told.__getitem__)}")
     return out
 
 

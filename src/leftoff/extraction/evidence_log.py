@@ -45,7 +45,7 @@ _REPEATING: dict[type, tuple[str, ...]] = {
     Shown: ("kind", "rule"),
     Spent: ("model",),
 }
-"""Fields with few different values, each of which is held once."""
+"""Fields with few different values: who holds all pieces holds each value once."""
 
 
 class _Block(NamedTuple):
@@ -58,11 +58,7 @@ class _Block(NamedTuple):
         found = self.pieces.get(kind, [])
         if not isinstance(found, bytes):
             return found
-        items: list[Any] = codec.thaw(zlib.decompress(found), list[kind])  # type: ignore[valid-type]
-        for name in _REPEATING.get(kind, ()):
-            for item in items:  # nobody else has seen them yet
-                force_setattr(item, name, intern(getattr(item, name)))
-        return items
+        return codec.thaw(zlib.decompress(found), list[kind])  # type: ignore[no-any-return, valid-type]
 
 
 class EvidenceLog:
@@ -93,7 +89,14 @@ class EvidenceLog:
 
     def of(self, kind: type[E]) -> list[E]:
         """What is of one kind, in order."""
-        return list(self.each(kind))
+        found: list[E] = []
+        for block in self._blocks:
+            items = block.of(kind)
+            for name in _REPEATING.get(kind, ()):
+                for item in items:  # nobody else has seen them yet
+                    force_setattr(item, name, intern(getattr(item, name)))
+            found += items
+        return found + self._open(kind)
 
     def each(self, kind: type[E]) -> Iterator[E]:
         """What is of one kind, in order, unpacked a block at a time."""
@@ -109,7 +112,7 @@ class EvidenceLog:
         the log."""
         if not self.vast:
             found: dict[str, list[E]] = {}
-            for item in self.each(kind):
+            for item in self.of(kind):
                 if (name := key(item)) is not None:
                     found.setdefault(name, []).append(item)
             return found

@@ -14,7 +14,6 @@ from msgspec import Struct
 from leftoff.extraction.decision_model import (
     MODEL,
     PATTERNS,
-    SCORER,
     Model,
     Scorer,
     about,
@@ -24,6 +23,7 @@ from leftoff.extraction.decision_model import (
     message_features,
     place_features,
     probability,
+    shipped_scorer,
     word_features,
     words,
 )
@@ -145,7 +145,7 @@ class Scores(Struct, frozen=True):
 
 def scored(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
-    scorer = SCORER if model is MODEL else Scorer(model)
+    scorer = shipped_scorer() if model is MODEL else Scorer(model)
     logits = [
         [scorer.score(c.spoken, c.others) + sum(stated(c).values()) for c in group]
         for group in groups

@@ -140,9 +140,8 @@ class KeptPass:
         known = self._valid(file)
         reading = Fold(path)
         if known is not None:
-            state = State(known.mark.offset, known.head, b"", b"")
             with suppress(StateError):
-                reading = Fold.read_on(state, known.counts, path)
+                reading = _read_on(known, path)
         if known is None or not reading.offset:
             known, witness = None, Mark.of(file, 0)
         else:
@@ -158,8 +157,11 @@ class KeptPass:
             total += len(data)
             unsaved += len(data)
             if unsaved >= SAVE_EVERY:
-                known, reading = self._saved(file, reading, known, witness, path)
-                witness = known.mark if known else witness
+                saved = self._saved(file, reading, known, witness, path)
+                if saved is not None:
+                    known, witness = saved, saved.mark
+                    reading = _read_on(known, path)
+                    file.seek(reading.offset)
                 unsaved = 0
             if stop():
                 complete = False
@@ -261,8 +263,8 @@ class KeptPass:
 
     def _saved(
         self, file: BinaryIO, reading: Fold, known: _Head | None, witness: Mark, path: str
-    ) -> tuple[_Head | None, Fold]:
-        """Keeps what was found since the last time; the pass to go on with.
+    ) -> _Head | None:
+        """Keeps what was found since the last time; None if it can only be kept with more.
 
         Args:
             witness: of bytes that were read before. While it holds, the file was not written
@@ -271,12 +273,12 @@ class KeptPass:
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
-            return known, reading  # of a session that has just begun the one before is told
+            return None  # of a session that has just begun the one before is told
         gate = Redactor()
         gate._last = known.placeholders if known else 0  # numbers go on where they ended
         redacted = _redacted_head(state.head, gate)
         if redacted is None:
-            return known, reading
+            return None
         mark = Mark.of(file, state.offset)
         if not witness.holds(file):
             raise WrittenAnew(f"{path}: was written anew while it was read")
@@ -311,9 +313,7 @@ class KeptPass:
         with _keeping(self.folder):
             data = codec.freeze(head)
             write_whole(self.folder / HEAD, _sum(b"", data) + data)
-        file.seek(state.offset)
-        on = Fold.read_on(State(state.offset, head.head, b"", b""), head.counts, path)
-        return head, on
+        return head
 
     def _append(self, start: int, data: bytes) -> int:
         """Puts data at `start`, over what stands there; says where it ends."""
@@ -394,6 +394,15 @@ def _keeping(folder: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or str(folder)
         raise
+
+
+def _read_on(known: _Head, path: str) -> Fold:
+    """The pass as it was kept, to be fed on.
+
+    Raises:
+        StateError: what was kept is damaged.
+    """
+    return Fold.read_on(State(known.mark.offset, known.head, b"", b""), known.counts, path)
 
 
 def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
