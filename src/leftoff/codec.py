@@ -74,6 +74,8 @@ def mend(line: bytes, most: int = MAX_GLUED) -> tuple[list[Any], list[str]]:
     Codes: bom, nul, invalid_utf8, surrogate, not_a_number, glued, control_character, cut,
     too_deep, no_json.
     """
+    import json  # slow to import, and few recordings have damaged lines
+
     codes: list[str] = []
     if line.startswith(b"\xef\xbb\xbf"):
         codes.append("bom")
@@ -86,8 +88,6 @@ def mend(line: bytes, most: int = MAX_GLUED) -> tuple[list[Any], list[str]]:
     except UnicodeDecodeError:
         codes.append("invalid_utf8")
         text = line.decode(errors="replace")
-    import json  # slow, and only lines that must be mended need it
-
     text = text.strip()
     values: list[Any] = []
     position = 0

@@ -64,7 +64,7 @@ def assemble(
     paths = [s.path for s in sources]
     tracker = files.Tracker(story)
     events, unseen = tracker.all(), tracker.unseen
-    story.rest()
+    story.forget()
     spent: dict[str, Usage] = {}
     told_of: list[Child] = []
     for child in children:
@@ -74,7 +74,7 @@ def assemble(
         unseen += tracker.unseen
         spent[child.recording.agent] = _total(spend(child))
         told_of.append(_child(child, files.file_modifications(did, told.cwd)))
-        child.rest()
+        child.forget()
     modifications = files.file_modifications(events, told.cwd)
     unknown_effects = files.unknown_effects(unseen)
     del tracker, events, unseen
@@ -98,15 +98,15 @@ def assemble(
             children=tuple(told_of),
         ),
         stats=_stats(story, lines or Lines()),
-        key_decisions=_looked(decisions.key_decisions, story),
-        progress=_looked(progress.progress, story),
+        key_decisions=_judged(decisions.key_decisions, story),
+        progress=_judged(progress.progress, story),
         file_modifications=modifications,
         unknown_effects=unknown_effects,
         user_requests=requests.user_requests(story),
         key_findings=insights.key_findings(story),
         errors=insights.errors(story),
-        next_steps=_looked(insights.next_steps, story),
-        working_set=_looked(working_set, story),
+        next_steps=_judged(insights.next_steps, story),
+        working_set=_judged(working_set, story),
         context=context(story, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([story, *children]),
@@ -114,10 +114,10 @@ def assemble(
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
 
 
-def _looked(judge: Callable[[Story], T], story: Story) -> T:
+def _judged(judge: Callable[[Story], T], story: Story) -> T:
     """What a judge finds; of a long story, what he looked at is let go of before the next."""
     found = judge(story)
-    story.rest()
+    story.forget()
     return found
 
 

@@ -86,7 +86,7 @@ def lacking(page: str) -> list[str]:
 def outputs(todo: list[Step], folder: Path, checkout: Path | None) -> list[str]:
     """What each step prints, done in one shell."""
     home, tools, told = folder / "you", folder / "bin", folder / "told"
-    for each in (home, home / "work", tools, told):
+    for each in (home, home / "shop", tools, told):
         each.mkdir()
     if checkout:
         behind = shutil.ignore_patterns(*_LEFT_BEHIND)
@@ -98,7 +98,7 @@ def outputs(todo: list[Step], folder: Path, checkout: Path | None) -> list[str]:
     for name, words in programs.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
         (tools / name).chmod(0o755)
-    script = [f'cd "{home}/work"']
+    script = [f'cd "{home}/shop"']
     for number, step in enumerate(todo):
         if step.file:
             (told / f"{number}.file").write_text(step.text, encoding="utf-8")

@@ -52,10 +52,10 @@ def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> N
 
 
 @given(pieces, st.sampled_from([0, 1 << 30]))
-def test_it_is_sorted_by_a_key(given: list[Evidence], vast: int) -> None:
+def test_it_is_grouped_by_a_key(given: list[Evidence], vast: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence_log, "VAST", vast)
-        found = EvidenceLog(given).sorted_by(Called, lambda c: str(c.part) if c.part else None)
+        found = EvidenceLog(given).grouped(Called, lambda c: str(c.part) if c.part else None)
     for part in "0123":
         wanted = [c for c in given if type(c) is Called and str(c.part) == part != "0"]
         assert list(found.get(part, ())) == wanted

@@ -104,12 +104,12 @@ class EvidenceLog:
             yield from block.of(kind)
         yield from self._open(kind)
 
-    def sorted_by(
+    def grouped(
         self, kind: type[E], key: Callable[[E], str | None]
     ) -> Mapping[str, Sequence[E]]:
-        """What is of one kind by a key of its own, each in order; what has none is left out. Of
-        a vast log it is unpacked block by block when it is asked for. It does not grow with
-        the log."""
+        """What is of one kind, grouped by a key, each group in order; what has none is left
+        out. Of a vast log it is unpacked block by block when it is asked for. It does not grow
+        with the log."""
         if not self.vast:
             found: dict[str, list[E]] = {}
             for item in self.of(kind):

@@ -55,7 +55,7 @@ class Redirects(Deeds):
                 continue
             if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
                 self.hidden = True
-            if name == "/dev/null" or name.startswith("/dev/"):
+            if name.startswith("/dev/"):
                 continue
             append = operator in (">>", "&>>")
             if self.complains(">", name) and self.write_blocked(name) is not False:

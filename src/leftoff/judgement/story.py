@@ -55,7 +55,7 @@ class Story:
                 self._held[kind] = found
         return found
 
-    def rest(self) -> None:
+    def forget(self) -> None:
         """Lets go of what was made of vast evidence: who asks for it again gets it again."""
         if self.recording.evidence.vast:
             for name in ("calls", "outcomes", "turns"):
@@ -86,7 +86,7 @@ class Story:
     @cached_property
     def _topics(self) -> Mapping[str, Sequence[Said]]:
         left_out = self.abandoned | self.copies
-        return self.recording.evidence.sorted_by(
+        return self.recording.evidence.grouped(
             Said, lambda said: None if said.ref.message in left_out else said.topic
         )
 

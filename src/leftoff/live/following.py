@@ -171,12 +171,12 @@ class Follower:
 
     def _look(self) -> tuple[Look, list[Part]]:
         followed = self._load()
-        kept = _again(followed)
+        kept = _copy_of(followed)
         gone = _settle(followed)
         began = self._arrive(followed)
         if followed != kept:  # known before it is read: we may be killed
             self._save(followed)
-            kept = _again(followed)
+            kept = _copy_of(followed)
         read, complete = 0, True
         refused: InputError | None = None
         for index, part in enumerate(followed.parts):
@@ -312,7 +312,7 @@ class Follower:
         with suppress(FileNotFoundError, ValueError), Folder.opened(self.folder) as folder:
             data = folder.read(PARTS, codec.MAX_DOCUMENT)
             if self._saved is not None and data == self._saved[0]:
-                return _again(self._saved[1])
+                return _copy_of(self._saved[1])
             followed = msgspec.json.decode(data, type=_Followed)
             if followed.schema == SCHEMA and followed.path == self.path:
                 return followed
@@ -323,14 +323,14 @@ class Follower:
         # A path with a secret, or that is no text, is not kept: the next one reads all again.
         data = codec.dumps(Redactor().value(codec.plain(followed)))
         write_whole(self.folder / PARTS, data)
-        self._saved = data, _again(followed)
+        self._saved = data, _copy_of(followed)
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
             if entry.name.isdecimal() and entry.name not in known:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 
-def _again(followed: _Followed) -> _Followed:
+def _copy_of(followed: _Followed) -> _Followed:
     return msgspec.structs.replace(followed, parts=[*followed.parts])
 
 
