@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from leftoff.accounts import Following
-from leftoff.ledger import Crossed
-from leftoff.thresholds import Preset, Threshold
+from leftoff.budget.account import Crossed
+from leftoff.budget.thresholds import Preset, Threshold
+from leftoff.incremental.accounts import Following
 
 SESSION = Path(__file__).parents[1] / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
 

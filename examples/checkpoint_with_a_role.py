@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from leftoff.documents.checkpoint.roles import roles
+from leftoff.handover.checkpoint.roles import roles
 from leftoff.live.checkpoints import CheckpointOrchestrator
 from leftoff.live.session import SessionManager
 from leftoff.stores import open_store

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from leftoff import Text, summarize
 from leftoff.extraction.evidence import Said
-from leftoff.extraction.view import TEXT, View, extractors
+from leftoff.extraction.extractor import TEXT, View, extractors
 
 SESSION = Path(__file__).parents[1] / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import Damaged
 from leftoff.stores import Entry, Kept, Store
-from leftoff.stores.places import place_of, plain
-from leftoff.stores.sealing import clean, gate_of, seal, unseal
+from leftoff.stores.envelope import clean, gate_of, seal, unseal
+from leftoff.stores.naming import place_of, plain
 from leftoff.testing.stores import check_store
 
 

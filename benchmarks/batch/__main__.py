@@ -120,7 +120,7 @@ def killed(folder: Path, times: int, scratch: Path) -> dict[str, Any]:
 
 def on_ray(folder: Path, rounds: int, scratch: Path) -> dict[str, Any]:
     """Ray on this machine against the pool, after Ray has started and is warm."""
-    from leftoff.batch.cluster import Cluster
+    from leftoff.batch.ray import Cluster
 
     workers = processors()
     began = time.monotonic()

@@ -38,7 +38,7 @@ Submit = Callable[[bytes], "concurrent.futures.Future[bytes]"]
 
 def context() -> Any:
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["leftoff.batch.warm"])
+    found.set_forkserver_preload(["leftoff.batch.preload"])
     return found
 
 

@@ -25,9 +25,9 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 import leftoff
-from leftoff.compatibility import Workspace, assess, measure
-from leftoff.documents.resume_state import ResumeState
-from leftoff.documents.resume_state.running import content_hash
+from leftoff.handover.compatibility import Workspace, assess, measure
+from leftoff.handover.resume_state.document import ResumeState
+from leftoff.handover.resume_state.running_workflow import content_hash
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 SHARES = (0.02, 0.3, 0.9)

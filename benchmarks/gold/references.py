@@ -17,15 +17,22 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from benchmarks.corpora.references import (
+    SETS,
+    Ranges,
+    Reference,
+    to_ranges,
+    to_toml,
+)
 from leftoff import api
 from leftoff.evaluation.labels import Labels, load
-from leftoff.evaluation.references import SETS, Ranges, Reference, to_ranges, to_toml
 from leftoff.evaluation.sessions import Session
 
 HEAD = """\
 Public recorded sessions by reference: repository, commit, path and hash, and labels as places
 and code points (docs/accuracy.md, "Labels without words"). Nothing of the recordings is here.
-Made by `python -m benchmarks.gold.references`; fetched by `leftoff corpora fetch`."""
+Made by `python -m benchmarks.gold.references`;
+fetched by `python -m benchmarks.corpora fetch`."""
 
 
 def references(public: Path, labels: Path) -> tuple[list[Reference], list[str]]:

@@ -14,21 +14,22 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import api
-from leftoff.accounts import account_of
-from leftoff.budgets import TaskDocument
-from leftoff.documents.checkpoint import dumps, valid
-from leftoff.documents.checkpoint.injection import block
-from leftoff.documents.checkpoint.words import WORDS, fill
-from leftoff.handoff import Decision
-from leftoff.live.checkpoints import CheckpointOrchestrator, Outcome
+from leftoff.budget.tasks import TaskDocument
+from leftoff.budget.thresholds import preset
+from leftoff.handover.checkpoint import dumps
+from leftoff.handover.checkpoint.document import valid
+from leftoff.handover.checkpoint.injection import block
+from leftoff.handover.checkpoint.templates import WORDS, fill
+from leftoff.handover.decision_table import Decision
+from leftoff.incremental.accounts import account_of
 from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
 from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import from_mapping
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 from leftoff.stores.files import FileStore
-from leftoff.thresholds import preset
 from leftoff.tokens import max_tokens
 
 QUIET = from_mapping({"context_management": {"resume_logs": {"enabled": False}}})
@@ -509,7 +510,7 @@ class _Run:
 
 def _open_items(recorded: Recorded) -> list[str]:
     """The beginnings of what was asked and not done, and of the steps that were left."""
-    from leftoff.documents.wording import brief
+    from leftoff.handover.wording import brief
 
     summary = recorded.summary
     asked = [r.text for r in summary.user_requests if r.status == "open"]

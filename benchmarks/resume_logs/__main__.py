@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.api import read, summarize
-from leftoff.documents.resume_log import ResumeLog
 from leftoff.errors import LeftoffError
 from leftoff.evaluation.resume_grounds import Ground
-from leftoff.findings import ContextSummary
 from leftoff.formats import native
-from leftoff.sources import lines_of, parts_of
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.sources.open import lines_of, parts_of
+from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
 
 SECTIONS: dict[str, Callable[[ContextSummary], object]] = {

@@ -26,11 +26,11 @@ from typing import Any
 
 from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
-from leftoff.documents.review import ReviewRound
-from leftoff.documents.review.metrics import Prompts, Tries
+from leftoff.handover.review import ReviewRound
+from leftoff.handover.review_metrics import Prompts, Tries
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexReviewer
-from leftoff.live.reviews import Reviewer, ReviewRequest
+from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
 

@@ -26,12 +26,13 @@ import orjson
 from benchmarks.speed import naive
 from benchmarks.speed.data import Sessions, size_of
 from benchmarks.speed.processes import spend
+from leftoff.analysis.session_pass import Pass
+from leftoff.analysis.summary_json import to_json
 from leftoff.batch.jobs import File, Job, Wanted
 from leftoff.batch.work import do
-from leftoff.findings import ContextSummary, Source
-from leftoff.formats import Sample, detect
 from leftoff.formats.claude_code import Line
-from leftoff.summary import Pass, to_json
+from leftoff.formats.reader import Sample, detect
+from leftoff.summary import ContextSummary, Source
 
 Contestant = Callable[[Sessions], object]
 

@@ -18,11 +18,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from leftoff.evaluation.baselines import (
-    DECISION_PATTERNS,
-    MILESTONE_PATTERNS,
-    STAGE_PATTERNS,
-)
+from leftoff.evaluation.baselines import DECISION_PATTERNS, MILESTONE_PATTERNS, STAGE_PATTERNS
 
 _DECISIONS = [(re.compile(p, re.IGNORECASE), kind, sure) for p, kind, sure in DECISION_PATTERNS]
 _STAGES = [re.compile(p, re.IGNORECASE) for p in STAGE_PATTERNS]

@@ -15,11 +15,11 @@ from benchmarks.speed.processes import Spent, medians, spend
 _READ_ON = """
 import sys
 from pathlib import Path
-from leftoff.live.kept_passes import KeptPass
+from leftoff.incremental.saved_passes import KeptPass
 kept = KeptPass(Path(sys.argv[1]))
 kept.read_on(sys.argv[2])
 if len(sys.argv) > 3:
-    from leftoff.summary import to_json
+    from leftoff.analysis.summary_json import to_json
     Path(sys.argv[3]).write_bytes(to_json(kept.summary(sys.argv[2])))
 """
 

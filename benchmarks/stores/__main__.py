@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leftoff.stores import open_store
-from leftoff.stores.sealing import clean, gate_of
+from leftoff.stores.envelope import clean, gate_of
+from leftoff.stores.protocol import open_store
 
 SENTENCE = "The parser keeps the order of the lines because the index is built at the end"
 

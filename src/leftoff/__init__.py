@@ -9,10 +9,14 @@ what happened to which file, and how to pick it up again. Calls no model.
 
 from __future__ import annotations
 
+from leftoff import _moved
 from leftoff._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from leftoff.analysis.seed001 import format_context_summary
+    from leftoff.analysis.session_pass import Pass
+    from leftoff.analysis.summary_json import from_json, to_json
     from leftoff.api import (
         create_context_summary,
         extract_key_decisions,
@@ -23,7 +27,12 @@ if TYPE_CHECKING:
         track_file_modifications,
         verify,
     )
-    from leftoff.batch import Summarized, summarize_all, summarize_all_async, to_dataframe
+    from leftoff.batch.summarize_many import (
+        Summarized,
+        summarize_all,
+        summarize_all_async,
+        to_dataframe,
+    )
     from leftoff.errors import (
         FormatError,
         InputError,
@@ -32,7 +41,9 @@ if TYPE_CHECKING:
         StateError,
         UsageError,
     )
-    from leftoff.findings import (
+    from leftoff.model import Issue, Message, Ref, Text, ToolCall, ToolResult, Usage
+    from leftoff.rendering.render_summary import render
+    from leftoff.summary import (
         ContextSummary,
         FileModification,
         KeyDecision,
@@ -40,17 +51,6 @@ if TYPE_CHECKING:
         ProgressInfo,
         UserRequest,
     )
-    from leftoff.model import (
-        Issue,
-        Message,
-        Ref,
-        Text,
-        ToolCall,
-        ToolResult,
-        Usage,
-    )
-    from leftoff.rendering import render
-    from leftoff.summary import Pass, format_context_summary, from_json, to_json
 
 _HOME = {
     "leftoff.api": (
@@ -72,7 +72,7 @@ _HOME = {
         "StateError",
         "UsageError",
     ),
-    "leftoff.findings": (
+    "leftoff.summary": (
         "ContextSummary",
         "FileModification",
         "KeyDecision",
@@ -82,9 +82,19 @@ _HOME = {
     ),
     "leftoff.model": ("Issue", "Message", "Ref", "Text", "ToolCall", "ToolResult", "Usage"),
     "leftoff.rendering": ("render",),
-    "leftoff.summary": ("Pass", "format_context_summary", "from_json", "to_json"),
+    "leftoff.analysis.seed001": ("format_context_summary",),
+    "leftoff.analysis.session_pass": ("Pass",),
+    "leftoff.analysis.summary_json": ("from_json", "to_json"),
 }
-_SUMMARIZING = frozenset({"leftoff.api", "leftoff.findings", "leftoff.summary"})
+_SUMMARIZING = frozenset(
+    {
+        "leftoff.api",
+        "leftoff.analysis.seed001",
+        "leftoff.analysis.session_pass",
+        "leftoff.analysis.summary_json",
+        "leftoff.summary",
+    }
+)
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -126,6 +136,9 @@ __all__ = [
     "track_file_modifications",
     "verify",
 ]
+
+
+_moved.install()
 
 
 def __getattr__(name: str) -> object:

@@ -39,11 +39,11 @@ def main(args: list[str] | None = None) -> int:
             print(f"leftoff {__version__}")
             code = 0
         elif words == ["hook"]:  # a client waits for it: no command line is built
-            from leftoff.integrations.claude_hooks import main as hook
+            from leftoff.hooks.answer import main as hook
 
             code = hook()
         else:
-            from leftoff.cli import main as run
+            from leftoff.cli.group import main as run
 
             code = run(words)
         sys.stdout.flush()
@@ -73,8 +73,8 @@ def _crashed(
     import traceback
 
     try:
-        from leftoff.redaction import Redactor
-        from leftoff.text import clean
+        from leftoff.redaction.redactor import Redactor
+        from leftoff.text.sanitize import clean
 
         told = clean(Redactor().text("".join(traceback.format_exception(kind, error, trace))))
     except Exception:  # noqa: BLE001 - the gate itself is broken: say where, not what

@@ -9,20 +9,15 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff.analysis.assemble import assemble
+from leftoff.analysis.continuations import groups, stitch
+from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
-from leftoff.extraction.recording import Lines, Recording
-from leftoff.findings import (
-    ContextSummary,
-    FileModification,
-    KeyDecision,
-    ProgressInfo,
-    Source,
-)
+from leftoff.extraction.session_state import Lines, Recording
 from leftoff.formats import native
-from leftoff.judgement.stitching import groups, stitch
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.sources import lines_of, parts_of
-from leftoff.summary import Pass, assemble
+from leftoff.sources.open import lines_of, parts_of
+from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
 
 
 def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
@@ -379,7 +374,7 @@ def verify(summary: ContextSummary) -> list[str]:
         SourceError: a source of the summary cannot be read.
         FormatError: it is no recording any more.
     """
-    from leftoff.redaction import Redactor
+    from leftoff.redaction.redactor import Redactor
 
     wanted: dict[int, list[tuple[Ref, str]]] = {}
     for ref, words in refs_of(summary):

@@ -19,9 +19,9 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, field
 
+from leftoff.budget.thresholds import Preset, Threshold, preset
+from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.errors import SourceError, UsageError, nearest
-from leftoff.thresholds import Preset, Threshold, preset
-from leftoff.windows import PROVIDER_LIMITS, ModelRow
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]

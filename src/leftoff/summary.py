@@ -1,358 +1,377 @@
-"""From evidence to a `ContextSummary`: `assemble`, and `Pass`, which does it in one go."""
+"""What a summary says: the values of a `ContextSummary`, attribute names as in its JSON.
+
+Nothing here computes; `summary.assemble` does.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, TypeVar
+from msgspec import Struct, field
 
-import msgspec
-from msgspec import Struct
+from leftoff._moved import moved_name
+from leftoff.model import Issue, Ref, Usage
 
-from leftoff import codec
-from leftoff._version import __version__
-from leftoff.errors import StateError, TooNew
-from leftoff.extraction.evidence import Asked, Called, Failed
-from leftoff.extraction.fold import Fold
-from leftoff.extraction.recording import Lines, Recording
-from leftoff.extraction.rulebook import rules_digest
-from leftoff.findings import (
-    Child,
-    ContextSummary,
-    FileModification,
-    LineCounts,
-    SessionInfo,
-    Source,
-    Stats,
+DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
+STAGES = (
+    "planning",
+    "architecture",
+    "implementation",
+    "testing",
+    "review",
+    "deployment",
+    "other",
 )
-from leftoff.judgement import decisions, files, insights, progress, requests
-from leftoff.judgement.story import Story
-from leftoff.judgement.working import working_set
-from leftoff.ledger import context, conversation_tokens, spend
-from leftoff.model import Issue, Usage
-from leftoff.redaction import Redactor
-
-T = TypeVar("T")
-
-VERSION = 1
-SCHEMA = f"leftoff.summary/{VERSION}"
-
-
-def assemble(
-    recordings: Mapping[str, Recording],
-    *,
-    sources: Sequence[Source] = (),
-    format: str = "",
-    lines: Lines | None = None,
-    issues: Sequence[Issue] = (),
-    child_sources: Mapping[str, int] | None = None,
-) -> ContextSummary:
-    """The summary of one session. A pure function of its arguments.
-
-    Args:
-        recordings: the main thread under "" and each subagent under its id.
-        sources: the files that the session was read from; refs index into them.
-        child_sources: index into `sources` for subagents with a file of their own.
-    """
-    main_id, story = story_of(recordings, child_sources or {})
-    children = story.children
-    header = story.recording.header
-    # Facts of a subagent's own file are told of the session that it belongs to.
-    told = recordings[""].header if main_id and "" in recordings else header
-    paths = [s.path for s in sources]
-    tracker = files.Tracker(story)
-    events, unseen = tracker.all(), tracker.unseen
-    story.forget()
-    spent: dict[str, Usage] = {}
-    told_of: list[Child] = []
-    for child in children:
-        tracker = files.Tracker(child)
-        did = tracker.all()
-        events += did
-        unseen += tracker.unseen
-        spent[child.recording.agent] = _total(spend(child))
-        told_of.append(_child(child, files.file_modifications(did, told.cwd)))
-        child.forget()
-    modifications = files.file_modifications(events, told.cwd)
-    unknown_effects = files.unknown_effects(unseen)
-    del tracker, events, unseen
-    summary = ContextSummary(
-        schema=SCHEMA,
-        leftoff=__version__,
-        rules=rules_digest(),
-        session=SessionInfo(
-            id=main_id or header.id,
-            format=format,
-            path=paths[0] if paths else "",
-            cwd=told.cwd,
-            branch=told.branch,
-            models=tuple(header.models),
-            agent_version=told.agent_version,
-            started=header.started,
-            ended=header.ended,
-            title=_title(story),
-            parent_id=told.parent_id or (told.id if main_id else ""),
-            sources=tuple(sources),
-            children=tuple(told_of),
-        ),
-        stats=_stats(story, lines or Lines()),
-        key_decisions=_judged(decisions.key_decisions, story),
-        progress=_judged(progress.progress, story),
-        file_modifications=modifications,
-        unknown_effects=unknown_effects,
-        user_requests=requests.user_requests(story),
-        key_findings=insights.key_findings(story),
-        errors=insights.errors(story),
-        next_steps=_judged(insights.next_steps, story),
-        working_set=_judged(working_set, story),
-        context=context(story, spent, format),
-        issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
-        **_tools([story, *children]),
-    )
-    return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
+MILESTONE_KINDS = (
+    "tests_pass",
+    "build_passes",
+    "lint_passes",
+    "committed",
+    "pushed",
+    "merged",
+    "pr_opened",
+    "review_passed",
+    "deployed",
+    "released",
+    "bug_fixed",
+    "feature_done",
+    "task_done",
+)
+REQUEST_KINDS = ("task", "constraint", "correction", "choice", "approval")
+ACTIONS = ("created", "modified", "deleted", "read")
 
 
-def _judged(judge: Callable[[Story], T], story: Story) -> T:
-    """What a judge finds; of a long story, what he looked at is let go of before the next."""
-    found = judge(story)
-    story.forget()
-    return found
+class Source(Struct, frozen=True):
+    """One file, or member of a container, that the session was read from."""
+
+    path: str
+    member: str = ""
 
 
-def story_of(
-    recordings: Mapping[str, Recording], child_sources: Mapping[str, int]
-) -> tuple[str, Story]:
-    """The story of a session with those of its subagents, and the name of its recording: ""
-    but for a subagent's own file, where the subagent is the session."""
-    main_id = ""
-    if "" not in recordings or not len(recordings[""].thread):
-        main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
-    children = [
-        Story(recording, child_sources.get(agent, 0))
-        for agent, recording in sorted(recordings.items())
-        if agent not in {"", main_id} and len(recording.thread)
-    ]
-    return main_id, Story(recordings[main_id], child_sources.get(main_id, 0), children)
+class SessionInfo(Struct, frozen=True):
+    """Which session this is. Times as recorded, ISO 8601, "" where the recorder gives none."""
+
+    id: str = ""
+    format: str = ""
+    path: str = ""
+    cwd: str = ""
+    branch: str = ""
+    models: tuple[str, ...] = ()
+    agent_version: str = ""
+    started: str = ""
+    ended: str = ""
+    title: str = ""
+    parent_id: str = ""
+    sources: tuple[Source, ...] = ()
+    children: tuple[Child, ...] = ()
 
 
-def _tools(stories: Sequence[Story]) -> dict[str, Any]:
-    counts: Counter[str] = Counter()
-    for story in stories:
-        for call in story.all(Called):
-            counts[call.name] += 1
-    ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-    return {"tools_used": tuple(ordered), "tool_counts": ordered}
+class Child(Struct, frozen=True):
+    """A subagent's session within this one, in short; `summarize(..., agent=id)` gives all.
 
-
-def _total(by_model: Mapping[str, Usage]) -> Usage:
-    total = Usage()
-    for usage in by_model.values():
-        total += usage
-    return total
-
-
-def _title(story: Story) -> str:
-    """The recorder's title; one that belongs to a leaf counts if the leaf is ours."""
-    header = story.recording.header
-    if header.title:
-        return header.title
-    for leaf, title in reversed(header.linked_titles):
-        if story.thread.holds(leaf):
-            return title
-    return ""
-
-
-def _child(story: Story, changed: Sequence[FileModification]) -> Child:
-    asked, said = story.recording.first_words, story.recording.last_words
-    return Child(
-        id=story.recording.agent,
-        request=asked,
-        result=said,
-        message_count=len(story.thread),
-        tool_call_count=len(story.all(Called)),
-        models=tuple(story.recording.header.models),
-        spend=_total(spend(story)),
-        decisions=decisions.key_decisions(story),
-        changed=tuple(f.path for f in changed if f.action != "read"),
-        sources=(story.source,),
-    )
-
-
-def _stats(story: Story, lines: Lines) -> Stats:
-    header = story.recording.header
-    counts = story.thread.counts(story.copies)
-    tokens = conversation_tokens(story)
-    return Stats(
-        message_count=sum(counts[r] for r in ("user", "assistant", "system", "tool")),
-        turn_count=counts["turns"],
-        tool_call_count=len(story.all(Called)),
-        estimated_tokens=tokens if tokens is not None else story.recording.text_tokens,
-        user_message_count=len({a.ref.message for a in story.all(Asked)}),
-        assistant_message_count=counts["assistant"],
-        error_count=len(story.all(Failed)),
-        duration_seconds=_duration(header.started, header.ended),
-        lines=LineCounts(
-            lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped
-        ),
-    )
-
-
-def _duration(started: str, ended: str) -> int | None:
-    try:
-        first, last = datetime.fromisoformat(started), datetime.fromisoformat(ended)
-        return max(0, round((last - first).total_seconds()))
-    except (ValueError, TypeError):
-        return None
-
-
-class Pass(Fold):
-    r"""One reading of one recording: feed it bytes, ask it for the summary at any time.
-
-    >>> reading = Pass()
-    >>> reading.feed(b'{"role": "user", "text": "Add a retry to the uploader."}\n')
-    >>> reading.summary().user_requests[0].text
-    'Add a retry to the uploader.'
+    Attributes:
+        request: what it was asked.
+        result: its last words.
+        changed: files that it created, modified or deleted; they count for the parent too.
     """
 
-    def summary(self, sources: Sequence[Source] = ()) -> ContextSummary:
-        """The summary of what was fed so far; feeding may go on afterwards.
-
-        Raises:
-            FormatError: there is no message in it yet, or no known format.
-        """
-        twin = self.fork()
-        twin.close()
-        return twin.conclude(sources)
-
-    def conclude(self, sources: Sequence[Source] = (), session: int = -1) -> ContextSummary:
-        """The summary of a recording that is closed.
-
-        Args:
-            session: which of several sessions in the recording; the last by default.
-        """
-        return assemble(
-            self.sessions[session],
-            sources=sources,
-            format=self.format.name if self.format else "",
-            lines=self.lines,
-            issues=list(self.issues.values()),
-        )
+    id: str
+    request: str = ""
+    result: str = ""
+    message_count: int = 0
+    tool_call_count: int = 0
+    models: tuple[str, ...] = ()
+    spend: Usage = Usage()
+    decisions: tuple[KeyDecision, ...] = ()
+    changed: tuple[str, ...] = ()
+    sources: tuple[int, ...] = ()
 
 
-def format_context_summary(summary: ContextSummary) -> str:
-    """The text of seed 001: counts, tools, files by action, decisions with their type, stage
-    and percentage, the last three requests at 100 characters."""
-    from leftoff.text import short
+class LineCounts(Struct, frozen=True):
+    """Every physical line (or element of a document) ends in one of the last four."""
 
-    stats = summary.stats
-    lines = [
-        f"Messages: {stats.message_count}",
-        f"Tool calls: {stats.tool_call_count}",
-        f"Estimated tokens: {stats.estimated_tokens}",
-        "Tools used: " + (", ".join(summary.tools_used) or "none"),
-    ]
-    for action in ("read", "created", "modified", "deleted"):
-        paths = [f.path for f in summary.file_modifications if f.action == action]
-        if paths:
-            lines.append(f"Files {action}: " + ", ".join(paths))
-    if summary.key_decisions:
-        lines.append("Key decisions:")
-        lines += [f"- [{d.type}] {short(d.text, 200)}" for d in summary.key_decisions]
-    if summary.progress.current_stage:
-        lines.append(f"Current stage: {summary.progress.current_stage}")
-    lines.append(f"Progress: {summary.progress.progress_percentage}%")
-    if summary.user_requests:
-        lines.append("Recent requests:")
-        lines += [f"- {short(r.text, 100)}" for r in summary.user_requests[-3:]]
-    return "\n".join(lines)
+    total: int = 0
+    parsed: int = 0
+    unknown: int = 0
+    repaired: int = 0
+    skipped: int = 0
 
 
-def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
-    """The summary as plain JSON values, redacted; `stats.redactions` tells what was removed."""
-    value: dict[str, Any] = codec.plain(_redacted(summary, redactor))
-    return value
+class Stats(Struct, frozen=True):
+    """Counts of the main thread; copies of earlier history are not counted again.
 
-
-def to_json(
-    summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
-) -> bytes:
-    """The summary as one JSON object, redacted, uncut."""
-    return codec.dumps(_redacted(summary, redactor), indent=indent)
-
-
-def _redacted(summary: ContextSummary, redactor: Redactor | None) -> ContextSummary:
-    gate = redactor or Redactor()
-    shown: ContextSummary = gate.value(summary)
-    counts = dict(sorted(gate.counts.items()))
-    stats = msgspec.structs.replace(shown.stats, redactions=counts)
-    return msgspec.structs.replace(shown, stats=stats)
-
-
-def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
-    """Seed 001's object: its keys and shapes exactly."""
-    value = to_plain(summary, redactor)
-    return {
-        "stats": {
-            "messageCount": value["stats"]["message_count"],
-            "toolCallCount": value["stats"]["tool_call_count"],
-            "estimatedTokens": value["stats"]["estimated_tokens"],
-        },
-        "keyDecisions": [
-            {
-                "text": d["text"],
-                "type": d["type"],
-                "confidence": d["confidence"],
-                "messageIndex": d["message_index"],
-            }
-            for d in value["key_decisions"]
-        ],
-        "progress": {
-            "completedStages": value["progress"]["completed_stages"],
-            **(
-                {"currentStage": value["progress"]["current_stage"]}
-                if value["progress"]["current_stage"]
-                else {}
-            ),
-            "progressPercentage": value["progress"]["progress_percentage"],
-            "milestones": [m["text"] for m in value["progress"]["milestones"]],
-        },
-        "fileModifications": [
-            {
-                "path": f["path"],
-                "action": f["action"],
-                "touchCount": f["touch_count"],
-                "tools": f["tools"],
-            }
-            for f in value["file_modifications"]
-        ],
-        "toolsUsed": value["tools_used"],
-        "userRequests": [r["text"] for r in value["user_requests"]],
-        "formatted": value["formatted"],
-    }
-
-
-class _Schema(Struct):
-    schema: str = ""
-
-
-def from_json(data: bytes | str) -> ContextSummary:
-    """A summary that `to_json` wrote.
-
-    Raises:
-        StateError: not such a document; the message names the field. `TooNew`: a newer leftoff
-            wrote it.
+    Attributes:
+        turn_count: distinct API responses of the agent.
+        estimated_tokens: size of the conversation: what the calls recorded before each
+            compaction and at the end, else an estimate from the text.
+        duration_seconds: from the first to the last recorded time; None without times.
+        redactions: secrets replaced in this output, by kind (filled by the gate).
     """
-    raw = data.encode() if isinstance(data, str) else data
-    try:
-        schema = msgspec.json.decode(raw, type=_Schema).schema
-        found = re.fullmatch(r"leftoff\.summary/([0-9]{1,6})", schema)
-        if found and int(found[1]) > VERSION:
-            raise TooNew(f"a summary of a newer leftoff ({schema}); update leftoff to read it")
-        summary: ContextSummary = msgspec.json.decode(raw, type=ContextSummary)
-    except (ValueError, RecursionError) as error:
-        raise StateError(f"not a leftoff summary: {error}") from error
-    if found is None:
-        raise StateError(f"not a leftoff summary: its schema is {summary.schema!r}")
-    return summary
+
+    message_count: int = 0
+    turn_count: int = 0
+    tool_call_count: int = 0
+    estimated_tokens: int = 0
+    user_message_count: int = 0
+    assistant_message_count: int = 0
+    error_count: int = 0
+    duration_seconds: int | None = None
+    lines: LineCounts = LineCounts()
+    redactions: dict[str, int] = field(default_factory=dict)
+
+
+class KeyDecision(Struct, frozen=True):
+    """A commitment to one way where another was open.
+
+    Attributes:
+        confidence: probability that a careful reader would call it a key decision, 0 to 1.
+        owner: agent | user.
+        rationale, alternative: the words that give a reason or name what was not taken.
+        status: made | reversed | superseded; `replaced_by` is the index of the decision that
+            took its place.
+        rule: ids of the rules that fired.
+    """
+
+    text: str
+    type: str
+    confidence: float
+    message_index: int
+    ref: Ref
+    owner: str = "agent"
+    rationale: str = ""
+    alternative: str = ""
+    status: str = "made"
+    replaced_by: int | None = None
+    rule: str = ""
+
+
+class Milestone(Struct, frozen=True):
+    """A result said or shown to be reached. evidence: verified | claimed | contradicted.
+    speaker: agent | tool, whose words `text` is."""
+
+    text: str
+    kind: str
+    evidence: str
+    ref: Ref
+    speaker: str = "agent"
+
+
+class StageChange(Struct, frozen=True):
+    """From `ref` on the session is in `stage`."""
+
+    stage: str
+    ref: Ref
+
+
+class ProgressInfo(Struct, frozen=True):
+    """How far the work got.
+
+    Attributes:
+        completed_stages: stages that were passed through, in canonical order.
+        current_stage: the stage at the end of the recording, "" if there is none.
+        declared_stage: the last explicit marker as written.
+        progress_percentage: 0 to 100, by the formula in `judgement.progress`. It may fall when
+            work is reopened, and is 100 only if nothing is open and the last test run passed.
+        tests_older_than_last_edit: the last test run came before the last edit; None if there
+            was no test run.
+    """
+
+    completed_stages: tuple[str, ...] = ()
+    current_stage: str = ""
+    declared_stage: str = ""
+    progress_percentage: int = 0
+    tests_older_than_last_edit: bool | None = None
+    milestones: tuple[Milestone, ...] = ()
+    timeline: tuple[StageChange, ...] = ()
+
+
+class FileModification(Struct, frozen=True):
+    """What the session did to one file: its state at the end relative to the start.
+
+    Attributes:
+        action: read | created | modified | deleted.
+        touch_count: how many calls touched it.
+        certainty: sure | likely | unknown.
+        renamed_from: its path at the start, "" if it did not move.
+        branch: "" or "abandoned", where a rewound conversation did it.
+    """
+
+    path: str
+    action: str
+    touch_count: int
+    tools: tuple[str, ...]
+    certainty: str = "sure"
+    renamed_from: str = ""
+    branch: str = ""
+    refs: tuple[Ref, ...] = ()
+
+
+class UnknownEffect(Struct, frozen=True):
+    """Calls of one program that may have changed files which nothing names.
+
+    Attributes:
+        tool: the program; "shell" or the language where a whole command line is not understood.
+        action: created | modified | deleted where that is known, else unknown.
+        count: how many calls.
+        refs: those calls, the last 20.
+    """
+
+    tool: str
+    action: str
+    count: int
+    refs: tuple[Ref, ...] = ()
+
+
+class UserRequest(Struct, frozen=True):
+    """The person's own words. status: done | open | withdrawn."""
+
+    text: str
+    kind: str
+    status: str
+    ref: Ref
+
+
+class Finding(Struct, frozen=True):
+    """Something found out on the way that is worth keeping."""
+
+    text: str
+    ref: Ref
+
+
+class ErrorSeen(Struct, frozen=True):
+    """A tool call that failed. `fixed`: the same call or command worked later."""
+
+    text: str
+    tool: str
+    ref: Ref
+    count: int = 1
+    fixed: bool = False
+
+
+class NextStep(Struct, frozen=True):
+    """What was left to do. status: in_progress | pending | said."""
+
+    text: str
+    status: str
+    ref: Ref
+
+
+class Command(Struct, frozen=True):
+    """A command line and how it ended when it was last run: `passed` is None where the
+    recording does not tell. kind: test | build | lint | run | install. `count`: how often it
+    was run."""
+
+    text: str
+    kind: str
+    passed: bool | None
+    count: int
+    ref: Ref
+
+
+class Name(Struct, frozen=True):
+    """A path or identifier in the agent's own words and calls: in how many messages, and the
+    index of the last of them."""
+
+    text: str
+    count: int
+    message: int
+
+
+class Words(Struct, frozen=True):
+    """Something that the agent said, and the index of its message."""
+
+    text: str = ""
+    message: int = -1
+
+
+class WorkingSet(Struct, frozen=True):
+    """What whoever goes on would have to find out again.
+
+    Attributes:
+        commit: the last commit that the session made, as far as a tool showed it; "" if none.
+        commit_at_start: the one that it began at, "" where the recorder does not tell.
+        commands: checks as they last ended, then others that worked, the latest first.
+        variables: names of environment variables in commands; never values.
+        names: those that came up often and late first, at most 200.
+        last_words: the agent's last words, at most 2,000 code points.
+        recent: its latest sentences that may matter, the latest first, at most 200.
+    """
+
+    commit: str = ""
+    commit_at_start: str = ""
+    commands: tuple[Command, ...] = ()
+    variables: tuple[str, ...] = ()
+    names: tuple[Name, ...] = ()
+    last_words: Words = Words()
+    recent: tuple[Words, ...] = ()
+
+
+class CompactionInfo(Struct, frozen=True):
+    """The conversation was replaced by a summary: our figure beside the recorder's own."""
+
+    ref: Ref
+    trigger: str
+    occupancy: int | None
+    recorded: int | None
+
+
+class Spend(Struct, frozen=True):
+    """Tokens over distinct API calls of the main thread; `subagents` are counted apart."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    by_model: dict[str, Usage] = field(default_factory=dict)
+    subagents: dict[str, Usage] = field(default_factory=dict)
+
+
+class ContextInfo(Struct, frozen=True):
+    """How full the context window is.
+
+    Attributes:
+        window: tokens that the model takes, None if neither recorded nor known.
+        usable_window: window minus the recorder's compaction reserve.
+        occupancy: tokens in the window at the end, None where no usage is recorded.
+        fraction: occupancy of the usable window, 0 to 1.
+        fraction_of_window: occupancy of the whole window.
+    """
+
+    window: int | None = None
+    usable_window: int | None = None
+    occupancy: int | None = None
+    fraction: float | None = None
+    fraction_of_window: float | None = None
+    spend: Spend = Spend()
+    compactions: tuple[CompactionInfo, ...] = ()
+
+
+class ContextSummary(Struct, frozen=True):
+    """Everything leftoff can tell of one session. Values are raw: outputs redact.
+
+    Field by field: docs/summary.md. Raised by nothing: a session without decisions has none.
+    """
+
+    schema: str
+    leftoff: str
+    rules: str
+    session: SessionInfo
+    stats: Stats
+    key_decisions: tuple[KeyDecision, ...] = ()
+    progress: ProgressInfo = ProgressInfo()
+    file_modifications: tuple[FileModification, ...] = ()
+    unknown_effects: tuple[UnknownEffect, ...] = ()
+    tools_used: tuple[str, ...] = ()
+    tool_counts: dict[str, int] = field(default_factory=dict)
+    user_requests: tuple[UserRequest, ...] = ()
+    key_findings: tuple[Finding, ...] = ()
+    errors: tuple[ErrorSeen, ...] = ()
+    next_steps: tuple[NextStep, ...] = ()
+    working_set: WorkingSet = WorkingSet()
+    context: ContextInfo = ContextInfo()
+    issues: tuple[Issue, ...] = ()
+    formatted: str = ""
+
+
+def __getattr__(name: str) -> object:
+    """Names that this module held in version 0.1."""
+    return moved_name("summary", name)

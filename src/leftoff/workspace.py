@@ -17,10 +17,10 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from leftoff.compatibility import FileNow, Workspace, later
-from leftoff.documents.resume_state import RecordedFile, ResumeState, World
 from leftoff.errors import SourceError
-from leftoff.extraction.paths import absolute, relative
+from leftoff.handover.compatibility import FileNow, Workspace, later
+from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
+from leftoff.shell.paths import absolute, relative
 
 __all__ = ["FileNow", "Workspace", "content_of", "git_diff", "look", "recorded_files"]
 

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from leftoff.summary import Pass
+from leftoff.analysis.session_pass import Pass
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from leftoff.cli.checkpointing import checkpoint
-from leftoff.cli.redacting import redact
+from leftoff.cli.checkpoint import checkpoint
+from leftoff.cli.redact import redact
 from leftoff.errors import Damaged, LeftoffError, SourceError, UnknownName, UsageError
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
@@ -253,7 +253,7 @@ def test_a_file_of_secrets_is_replaced_whole(tmp_path: Path) -> None:
 def test_a_private_key_over_the_end_of_a_piece_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leftoff.cli.redacting.CHUNK", 400)
+    monkeypatch.setattr("leftoff.cli.redact.CHUNK", 400)
     body = "\n".join("MIIEowIBAAKCAQEAq7" + "abcdefgh" * 5 + str(n) for n in range(12))
     marks = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----")
     (tmp_path / "a.log").write_text(

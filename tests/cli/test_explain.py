@@ -11,11 +11,12 @@ from typing import TypeAlias
 import pytest
 
 from leftoff import api
+from leftoff.analysis.assemble import story_of
+from leftoff.analysis.decisions.explain import Explanation, explain
+from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import MODEL
-from leftoff.findings import ContextSummary
-from leftoff.judgement.explanation import Explanation, explain
 from leftoff.rendering import explanation
-from leftoff.summary import Pass, story_of
+from leftoff.summary import ContextSummary
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 

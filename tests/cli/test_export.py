@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 import pytest
 
-from leftoff import api, cli
+from leftoff import api
+from leftoff.cli import group
 from leftoff.testing.conversations import Call as ToolUse
 from leftoff.testing.conversations import Step
 from leftoff.testing.writers import WRITERS
@@ -22,7 +23,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
     """`leftoff ARGS` in this process: exit code, stdout, stderr."""
 
     def caller(*args: str) -> tuple[int, str, str]:
-        code = cli.main(list(args))
+        code = group.main(list(args))
         out, err = capsys.readouterr()
         return code, out, err
 

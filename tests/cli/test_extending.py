@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from leftoff import cli
-from leftoff.formats import formats
+from leftoff.cli import group
+from leftoff.formats.reader import formats
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
@@ -24,7 +24,7 @@ import re
 from typing import ClassVar
 from msgspec import Struct
 from leftoff.extraction.evidence import Said
-from leftoff.extraction.view import TEXT
+from leftoff.extraction.extractor import TEXT
 from leftoff.redaction import Span
 
 class Words(Struct):
@@ -93,7 +93,7 @@ def test_plug_ins_run_only_when_they_are_named(
 @pytest.fixture
 def schema(capsys: pytest.CaptureFixture[str]) -> Callable[[str], dict[str, Any]]:
     def made(document: str) -> dict[str, Any]:
-        assert cli.main(["schema", document]) == 0
+        assert group.main(["schema", document]) == 0
         value: dict[str, Any] = json.loads(capsys.readouterr().out)
         return value
 
@@ -104,7 +104,7 @@ def test_the_summarys_schema_names_every_key(
     schema: Callable[[str], dict[str, Any]], session: Path
 ) -> None:
     from leftoff import api
-    from leftoff.summary import to_json
+    from leftoff.analysis.summary_json import to_json
 
     made = schema("summary")
     assert made["title"] == "leftoff.summary/1"
@@ -117,7 +117,7 @@ def test_the_sessions_schema_fits_what_convert_writes(
     schema: Callable[[str], dict[str, Any]], session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = schema("session")
-    assert cli.main(["convert", str(session), "--to", "leftoff"]) == 0
+    assert group.main(["convert", str(session), "--to", "leftoff"]) == 0
     for line in capsys.readouterr().out.splitlines():
         assert _unlike(json.loads(line), {"$ref": made["$ref"]}, made["$defs"], "line") == []
 
@@ -169,11 +169,11 @@ def test_the_schemas_test_can_fail() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_the_shells_own(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["completion", shell]) == 0
+    assert group.main(["completion", shell]) == 0
     out = capsys.readouterr().out
     assert f"_LEFTOFF_COMPLETE={shell}_complete" in out
     assert "leftoff" in out
-    assert cli.main(["completion", "tcsh"]) == 2
+    assert group.main(["completion", "tcsh"]) == 2
 
 
 def test_commands_and_sessions_complete(run: Run, tmp_path: Path, session: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import pytest
 
-from leftoff import cli
+from leftoff.cli import group
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -51,7 +51,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
     """`leftoff ARGS` in this process: exit code, stdout, stderr."""
 
     def caller(*args: str) -> tuple[int, str, str]:
-        code = cli.main(list(args))
+        code = group.main(list(args))
         out, err = capsys.readouterr()
         return code, out, err
 

@@ -43,7 +43,7 @@ def test_a_subagent_has_a_page_too(run: Run, root: Path) -> None:
 
 def report(*args: str, cwd: Path) -> CompletedProcess[bytes]:
     code = (
-        "import sys; from leftoff.cli.reporting import report; "
+        "import sys; from leftoff.cli.report import report; "
         "sys.exit(report.main(sys.argv[1:], standalone_mode=False))"
     )
     return subprocess.run(

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from leftoff import cli
-from leftoff.documents.checkpoint import ContextCheckpoint, ExecutionState, Tokens
+from leftoff.cli import group
+from leftoff.handover.checkpoint.document import ContextCheckpoint, ExecutionState, Tokens
 
 
 class Done(NamedTuple):
@@ -54,7 +54,7 @@ def resume(
 
     def run(*args: str) -> Done:
         capfd.readouterr()
-        code = cli.main(["resume", *args])
+        code = group.main(["resume", *args])
         out, err = capfd.readouterr()
         return Done(code, out, err)
 

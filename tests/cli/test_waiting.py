@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.__main__ import main
-from leftoff.cli.waiting import ended_in_order, looks
+from leftoff.cli.polling import ended_in_order, looks
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from leftoff import api
-from leftoff.integrations import hook_files
+from leftoff.hooks import queue
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,7 +77,7 @@ class Scratch:
     def leftoff(self, *words: str) -> str:
         """Our own command, as somebody types it in the project."""
         ours = (
-            "import sys; from leftoff.cli.hooking import hook;"
+            "import sys; from leftoff.cli.hook import hook;"
             "sys.exit(hook.main(sys.argv[1:], 'leftoff hook', standalone_mode=False) or 0)"
         )
         done = subprocess.run(
@@ -97,14 +97,14 @@ class Scratch:
         """Waits for the workers to have done what hooks left them."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
-            folders = list((self.kept / hook_files.STATE).glob("*/"))
-            if not any(hook_files.wanted(f) or (f / hook_files.BUSY).exists() for f in folders):
+            folders = list((self.kept / queue.STATE).glob("*/"))
+            if not any(queue.wanted(f) or (f / queue.BUSY).exists() for f in folders):
                 return
             time.sleep(0.05)
         pytest.fail("a worker did not end: " + self.log())
 
     def log(self) -> str:
-        return hook_files.text(self.kept / hook_files.STATE / hook_files.LOG)
+        return queue.text(self.kept / queue.STATE / queue.LOG)
 
     def blocks(self) -> list[list[str]]:
         """The blocks of ours in each request to the model."""
@@ -198,7 +198,7 @@ def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
         assert sum("SQLite" in d.text for d in seen.key_decisions) <= 2
         # Two turns stood at 86 %: the person was told once.
         assert scratch.log().count(" told the person") == 1
-        spoken = hook_files.load(next((scratch.kept / "state").glob("*/watch.json")))
+        spoken = queue.load(next((scratch.kept / "state").glob("*/watch.json")))
         assert spoken["usable"]
 
         scratch.leftoff("uninstall", "--yes")

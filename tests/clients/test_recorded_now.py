@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from leftoff import api
-from leftoff.discovery import find, sessions
+from leftoff.sources.discover import find, sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = {"claude": "2.1.197", "codex": "0.169.0"}

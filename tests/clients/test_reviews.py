@@ -18,12 +18,13 @@ from typing import Any
 
 import pytest
 
-from leftoff.documents.review import Review
 from leftoff.errors import ClientError
+from leftoff.handover.review import Review
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient, CodexReviewer
-from leftoff.live.reviews import Reviewer, ReviewRequest, ReviewResult, children
+from leftoff.live.reviews import subprocesses
 from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
 
@@ -68,7 +69,7 @@ class Scratch:
             if self.name == "codex"
             else ClaudeClient(str(self.program))
         )
-        done = children.run(
+        done = subprocesses.run(
             client.build_command("default", session_id),
             b"Are you there?",
             limit=100,

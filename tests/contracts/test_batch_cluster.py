@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch import summarize_all
 from leftoff.batch.jobs import Wanted
 from leftoff.batch.pool import Here
 from leftoff.batch.run import Run
+from leftoff.batch.summarize_many import summarize_all
 
 if not os.environ.get("LEFTOFF_RAY"):
     pytest.skip("needs Ray and a minute: set LEFTOFF_RAY=1", allow_module_level=True)
@@ -29,7 +29,7 @@ ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    from leftoff.batch.cluster import Cluster
+    from leftoff.batch.ray import Cluster
 
     engine = Cluster(workers=2, limit=6.0)
     yield engine

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch import summarize_all, to_dataframe
 from leftoff.batch.jobs import Wanted
 from leftoff.batch.outputs import columns_of
 from leftoff.batch.pool import Here
 from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Run
+from leftoff.batch.summarize_many import summarize_all, to_dataframe
 from leftoff.errors import UnknownName, UsageError
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from leftoff import FormatError, Pass, api
 from leftoff.extraction.evidence import Returned
-from leftoff.extraction.recording import Lines
-from leftoff.formats import formats
-from leftoff.sources import lines_of
+from leftoff.extraction.session_state import Lines
+from leftoff.formats.reader import formats
+from leftoff.sources.open import lines_of
 
 # One recorder may write several formats, and one folder of the corpus may hold several.
 ALSO = {

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from leftoff.errors import UnknownName, UsageError
 from leftoff.extraction.evidence import Evidence, Noted, Said
-from leftoff.extraction.view import TEXT, View, extractors
-from leftoff.formats import Cursor, Sample, formats
+from leftoff.extraction.extractor import TEXT, View, extractors
+from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, Record, Ref, Text
-from leftoff.redaction import Redactor, Span
+from leftoff.redaction.redactor import Redactor, Span
 from leftoff.registry import Registry
-from leftoff.testing import check_extractor, check_format, check_redactor
+from leftoff.testing.checks import check_extractor, check_format, check_redactor
 from leftoff.testing.conversations import Call, Step
 from leftoff.testing.writers import WRITERS
 
@@ -293,7 +293,7 @@ def test_a_package_that_does_not_load_is_named(distribution: Path) -> None:
 def test_another_packages_format_is_asked_when_ours_do_not_answer(
     distribution: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from leftoff import formats as module
+    from leftoff.formats import reader as module
 
     distribution.write_text("[leftoff.format]\ntape = tapes:TAPE\n")
     monkeypatch.setattr(module, "formats", registry(leftoff="leftoff.formats.native:FORMAT"))

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from leftoff import ContextSummary, Pass, api
+from leftoff.analysis.files.track import file_events
+from leftoff.analysis.summary_json import to_json
 from leftoff.extraction.evidence import Applied, Asked, Spent, Touched
-from leftoff.findings import Source
-from leftoff.judgement.files import file_events
-from leftoff.judgement.story import Story
 from leftoff.model import Usage
-from leftoff.sources import lines_of
-from leftoff.summary import to_json
+from leftoff.session_view import Story
+from leftoff.sources.open import lines_of
+from leftoff.summary import Source
 
 FORMATS = ("claude_code", "codex")
 

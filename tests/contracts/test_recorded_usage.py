@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from leftoff import api
-from leftoff.judgement.story import Story
-from leftoff.ledger import spend, total
+from leftoff.budget.usage import spend, total
 from leftoff.model import Usage
-from leftoff.sources import lines_of
+from leftoff.session_view import Story
+from leftoff.sources.open import lines_of
 
 Rule = Callable[[Path], Usage]
 

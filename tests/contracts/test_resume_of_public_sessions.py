@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from leftoff import codec
-from leftoff.compatibility import Workspace, assess
-from leftoff.documents.resume_state import ResumeState, decode
-from leftoff.documents.resume_state.bounds import Bounds, optimize_for_storage
-from leftoff.documents.resume_state.message import BUDGET, resume_message
+from leftoff.handover.compatibility import Workspace, assess
+from leftoff.handover.resume_state.document import ResumeState, decode
+from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
+from leftoff.handover.resume_state.message import BUDGET, resume_message
 from leftoff.live.resume_states.transcripts import from_transcript
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
 FORMATS = (

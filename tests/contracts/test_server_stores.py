@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from leftoff.errors import StateError
-from leftoff.stores import open_store
-from leftoff.stores.places import PLACES, stem
-from leftoff.testing import check_store
+from leftoff.stores.naming import PLACES, stem
+from leftoff.stores.protocol import open_store
+from leftoff.testing.checks import check_store
 
 # Other people's packages may warn about each other.
 pytestmark = pytest.mark.filterwarnings("default")

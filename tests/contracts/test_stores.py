@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from leftoff.errors import UnknownName, UsageError
-from leftoff.stores import Entry, Kept, Store, open_store, stores
 from leftoff.stores.files import FileStore
-from leftoff.stores.places import PLACES, stem
+from leftoff.stores.naming import PLACES, stem
+from leftoff.stores.protocol import Entry, Kept, Store, open_store, stores
 from leftoff.stores.sqlite import SqliteStore
-from leftoff.testing import check_store
+from leftoff.testing.checks import check_store
 
 
 def of_files(store: FileStore, ending: str = ".json") -> Callable[..., None]:
@@ -171,8 +171,8 @@ def test_a_store_of_another_package_answers_to_its_scheme(tmp_path: Path) -> Non
 
 
 def test_plugins_lists_stores(capsys: pytest.CaptureFixture[str]) -> None:
-    from leftoff import cli
+    from leftoff.cli import group
 
-    assert cli.main(["plugins", "store"]) == 0
+    assert group.main(["plugins", "store"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines == [["store", name, "leftoff"] for name in stores.names()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from leftoff.cli import leftoff
+from leftoff.cli.group import leftoff
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 HEAD = """\

@@ -128,7 +128,7 @@ def test_every_example_shows_what_happens(
 
 
 def test_every_command_has_its_place_in_the_readme() -> None:
-    from leftoff.cli import _COMMANDS
+    from leftoff.cli.group import _COMMANDS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in _COMMANDS:

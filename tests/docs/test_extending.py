@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from leftoff import Pass, render
-from leftoff.extraction.view import extractors
-from leftoff.formats import formats
-from leftoff.redaction import Redactor, redactors
+from leftoff.extraction.extractor import extractors
+from leftoff.formats.reader import formats
+from leftoff.redaction.redactor import Redactor, redactors
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py[^\n]*\n(.*?)```", re.DOTALL)

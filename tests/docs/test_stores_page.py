@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.settings import Settings, leaves
-from leftoff.stores import KINDS, stores
-from leftoff.stores.places import PLACES
+from leftoff.stores.naming import PLACES
+from leftoff.stores.protocol import KINDS, stores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stores.md"
 _EXAMPLE = re.compile(r"<!-- example: (\w+) -->\n```py\n(.*?)```", re.DOTALL)

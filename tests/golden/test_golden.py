@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from leftoff import ContextSummary, api, render
-from leftoff.summary import to_plain
+from leftoff.analysis.summary_json import to_plain
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

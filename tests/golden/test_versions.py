@@ -17,21 +17,21 @@ from typing import Any
 import pytest
 
 from leftoff import api, codec, settings
+from leftoff.analysis.summary_json import from_json
 from leftoff.batch.index import Index
-from leftoff.documents.checkpoint import valid
-from leftoff.documents.resume_log import ResumeLog
-from leftoff.documents.resume_state import ResumeState
-from leftoff.documents.review import Review
 from leftoff.errors import FormatError, StateError, TooNew
-from leftoff.live.asked import LastAsked
+from leftoff.handover.checkpoint.document import valid
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.handover.resume_state.document import ResumeState
+from leftoff.handover.review import Review
 from leftoff.live.checkpoints import plans
+from leftoff.live.last_summarized import LastAsked
 from leftoff.live.session import SessionManager
-from leftoff.stores import KINDS
+from leftoff.stores.envelope import KEY, VERSIONS, checksum
 from leftoff.stores.files import FileStore
-from leftoff.stores.places import PLACES, stem
+from leftoff.stores.naming import PLACES, stem
+from leftoff.stores.protocol import KINDS
 from leftoff.stores.retention import Retention, prune
-from leftoff.stores.sealing import KEY, VERSIONS, checksum
-from leftoff.summary import from_json
 
 HERE = Path(__file__).resolve().parent / "versions"
 SHAPES = sorted(path for path in HERE.iterdir() if path.is_dir())
@@ -195,15 +195,15 @@ def test_settings_are_read(tmp_path: Path) -> None:
 def test_a_kept_pass_of_another_release_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
 ) -> None:
-    from leftoff.live import kept_passes
+    from leftoff.incremental import saved_passes
 
     session = tmp_path / "session.jsonl"
     line = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
     session.write_bytes(line * 4)
-    kept_pass = kept_passes.KeptPass(tmp_path / "kept")
+    kept_pass = saved_passes.KeptPass(tmp_path / "kept")
     kept_pass.read_on(str(session))
     assert kept_pass.whole(str(session)) is not None
-    monkeypatch.setattr(kept_passes, "__version__", "99.0")
+    monkeypatch.setattr(saved_passes, "__version__", "99.0")
     assert kept_pass.whole(str(session)) is None
     assert kept_pass.read_on(str(session))[0] == session.stat().st_size
 

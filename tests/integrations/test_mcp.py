@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from leftoff.integrations.mcp import TOOLS
-from leftoff.integrations.mcp_answers import MOST
+from leftoff.integrations.mcp_tools import MOST
 
 mcp: Any = pytest.importorskip(
     "mcp", reason="needs leftoff[mcp], as .ci/extras.d/50-mcp.sh has"
@@ -55,7 +55,7 @@ def home(tmp_path: Path) -> Path:
 def talk(home: Path, ask: Callable[[Any], Coroutine[Any, Any, None]], *words: str) -> None:
     """Starts the server as a client does, and talks to it."""
     stdio: Any = importlib.import_module("mcp.client.stdio")
-    ours = "from leftoff.cli.serving import mcp; mcp()"
+    ours = "from leftoff.cli.mcp import mcp; mcp()"
     environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
     server = mcp.StdioServerParameters(
         command=sys.executable, args=["-c", ours, *words], env=environ, cwd=str(home)

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("semantic_kernel", reason="needs the package semantic-kernel")
 
 from leftoff import api
-from leftoff.documents.resume_state import ChatMessage, FunctionCall
+from leftoff.handover.resume_state.document import ChatMessage, FunctionCall
 from leftoff.integrations.semantic_kernel import (
     Captured,
     capture,
@@ -24,7 +24,7 @@ from leftoff.integrations.semantic_kernel import (
     messages_of,
     remembered,
 )
-from leftoff.live.resume_states import FileResumeStateManager
+from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.model import Reasoning, Text, ToolCall, ToolResult
 from leftoff.stores.files import FileStore
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff import accounts, api
+from leftoff import api
+from leftoff.budget.thresholds import preset
+from leftoff.incremental import accounts
 from leftoff.rendering.html.report import report, row
 from leftoff.rendering.html.session import cited, page
-from leftoff.thresholds import preset
 
 CLAUDE = Path("corpora") / "sessions" / "claude_code"
 

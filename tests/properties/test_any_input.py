@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from leftoff import Pass
 from leftoff.errors import UnknownName
-from leftoff.formats import formats
+from leftoff.formats.reader import formats
 from leftoff.formats.thread import key64, keys64
-from leftoff.testing import check_format, varying
+from leftoff.testing import varying
+from leftoff.testing.checks import check_format
 from leftoff.testing.records import check_any_input, check_prefix, examples, recordings
 
 FORMATS = formats.names()

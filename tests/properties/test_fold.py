@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import FormatError, Pass
-from leftoff.summary import from_json, to_json
+from leftoff.analysis.summary_json import from_json, to_json
 
 SESSIONS = sorted(
     (Path(__file__).resolve().parents[2] / "corpora" / "sessions").glob("*/*.json*")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from leftoff.extraction.fold import Fold
+from leftoff.extraction.collector import Fold
 from leftoff.model import Message
 from leftoff.testing.conversations import Step, Told, conversations, meant, told
 from leftoff.testing.writers import SILENT_ON_FAILURE, WRITERS

@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff import api, codec
-from leftoff.budgets import TaskTokenBudget
-from leftoff.documents.checkpoint import (
+from leftoff.budget.tasks import TaskTokenBudget
+from leftoff.formats.injected import block_end, typed_spans
+from leftoff.handover.checkpoint import dumps
+from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
     Conversation,
     ExecutionState,
     Tokens,
-    dumps,
     from_summary,
     valid,
 )
-from leftoff.documents.checkpoint.facts import TITLES, facts_of
-from leftoff.documents.checkpoint.injection import block, inject
-from leftoff.documents.checkpoint.words import WORDS
-from leftoff.formats.injected import block_end, typed_spans
+from leftoff.handover.checkpoint.from_summary import TITLES, facts_of
+from leftoff.handover.checkpoint.injection import block, inject
+from leftoff.handover.checkpoint.templates import WORDS
 from leftoff.model import ToolResult
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

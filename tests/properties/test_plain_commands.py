@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.extraction.shell_parts import USUAL
-from leftoff.extraction.shell_plain import plain_list
-from leftoff.extraction.shell_syntax import by_grammar
+from leftoff.shell.fastpath import plain_list
+from leftoff.shell.parser import by_grammar
+from leftoff.shell.statements import USUAL
 
 WORDS = st.sampled_from(
     [

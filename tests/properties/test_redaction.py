@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.redaction import Redactor, redact
+from leftoff.redaction.redactor import Redactor, redact
 
 HEX = "0123456789abcdef"
 ALNUM = string.ascii_letters + string.digits

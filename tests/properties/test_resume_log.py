@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.budgets import ContextMetrics
-from leftoff.documents.resume_log import OwnSection, ResumeLog
+from leftoff.budget.tasks import ContextMetrics
+from leftoff.handover.resume_log.document import OwnSection, ResumeLog
 from leftoff.tokens import max_tokens
 
 TEXT = st.one_of(

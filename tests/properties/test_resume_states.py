@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from rapidfuzz.distance import Levenshtein
 
 from leftoff import codec
-from leftoff.compatibility import FileNow, Limits, Workspace, assess, measure
-from leftoff.compatibility import similarity as similarities
-from leftoff.documents.resume_state import (
+from leftoff.handover import similarity as similarities
+from leftoff.handover.compatibility import FileNow, Limits, Workspace, assess, measure
+from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
     ContextChange,
@@ -24,9 +24,9 @@ from leftoff.documents.resume_state import (
     World,
     decode,
 )
-from leftoff.documents.resume_state.bounds import Bounds, optimize_for_storage
-from leftoff.documents.resume_state.message import resume_message
-from leftoff.documents.resume_state.running import content_hash
+from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
+from leftoff.handover.resume_state.message import resume_message
+from leftoff.handover.resume_state.running_workflow import content_hash
 from leftoff.tokens import max_tokens
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

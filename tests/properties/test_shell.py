@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.extraction.shell import (
+from leftoff.shell.effects import (
     FileState,
     Outcome,
     Script,

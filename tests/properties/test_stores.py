@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from leftoff import codec
 from leftoff.errors import NotPlainName, StateError
-from leftoff.redaction import Redactor
-from leftoff.stores import KINDS
-from leftoff.stores.places import MAX_ID, folded, named, plain, stem
-from leftoff.stores.sealing import changes, clean, gate_of, resealed, seal, unseal
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.envelope import changes, clean, gate_of, resealed, seal, unseal
+from leftoff.stores.naming import MAX_ID, folded, named, plain, stem
+from leftoff.stores.protocol import KINDS
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts

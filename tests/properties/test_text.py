@@ -9,18 +9,9 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from leftoff.layout import COMMENT, blocks_of
-from leftoff.text import (
-    clean,
-    graphemes,
-    in_code,
-    one_line,
-    prose,
-    sentence_at,
-    sentences,
-    short,
-    truncate,
-)
+from leftoff.text import clean, in_code, prose, sentence_at, sentences
+from leftoff.text.markdown import COMMENT, blocks_of
+from leftoff.text.truncation import graphemes, one_line, short, truncate
 
 # Pieces that build the shapes that matter far more often than random characters do.
 _PIECES = st.sampled_from(

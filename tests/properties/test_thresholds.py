@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import codec
+from leftoff.budget.thresholds import RESTART, Armed, Preset, Threshold, crossings, preset
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event
 from leftoff.settings import from_mapping
-from leftoff.thresholds import RESTART, Armed, Preset, Threshold, crossings, preset
 
 counts = st.one_of(
     st.integers(-5, 260_000),

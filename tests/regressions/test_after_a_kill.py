@@ -16,17 +16,17 @@ import pytest
 
 from leftoff import codec
 from leftoff.batch import outputs
-from leftoff.documents.resume_log import ResumeLog
 from leftoff.errors import Damaged, StateError
-from leftoff.integrations import claude_hooks, hook_files, hook_settings, hook_worker
-from leftoff.live import resume_states
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.hooks import answer, install, queue, worker
+from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.kept_passes import FOUND, HEAD, KeptPass
-from leftoff.live.resume_logs import ResumeLogGenerator
-from leftoff.live.resume_states import FileResumeStateManager
+from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_states import states
+from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.settings import Settings
+from leftoff.stores.atomic import write_whole
 from leftoff.stores.files import FileStore
-from leftoff.stores.writing import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
@@ -36,8 +36,8 @@ LEFT = ".0123456789abcdef.tmp"
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a session whose hook has just asked for a summary."""
-    monkeypatch.setattr(claude_hooks, "start_worker", lambda *_: None)
-    monkeypatch.setattr(hook_worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(answer, "start_worker", lambda *_: None)
+    monkeypatch.setattr(worker, "PATIENCE", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
     told = {
         "session_id": "s1",
@@ -45,18 +45,18 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "cwd": str(tmp_path),
         "hook_event_name": "Stop",
     }
-    claude_hooks.answer(codec.dumps(told), {})
+    answer.answer(codec.dumps(told), {})
     return tmp_path / ".leftoff" / "state" / "s1"
 
 
 def test_a_wish_outlives_the_worker_that_took_it(asked: Path) -> None:
     """A worker removed a wish before it did what was wished: one that was killed in between
     (a compaction, say) left neither a checkpoint nor the wish."""
-    assert hook_files.take(asked, "stop")  # and is killed
-    assert hook_files.wanted(asked) == ["stop"]
-    hook_worker.work(asked.parents[1], "s1")
-    assert hook_files.wanted(asked) == []
-    assert hook_files.block(asked)
+    assert queue.take(asked, "stop")  # and is killed
+    assert queue.wanted(asked) == ["stop"]
+    worker.work(asked.parents[1], "s1")
+    assert queue.wanted(asked) == []
+    assert queue.block(asked)
 
 
 def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +66,11 @@ def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hook_files, "keep", full)
-        hook_worker.work(asked.parents[1], "s1")
-    assert hook_files.wanted(asked) == ["stop"]
-    hook_worker.work(asked.parents[1], "s1")
-    assert hook_files.wanted(asked) == []
+        patched.setattr(queue, "keep", full)
+        worker.work(asked.parents[1], "s1")
+    assert queue.wanted(asked) == ["stop"]
+    worker.work(asked.parents[1], "s1")
+    assert queue.wanted(asked) == []
 
 
 def test_what_a_killed_hook_left_is_swept(asked: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_a_killed_hook_left_is_swept(asked: Path) -> None:
     home = asked.parents[1]
     for place in (asked / f".wants.stop{LEFT}", home / f"..gitignore{LEFT}"):
         place.write_bytes(b"half")
-    hook_worker.work(home, "s1")
+    worker.work(home, "s1")
     assert not [p for p in home.rglob("*") if p.name.endswith(".tmp")]
 
 
@@ -88,7 +88,7 @@ def test_a_new_home_is_ignored_although_its_maker_was_killed(tmp_path: Path) -> 
     home = tmp_path / ".leftoff"
     home.mkdir()
     (home / f"..gitignore{LEFT}").write_bytes(b"")
-    hook_files.make(home, home / "state" / "s1")
+    queue.make(home, home / "state" / "s1")
     assert (home / ".gitignore").read_text() == "*\n"
 
 
@@ -150,7 +150,7 @@ def test_a_clock_that_was_set_back_does_not_put_a_summary_off(
     asked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A last summary that seemed to lie in the future put off the next until then."""
-    work = hook_worker._Work(asked.parents[1], asked, {}, 0.0)
+    work = worker._Work(asked.parents[1], asked, {}, 0.0)
     work.watch = {"cost": 2.0, "at": time.time() + 3 * 86_400}
     assert work._due()
     work.watch["at"] = time.time() - 1
@@ -167,7 +167,7 @@ def test_notes_of_a_clean_up_that_cannot_be_written_are_said(
 
     store = FileStore(tmp_path / ".leftoff")
     store.save("resume_state", "w", {"workflow_id": "w"})
-    monkeypatch.setattr(resume_states, "write_whole", refused)
+    monkeypatch.setattr(states, "write_whole", refused)
     with pytest.raises(StateError, match="Read-only"):
         FileResumeStateManager(store=store).clean_up()
 
@@ -207,12 +207,12 @@ def test_settings_keep_who_may_read_them_and_forget_what_a_kill_left(tmp_path: P
     path = tmp_path / "settings.json"
     path.write_text('{"model": "opus"}\n')
     path.chmod(0o644)
-    before = path.with_name(path.name + hook_settings.BEFORE)
+    before = path.with_name(path.name + install.BEFORE)
     before.write_text('{"existed": true, "text": "{}"}')  # left by a kill
-    hook_settings.install(path, "leftoff hook", ["Stop"]).make()
+    install.install(path, "leftoff hook", ["Stop"]).make()
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    hook_settings.uninstall(path).make()
+    install.uninstall(path).make()
     assert path.read_text() == '{"model": "opus"}\n'
     before.write_text("left once more")
-    hook_settings.uninstall(path).make()
+    install.uninstall(path).make()
     assert not before.exists()

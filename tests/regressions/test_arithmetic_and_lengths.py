@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
+from leftoff.shell.effects import FileState, Outcome, analyze, resolve
 
 
 def touched(command: str) -> list[str | None]:

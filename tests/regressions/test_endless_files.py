@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from leftoff import sources
 from leftoff.__main__ import main
 from leftoff.errors import SourceError
+from leftoff.sources import open as sources
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 
@@ -44,7 +44,6 @@ def impatient() -> Iterator[None]:
         "batch -w 1 -o out.jsonl",
         "eval labels",
         "eval labels . --against",
-        "corpora fetch --into . --references",
     ],
 )
 def test_it_is_refused(

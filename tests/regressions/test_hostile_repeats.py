@@ -17,11 +17,11 @@ import zipfile
 import pytest
 
 from leftoff import Pass
-from leftoff.extraction.shell import FileState
+from leftoff.analysis.names import WORD, Finder
 from leftoff.formats import inspect
 from leftoff.formats.specstory import _NAMED
-from leftoff.judgement.names import WORD, Finder
 from leftoff.rendering.conversation import _without_tags
+from leftoff.shell.effects import FileState
 
 
 @pytest.mark.parametrize("letter", ["A", "a", "_", "/", ".", "a.", "0", "f0", "-", "a:"])

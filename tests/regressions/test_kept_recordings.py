@@ -25,11 +25,11 @@ from typing import Any, BinaryIO
 import pytest
 
 from leftoff import api
+from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
-from leftoff.live import kept_passes
-from leftoff.live.kept_passes import FOUND, HEAD, KeptPass
-from leftoff.sources import Mark
-from leftoff.summary import to_json
+from leftoff.incremental import saved_passes
+from leftoff.incremental.cursor import Mark
+from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -104,7 +104,7 @@ def test_killed_before_the_head_of_another_session(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(kept_passes, "write_whole", killed)
+        patched.setattr(saved_passes, "write_whole", killed)
         with pytest.raises(KeyboardInterrupt):
             kept.read_on(str(path))
     assert (tmp_path / "state" / FOUND).exists()

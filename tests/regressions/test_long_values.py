@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leftoff.extraction.expansion import _apply
-from leftoff.extraction.file_patterns import ends, matches
-from leftoff.extraction.script import BRACKET, QUESTION, STAR
+from leftoff.shell.ast import BRACKET, QUESTION, STAR
+from leftoff.shell.expansion import _apply
+from leftoff.shell.globs import ends, matches
 
 PATTERNS = st.lists(
     st.sampled_from(["a", "b", STAR, QUESTION, f"{BRACKET}ab]", f"{BRACKET}!a]", BRACKET, "]"]),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.documents.resume_log import ResumeLog
+from leftoff.handover.resume_log.document import ResumeLog
 
 
 def shown(metadata: dict[str, Any], **more: Any) -> str:

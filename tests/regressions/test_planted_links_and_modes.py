@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from leftoff.cli.streams import deliver
+from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
-from leftoff.integrations import claude_hooks, hook_files, hook_worker
-from leftoff.live.kept_passes import KeptPass
-from leftoff.stores import open_store
-from leftoff.stores.writing import Folder, inside, own
+from leftoff.hooks import answer, queue, worker
+from leftoff.incremental.saved_passes import KeptPass
+from leftoff.stores.atomic import Folder, inside, own
+from leftoff.stores.protocol import open_store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has links and modes of POSIX")
 
@@ -44,12 +44,12 @@ def mode(path: Path) -> int:
 
 def asked(project: Path, event: str = "Stop", session: str = "s1") -> None:
     told = {"session_id": session, "cwd": str(project), "hook_event_name": event}
-    claude_hooks.answer(json.dumps(told).encode(), {})
+    answer.answer(json.dumps(told).encode(), {})
 
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_hooks, "start_worker", lambda *_: None)
+    monkeypatch.setattr(answer, "start_worker", lambda *_: None)
 
 
 @pytest.mark.usefixtures("quiet", "wide_umask")
@@ -70,7 +70,7 @@ def test_hooks_write_nothing_behind_a_link(tmp_path: Path, linked: str) -> None:
     place.parent.mkdir(parents=True)
     place.symlink_to(away)
     asked(tmp_path)
-    hook_worker.work(tmp_path / ".leftoff", "s1")
+    worker.work(tmp_path / ".leftoff", "s1")
     assert list(away.iterdir()) == []
 
 
@@ -93,8 +93,8 @@ def test_the_log_of_hooks_is_not_written_into_somebody_elses_file(
 def test_a_session_is_not_called_as_a_file_that_stands_beside_it(
     name: str, tmp_path: Path
 ) -> None:
-    assert hook_files.folder_of(tmp_path, name) is None
-    assert hook_files.folder_of(tmp_path, "5e551011-0000") is not None
+    assert queue.folder_of(tmp_path, name) is None
+    assert queue.folder_of(tmp_path, "5e551011-0000") is not None
 
 
 @pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
@@ -143,7 +143,7 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
     home = tmp_path / ".leftoff"
     folder, away, aside = home / "state/s1", tmp_path / "away", tmp_path / "aside"
     away.mkdir()
-    hook_files.make(home, folder)
+    queue.make(home, folder)
     stage = Folder.stage
 
     def swapped(self: Folder, *args: Any, **named: Any) -> Any:
@@ -151,7 +151,7 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
         folder.symlink_to(away)
         return stage(self, *args, **named)
 
-    for write in (hook_files.put, hook_files.keep):
+    for write in (queue.put, queue.keep):
         with monkeypatch.context() as patched:
             patched.setattr(Folder, "stage", swapped)
             write(folder / "watch.json", b"{}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.integrations import claude_hooks, hook_entry, hook_files, hook_worker
+from leftoff.hooks import answer, entry, queue, worker
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -29,12 +29,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    hook_files.make(tmp_path / ".leftoff", tmp_path / ".leftoff/state/s1")
+    queue.make(tmp_path / ".leftoff", tmp_path / ".leftoff/state/s1")
     return tmp_path / ".leftoff"
 
 
 def log(home: Path) -> str:
-    return hook_files.text(home / "state/hooks.log")
+    return queue.text(home / "state/hooks.log")
 
 
 def test_a_worker_that_cannot_be_imported(
@@ -44,31 +44,31 @@ def test_a_worker_that_cannot_be_imported(
     broken.mkdir()
     (broken / "tomllib.py").write_text("raise ImportError('half upgraded')")
     monkeypatch.setenv("PYTHONPATH", str(broken))
-    claude_hooks.start_worker(home, home / "state/s1")
+    answer.start_worker(home, home / "state/s1")
     assert log(home).rstrip().endswith("worker: s1 failed: ImportError")
 
 
 def test_why_is_told_without_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setitem(sys.modules, "leftoff.integrations.hook_worker", None)
+        patched.setitem(sys.modules, "leftoff.hooks.worker", None)
         with pytest.raises(ImportError):
-            hook_entry.main(home, "s1")
+            entry.main(home, "s1")
     assert "worker: s1 failed: ModuleNotFoundError: import of leftoff" in log(home)
 
     def fails(*_: object) -> None:
         raise RuntimeError(f"no {SECRET}")
 
-    monkeypatch.setattr(hook_worker, "work", fails)
+    monkeypatch.setattr(worker, "work", fails)
     with pytest.raises(RuntimeError):
-        hook_entry.main(home, "s1")
+        entry.main(home, "s1")
     assert "worker: s1 failed: RuntimeError: no [REDACTED:" in log(home)
     assert SECRET not in log(home)
 
 
 def test_a_worker_that_is_started_works(home: Path) -> None:
-    hook_files.want(home / "state/s1", "start", {"project": str(home.parent)})
-    claude_hooks.start_worker(home, home / "state/s1")
-    assert hook_files.wanted(home / "state/s1") == []
+    queue.want(home / "state/s1", "start", {"project": str(home.parent)})
+    answer.start_worker(home, home / "state/s1")
+    assert queue.wanted(home / "state/s1") == []
     assert json.loads((home / "state/s1/watch.json").read_bytes())["preset"]
     assert "no transcript yet" in log(home)
 
@@ -83,7 +83,7 @@ def test_a_worker_does_not_wait_for_a_pipe(home: Path, tmp_path: Path) -> None:
     for name in ("pass.head", "watch.json", "taken.stop", "busy"):
         os.mkfifo(home / "state/s1" / name)
     wish = {"project": str(tmp_path), "transcript": str(path)}
-    hook_files.want(home / "state/s1", "stop", wish)
-    claude_hooks.start_worker(home, home / "state/s1")
+    queue.want(home / "state/s1", "stop", wish)
+    answer.start_worker(home, home / "state/s1")
     assert "summarised" in log(home), log(home)
-    assert hook_files.wanted(home / "state/s1") == []
+    assert queue.wanted(home / "state/s1") == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.accounts import Following, account_of
-from leftoff.thresholds import preset
+from leftoff.budget.thresholds import preset
+from leftoff.incremental.accounts import Following, account_of
 
 
 def session(name: str, calls: int) -> str:

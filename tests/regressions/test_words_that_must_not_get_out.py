@@ -22,13 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff import Pass, api, codec, render
-from leftoff.cli import complain
-from leftoff.documents.briefing import briefing
-from leftoff.documents.checkpoint.roles import glob
-from leftoff.stores import open_store
+from leftoff.cli.group import complain
+from leftoff.handover.briefing import briefing
+from leftoff.handover.checkpoint.roles import glob
+from leftoff.stores.protocol import open_store
 from leftoff.testing.conversations import Call, Step
 from leftoff.testing.writers import WRITERS
-from leftoff.text import clean
+from leftoff.text.sanitize import clean
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 ACTIVE = "".join(map(chr, [0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x200B, 0xFEFF, 0xE0041]))

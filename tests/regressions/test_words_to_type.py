@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from leftoff.cli import completing, naming
+from leftoff.cli import completions, params
 
 ODD = [
     "$(id)",
@@ -33,7 +33,7 @@ FINE = ["one", "2026-01-01_at-1", "größer", "a+b@c,d=e%f.g"]
 
 @pytest.mark.parametrize("word", ODD)
 def test_what_a_shell_would_read_otherwise_is_not_offered(word: str) -> None:
-    assert not completing.is_harmless(word)
+    assert not completions.is_harmless(word)
 
 
 def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,8 +47,8 @@ def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("HOME", str(tmp_path))
     command = click.Command("show")
     context = click.Context(command, info_name="leftoff log show")
-    offer = completing.Offer(completing._documents)
+    offer = completions.Offer(completions._documents)
     found = offer.shell_complete(context, click.Argument(["id"]), "")
     assert [item.value for item in found] == sorted(FINE)
-    told = naming.complete(context, click.Argument(["session"]), "")
+    told = params.complete(context, click.Argument(["session"]), "")
     assert {item.value for item in told} - {"", "latest"} == set(FINE)

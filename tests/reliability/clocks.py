@@ -30,9 +30,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from leftoff import codec
-from leftoff.documents.resume_log import ResumeLog
-from leftoff.integrations import claude_hooks, hook_files
-from leftoff.live.resume_logs import ResumeLogGenerator
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.hooks import answer, queue
+from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import Settings
@@ -122,10 +122,10 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         call(folder, n, used * WINDOW // 100_000)
         with (
             patch.object(time, "time", lambda ahead=ahead: real() + ahead),
-            patch.object(claude_hooks, "start_worker", lambda *_: None),
-            patch.object(claude_hooks, "PATIENCE", 0.0),
+            patch.object(answer, "start_worker", lambda *_: None),
+            patch.object(answer, "PATIENCE", 0.0),
         ):
-            told += lines_of(claude_hooks.answer(codec.dumps(event(folder, "Stop")), {}))
+            told += lines_of(answer.answer(codec.dumps(event(folder, "Stop")), {}))
     names = [line.split(":")[0] for line in told]
     if len(names) != 3 or len(set(names)) != 3:
         wrong(f"hooks: told {names}")
@@ -203,7 +203,7 @@ def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         time.sleep(0.1)  # the workers of the last hooks
         end = time.monotonic() + 20
         state = folder / ".leftoff" / "state" / "s1"
-        while counts["faketime"] and hook_files.wanted(state) and time.monotonic() < end:
+        while counts["faketime"] and queue.wanted(state) and time.monotonic() < end:
             time.sleep(0.2)
     return counts, found
 

@@ -49,7 +49,7 @@ ANSWERS = """
 import os, sys
 from leftoff.errors import LeftoffError
 from leftoff.integrations.mcp import _told
-from leftoff.integrations.mcp_answers import Answers
+from leftoff.integrations.mcp_tools import Answers
 asked = Answers(os.environ, os.getcwd())
 class Refused(Exception): pass
 for name, given in [
@@ -383,15 +383,15 @@ class Scene:
         self, command: Command, words: list[str], given: str, out: io.TextIOWrapper
     ) -> int:
         from leftoff.__main__ import main
-        from leftoff.integrations import claude_hooks, hook_worker
+        from leftoff.hooks import answer, worker
 
         if command.settle:
 
             def work(home: Path, folder: Path) -> None:
-                hook_worker.work(home, folder.name)
+                worker.work(home, folder.name)
 
-            with patch.object(claude_hooks, "start_worker", work):
-                out.write(claude_hooks.answer(given.encode(), os.environ).decode())
+            with patch.object(answer, "start_worker", work):
+                out.write(answer.answer(given.encode(), os.environ).decode())
             return 0
         if command.program:
             with patch.object(sys, "argv", ["-c", *words]):
@@ -409,12 +409,12 @@ class Scene:
 
     def settle(self) -> None:
         """Waits for what hooks left to a worker."""
-        from leftoff.integrations import hook_files
+        from leftoff.hooks import queue
 
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            folders = list((self.project / ".leftoff" / hook_files.STATE).glob("*/"))
-            if not any(hook_files.wanted(f) or (f / hook_files.BUSY).exists() for f in folders):
+            folders = list((self.project / ".leftoff" / queue.STATE).glob("*/"))
+            if not any(queue.wanted(f) or (f / queue.BUSY).exists() for f in folders):
                 return
             time.sleep(0.02)
         raise TimeoutError("a worker does not end")

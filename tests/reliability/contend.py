@@ -39,11 +39,11 @@ from tests.reliability.tracing import verdict
 import leftoff
 from leftoff import codec
 from leftoff.errors import StateError
-from leftoff.live.asked import LastAsked
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.stores import Store, open_store
+from leftoff.live.last_summarized import LastAsked
 from leftoff.stores.files import FileStore
-from leftoff.stores.places import stem
+from leftoff.stores.naming import stem
+from leftoff.stores.protocol import Store, open_store
 
 IDS = ("a", "b", "c")
 SESSION = Path(__file__).resolve().parents[2] / "corpora/sessions/claude_code/prorate.jsonl"

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.errors import LeftoffError
-from leftoff.stores import Store, open_store
-from leftoff.stores.writing import write_whole
+from leftoff.stores.atomic import write_whole
+from leftoff.stores.protocol import Store, open_store
 
 MODES = {
     "ordered": "data=ordered,commit=30",

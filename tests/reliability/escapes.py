@@ -46,7 +46,7 @@ from tests.reliability.commands import (
 )
 
 from leftoff.errors import LeftoffError, NotPlainName
-from leftoff.stores import open_store
+from leftoff.stores.protocol import open_store
 from leftoff.testing.conversations import Step
 from leftoff.testing.writers import WRITERS
 

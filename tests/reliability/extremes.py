@@ -510,7 +510,7 @@ def growth(size: int) -> list[str]:
 
 def in_formats(size: int) -> list[str]:
     """Hostile repeats in the words of every format's example: what its reader does with them."""
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
     from leftoff.testing.records import check_any_input, examples
 
     table = Table("format", "text", "seconds", "ratio")
@@ -597,8 +597,8 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
                 importlib.import_module(module.name)
             except ImportError:
                 continue  # an optional part
-        from leftoff.extraction import gate
-        from leftoff.redaction import RULES, _compiled
+        from leftoff.extraction import rules as gate
+        from leftoff.redaction.redactor import RULES, _compiled
 
         for rule in RULES:
             if rule.pattern:
@@ -656,7 +656,7 @@ def patterns() -> list[str]:
 def nasty() -> list[str]:
 
     from leftoff import Pass
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
     from leftoff.testing.records import check_any_input, check_prefix, examples
 
     table = Table("document", "as", "wrong")
@@ -697,7 +697,7 @@ def nasty() -> list[str]:
 
 def strings(full: bool) -> list[str]:
     from leftoff import codec, from_json, render
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
     from leftoff.testing.records import check_any_input, examples
     from leftoff.testing.varying import STRINGS, _slots, _written
 
@@ -765,8 +765,8 @@ def _said(
 
 def prefixes(folders: list[Path], cuts: int) -> list[str]:
     from leftoff.errors import InputError
-    from leftoff.formats import Sample, detect
-    from leftoff.sources import lines_of
+    from leftoff.formats.reader import Sample, detect
+    from leftoff.sources.open import lines_of
     from leftoff.testing.records import check_prefix
 
     root = Path(__file__).resolve().parents[2] / "corpora"

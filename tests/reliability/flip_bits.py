@@ -27,11 +27,11 @@ from tests.reliability.tracing import verdict
 
 import leftoff
 from leftoff import codec
-from leftoff.documents.resume_log import ResumeLog
 from leftoff.errors import LeftoffError, StateError, TooNew
-from leftoff.live.kept_passes import FOUND, HEAD, KeptPass
-from leftoff.stores import Store
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
 from leftoff.stores.files import FileStore
+from leftoff.stores.protocol import Store
 from leftoff.stores.sqlite import SqliteStore
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -56,11 +56,11 @@ from typing import Any, Protocol
 from tests.reliability.tracing import failures, kills, traced, verdict
 
 from leftoff import api
+from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, LeftoffError
-from leftoff.findings import ContextSummary
-from leftoff.live.following import COPY, PARTS, Follower
-from leftoff.sources import Mark
-from leftoff.summary import to_json
+from leftoff.incremental.cursor import Mark
+from leftoff.incremental.follow import COPY, PARTS, Follower
+from leftoff.summary import ContextSummary
 
 GOES_ON = ("rename", "copytruncate")
 """Rotations after which the same session goes on in another file."""

@@ -75,11 +75,7 @@ def cut() -> Target:
 
 
 def shell() -> Target:
-    from leftoff.extraction.embedded.other_code import other_effects, tokens
-    from leftoff.extraction.embedded.patch_text import marked_patch_effects, patch_effects
-    from leftoff.extraction.embedded.python_code import python_effects
-    from leftoff.extraction.embedded.tool_script import tool_steps
-    from leftoff.extraction.shell import (
+    from leftoff.shell.effects import (
         FileState,
         Outcome,
         analyze,
@@ -88,6 +84,10 @@ def shell() -> Target:
         observe,
         resolve,
     )
+    from leftoff.shell.embedded.other_languages import other_effects, tokens
+    from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
+    from leftoff.shell.embedded.python import python_effects
+    from leftoff.shell.embedded.tool_script import tool_steps
 
     def run(data: bytes) -> None:
         text = data[1:].decode(errors="replace")
@@ -126,7 +126,7 @@ def shell() -> Target:
 
 
 def redactor() -> Target:
-    from leftoff.redaction import Redactor
+    from leftoff.redaction.redactor import Redactor
 
     def run(data: bytes) -> None:
         # Lone surrogates come from JSON escapes, and from names of files.
@@ -144,7 +144,7 @@ def redactor() -> Target:
 
 def codecs() -> Target:
     from leftoff import codec
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
 
     decoders = [
         codec.LineDecoder(formats.get(name).reader.record)
@@ -175,13 +175,13 @@ def codecs() -> Target:
 def documents() -> Target:
     from leftoff import from_json
     from leftoff.codec import parse
-    from leftoff.documents import checkpoint
-    from leftoff.documents import resume_state as states
-    from leftoff.documents.checkpoint.injection import inject
-    from leftoff.documents.resume_log import ResumeLog
-    from leftoff.documents.resume_state.message import resume_message
-    from leftoff.documents.review import Review
     from leftoff.errors import LeftoffError
+    from leftoff.handover.checkpoint import document
+    from leftoff.handover.checkpoint.injection import inject
+    from leftoff.handover.resume_log.document import ResumeLog
+    from leftoff.handover.resume_state import document as states
+    from leftoff.handover.resume_state.message import resume_message
+    from leftoff.handover.review import Review
     from leftoff.settings import from_mapping
 
     def logs(value: Any) -> None:
@@ -191,10 +191,10 @@ def documents() -> Target:
         ResumeLog.from_session_state("s", value)
 
     def points(value: Any) -> None:
-        point = checkpoint.ContextCheckpoint.from_dict(value)
-        again = checkpoint.ContextCheckpoint.from_dict(point.to_dict())
+        point = document.ContextCheckpoint.from_dict(value)
+        again = document.ContextCheckpoint.from_dict(point.to_dict())
         assert again == point, "a checkpoint is read back otherwise"
-        checkpoint.problems(point)
+        document.problems(point)
         inject(point, "Go on.")
 
     def kept(value: Any) -> None:
@@ -233,8 +233,8 @@ def documents() -> Target:
 def store() -> Target:
     """Bytes where a document is kept: loaded, listed, saved over."""
     from leftoff.errors import StateError
-    from leftoff.stores import KINDS
     from leftoff.stores.files import FileStore
+    from leftoff.stores.protocol import KINDS
 
     folder = Path(tempfile.mkdtemp(prefix="leftoff-fuzz-"))
     keeper = FileStore(folder)
@@ -261,7 +261,7 @@ def store() -> Target:
 
 def targets() -> dict[str, Callable[[], Target]]:
     """By name: what makes the function that is given each input."""
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
 
     found: dict[str, Callable[[], Target]] = {
         f"reader.{name}": partial(reader, name) for name in formats.names()
@@ -285,8 +285,8 @@ def targets() -> dict[str, Callable[[], Target]]:
 def recorded(folders: tuple[Path, ...]) -> list[tuple[str, bytes]]:
     """Recordings as (name of the format that they are of, bytes)."""
     from leftoff.errors import InputError
-    from leftoff.formats import Sample, detect
-    from leftoff.sources import lines_of
+    from leftoff.formats.reader import Sample, detect
+    from leftoff.sources.open import lines_of
 
     kept: list[tuple[str, bytes]] = []
     for folder in folders:
@@ -346,9 +346,9 @@ def small(data: bytes, shape: str, chance: random.Random) -> bytes:
 def sow(name: str, place: Path, folders: list[Path]) -> None:
     """Puts the seeds of a target where it begins."""
     from leftoff import Pass, codec
-    from leftoff.documents.resume_log import ResumeLog
     from leftoff.errors import InputError
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
+    from leftoff.handover.resume_log.document import ResumeLog
     from leftoff.testing.records import examples
 
     place.mkdir(parents=True, exist_ok=True)
@@ -402,7 +402,7 @@ def sow(name: str, place: Path, folders: list[Path]) -> None:
             put((b"\x01" if name == "store" else b"") + data)
         return
     if name == "redactor":
-        from leftoff.redaction import RULES
+        from leftoff.redaction.redactor import RULES
 
         for rule in RULES:
             for text in getattr(rule, "hides", ()) or getattr(rule, "match", ()) or ():
@@ -419,16 +419,16 @@ def sow(name: str, place: Path, folders: list[Path]) -> None:
 
 def _others(summary: Any) -> Iterator[dict[str, Any]]:
     """A checkpoint and a resume state of the recording."""
-    from leftoff.budgets import TaskTokenBudget
-    from leftoff.documents import checkpoint
-    from leftoff.documents.resume_state import record
+    from leftoff.budget.tasks import TaskTokenBudget
+    from leftoff.handover.checkpoint import document
+    from leftoff.handover.resume_state import from_summary
 
     at = datetime(2026, 3, 2, 9, tzinfo=UTC)
     start = TaskTokenBudget.start
     budget = start("task", "claude", created_at=at.isoformat(), total_allocated=200_000)
     budget = budget.used(190_000)
-    yield checkpoint.from_summary(summary, budget=budget, capacity="95", at=at).to_dict()
-    yield record.from_summary(summary).to_dict()
+    yield document.from_summary(summary, budget=budget, capacity="95", at=at).to_dict()
+    yield from_summary.from_summary(summary).to_dict()
 
 
 def _kept() -> Iterator[bytes]:
@@ -475,7 +475,7 @@ def child(name: str, seconds: float, out: Path) -> None:
     except ImportError:
         sys.exit("fuzzing needs atheris: python -m pip install atheris")
     with atheris.instrument_imports(include=["leftoff"]):
-        from leftoff.formats import formats
+        from leftoff.formats.reader import formats
 
         run = targets()[name]()
         for known in formats.names():
@@ -525,7 +525,7 @@ def child(name: str, seconds: float, out: Path) -> None:
 
 def grammar(seconds: float, out: Path) -> tuple[int, int]:
     """Many recordings of every format from the hypothesis strategies; (trials, failures)."""
-    from leftoff.formats import formats
+    from leftoff.formats.reader import formats
 
     failures = Failures(out / "grammar" / "failed")
     names = formats.names()

@@ -31,11 +31,11 @@ from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked
 from tests.reliability.tracing import verdict
 
 from leftoff import api
-from leftoff.documents.briefing import briefing
-from leftoff.integrations import hook_files as files
-from leftoff.integrations import hook_worker
-from leftoff.live.kept_passes import KeptPass
-from leftoff.summary import to_json
+from leftoff.analysis.summary_json import to_json
+from leftoff.handover.briefing import briefing
+from leftoff.hooks import queue as files
+from leftoff.hooks import worker
+from leftoff.incremental.saved_passes import KeptPass
 
 SESSION = "s1"
 
@@ -68,21 +68,21 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
         writing = forked(write)
         while True:
             wish(chance.choice(("start", "stop", "stop", "pre_compact")))
-            workers = [forked(lambda: hook_worker.work(home, SESSION)) for _ in range(2)]
+            workers = [forked(lambda: worker.work(home, SESSION)) for _ in range(2)]
             end = time.monotonic() + 0.01 * 2 ** chance.uniform(0, 8)
             done = False
             while time.monotonic() < end and not done:
                 done = os.waitpid(writing, os.WNOHANG)[0] != 0
                 time.sleep(0.002)
-            for worker in workers:
-                os.kill(worker, signal.SIGKILL)
-                os.waitpid(worker, 0)
+            for pid in workers:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
             counts["workers killed"] += 2
             if done:
                 break
         counts["records"] += records
         wish("end")
-        hook_worker.work(home, SESSION)
+        worker.work(home, SESSION)
         expected = api.summarize(writer.path)
         where = sorted(project.glob(".leftoff/resume-logs/*.md"))
         made = briefing(expected, where=str(where[0].absolute()) if where else "", lost=[])

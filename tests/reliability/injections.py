@@ -31,17 +31,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
 from leftoff import api, codec
-from leftoff.budgets import TaskTokenBudget
-from leftoff.documents.briefing import briefing
-from leftoff.documents.checkpoint import dumps, from_summary
-from leftoff.documents.checkpoint.facts import facts_of
-from leftoff.documents.checkpoint.injection import inject
-from leftoff.documents.resume_log import ResumeLog
-from leftoff.documents.resume_state.message import resume_message
-from leftoff.integrations.mcp_answers import _overview
+from leftoff.budget.tasks import TaskTokenBudget
+from leftoff.handover.briefing import briefing
+from leftoff.handover.checkpoint import dumps
+from leftoff.handover.checkpoint.document import from_summary
+from leftoff.handover.checkpoint.from_summary import facts_of
+from leftoff.handover.checkpoint.injection import inject
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.handover.resume_state.message import resume_message
+from leftoff.integrations.mcp_tools import _overview
 from leftoff.live.resume_states.transcripts import of_transcript
-from leftoff.redaction import Redactor
-from leftoff.rendering import render
+from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.render_summary import render
 from leftoff.testing.conversations import Call, Step
 from leftoff.testing.writers import WRITERS
 
@@ -198,7 +199,7 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
 
 
 def _page(path: Path) -> str:
-    from leftoff.cli.reporting import page_of
+    from leftoff.cli.report import page_of
 
     gathered = api.Gathered()
     gathered.add(str(path), None, (), -1)

@@ -31,7 +31,7 @@ from tests.reliability import writers
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
-from leftoff.integrations import claude_hooks, hook_files, hook_worker
+from leftoff.hooks import answer, queue, worker
 from leftoff.stores.files import FileStore
 
 LINES = (writers.SESSIONS / "claude_code/prorate.jsonl").read_bytes().splitlines(keepends=True)
@@ -72,8 +72,8 @@ def hooked(place: Place, who: int, seed: int) -> None:
     chance = random.Random(seed)
     path = place.transcript(who)
     state = place.home / "state" / f"s{who}"
-    claude_hooks.start_worker = lambda *_: None
-    hook_worker.PATIENCE = 0.0
+    answer.start_worker = lambda *_: None
+    worker.PATIENCE = 0.0
     os.nice = lambda _: 0
     while True:
         done = path.read_bytes().count(b"\n") if path.exists() else 0
@@ -86,10 +86,10 @@ def hooked(place: Place, who: int, seed: int) -> None:
             "cwd": str(place.project),
             "hook_event_name": event,
         }
-        claude_hooks.answer(codec.dumps(told), {})
-        hook_worker.work(place.home, f"s{who}")
-        if not hook_files.wanted(state):
-            place.said("worker", who, hook_files.load(state / hook_files.WATCH).get("size", 0))
+        answer.answer(codec.dumps(told), {})
+        worker.work(place.home, f"s{who}")
+        if not queue.wanted(state):
+            place.said("worker", who, queue.load(state / queue.WATCH).get("size", 0))
 
 
 def logged(place: Place, seed: int) -> None:
@@ -161,15 +161,15 @@ def wrong(place: Place) -> Iterator[str]:
             if codes - {"text_differs"}:
                 yield f"{kind} {entry.id}: {codes}"
     for state in (place.home / "state").glob("s*"):
-        for name in (hook_files.WATCH, hook_files.SAID, hook_files.LOST):
-            if (state / name).exists() and not hook_files.load(state / name):
+        for name in (queue.WATCH, queue.SAID, queue.LOST):
+            if (state / name).exists() and not queue.load(state / name):
                 yield f"{state.name}/{name} is torn"
-        if (state / hook_files.BRIEFING).exists() and not hook_files.block(state):
+        if (state / queue.BRIEFING).exists() and not queue.block(state):
             yield f"{state.name}/briefing is torn"
         least = [
             int(w[2]) for line in lines if (w := line.split())[:2] == ["worker", state.name[1:]]
         ]
-        size = hook_files.load(state / hook_files.WATCH).get("size", 0)
+        size = queue.load(state / queue.WATCH).get("size", 0)
         if least and size < max(least):
             yield f"{state.name}: read to {size}, {max(least)} was acknowledged"
     names = [line.split()[1] for line in lines[-4:] if line.startswith("log ")]
@@ -189,10 +189,10 @@ def wrong(place: Place) -> Iterator[str]:
 def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
     """What is wrong when everything is run to its end."""
     for who in range(2):
-        hook_worker.work(place.home, f"s{who}")
+        worker.work(place.home, f"s{who}")
         state = place.home / "state" / f"s{who}"
-        if hook_files.wanted(state):
-            yield f"s{who}: wishes are left: {hook_files.wanted(state)}"
+        if queue.wanted(state):
+            yield f"s{who}: wishes are left: {queue.wanted(state)}"
     FileStore(place.home).list("checkpoint")
     writers.in_child(place.folder, writers.Command("log", "list"))
     if batch(place, "out.jsonl"):
@@ -213,7 +213,7 @@ def killed(
     chance = random.Random(seed)
     counts: Counter[str] = Counter()
     found: list[str] = []
-    hook_worker.PATIENCE = 0.0
+    worker.PATIENCE = 0.0
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name) / "work")
         batch(place, "want.jsonl")

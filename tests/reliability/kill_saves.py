@@ -37,7 +37,7 @@ from tests.reliability import tracing
 from tests.reliability.tracing import Trial, traced, verdict
 
 from leftoff.errors import LeftoffError, Unsure
-from leftoff.stores import Store, open_store
+from leftoff.stores.protocol import Store, open_store
 
 FILLER = "The order of the lines is kept, because the index is built at the end. " * 120
 

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from leftoff import FormatError, Pass
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 
 _VALUE = re.compile(rb':\s*("(?:[^"\\]|\\.){0,80}"|\d+|true|false|null)')
 _VALUES = (b"null", b"7", b'"x"', b"[]", b"{}", b"[1]", b'{"a":1}', b"true", b"-1e9", b'""')

@@ -23,10 +23,10 @@ from pathlib import Path
 from tests.reliability.tracing import verdict
 
 from leftoff import api
+from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError
-from leftoff.live.kept_passes import KeptPass, NotReadOn
-from leftoff.sources import lines_of, opened
-from leftoff.summary import to_json
+from leftoff.incremental.saved_passes import KeptPass, NotReadOn
+from leftoff.sources.open import lines_of, opened
 
 
 def told(kept: KeptPass | None, path: str) -> bytes:

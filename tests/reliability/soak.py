@@ -43,9 +43,9 @@ from tests.reliability.follow import (
     wrong_with,
 )
 
-from leftoff import sources
 from leftoff.errors import LeftoffError
-from leftoff.live.following import LOCK, PARTS, Follower
+from leftoff.incremental.follow import LOCK, PARTS, Follower
+from leftoff.sources import open as sources
 
 ASIDE = 3
 LIMIT_MIB = 8.0

@@ -40,8 +40,8 @@ from typing import NamedTuple
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
-from leftoff.stores import KINDS
 from leftoff.stores.files import FileStore
+from leftoff.stores.protocol import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"
@@ -110,20 +110,20 @@ class Event(Command):
         super().__init__("hook", stdin=codec.dumps(told))
 
     def __call__(self, folder: Path) -> int:
-        from leftoff.integrations import claude_hooks
+        from leftoff.hooks import answer
 
-        claude_hooks.start_worker = lambda *_: None
-        claude_hooks.LIMIT = 60.0
-        claude_hooks.PATIENCE = 0.0
+        answer.start_worker = lambda *_: None
+        answer.LIMIT = 60.0
+        answer.PATIENCE = 0.0
         return super().__call__(folder)
 
 
 def worker(folder: Path) -> int:
     """The worker that a hook starts."""
-    from leftoff.integrations import hook_worker
+    from leftoff.hooks import worker
 
-    hook_worker.PATIENCE = 0.0
-    hook_worker.work(folder / "project" / ".leftoff", "s1")
+    worker.PATIENCE = 0.0
+    worker.work(folder / "project" / ".leftoff", "s1")
     return 0
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from leftoff.extraction.commands import Entry, is_quiet, knowledge, load
-from leftoff.extraction.programs import HANDLERS
-from leftoff.extraction.shell import FileEffect, FileState, Outcome, analyze, resolve
+from leftoff.shell.commands import Entry, is_quiet, knowledge, load
+from leftoff.shell.effects import FileEffect, FileState, Outcome, analyze, resolve
+from leftoff.shell.programs.dispatch import HANDLERS
 
 RULES = knowledge().rules
 

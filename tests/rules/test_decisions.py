@@ -12,8 +12,8 @@ from leftoff.extraction.decision_model import (
     subject_features,
     subjects_of,
 )
-from leftoff.extraction.gate import Rule
-from leftoff.findings import DECISION_TYPES
+from leftoff.extraction.rules import Rule
+from leftoff.summary import DECISION_TYPES
 
 EVERY = [rule for group in PATTERNS.values() for rule in group]
 

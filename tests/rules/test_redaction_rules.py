@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import re2
 
-from leftoff.redaction import RULES, Redactor, expand_macros, is_secret_path
+from leftoff.redaction.redactor import RULES, Redactor, expand_macros, is_secret_path
 
 DATA: dict[str, Any] = tomllib.loads(
-    resources.files("leftoff").joinpath("redaction_rules.toml").read_text("utf-8")
+    resources.files("leftoff").joinpath("redaction", "rules.toml").read_text("utf-8")
 )
 ALPHABETS = {
     "A": string.ascii_uppercase + string.digits,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.extraction.gate import Gate, Rule, digest, lowered
-from leftoff.extraction.rulebook import GROUPS, OUTPUT_RULES
+from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
+from leftoff.extraction.rules import Gate, Rule, digest, lowered
 
 ALL: list[Rule] = [*(rule for group in GROUPS.values() for rule in group), *OUTPUT_RULES]
 ASSERTS = re.compile(r"\(\?<?[=!]")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
-from leftoff.formats import Cursor, Sample, formats
+from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, Record
+from leftoff.shell.effects import FileState, Outcome, analyze, resolve
 
 Read = Callable[[str, Any], list[Record]]
 

@@ -102,7 +102,7 @@ def test_a_recording_is_audited_at_each_compaction(compacted: Path) -> None:
 def test_the_command_says_what_was_lost(
     compacted: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from leftoff.cli.auditing import audit
+    from leftoff.cli.audit import audit
 
     assert audit.main([str(compacted)], standalone_mode=False) in (0, None)
     assert "legacy.py" in capsys.readouterr().out

@@ -16,15 +16,16 @@ from typing import Any
 import pytest
 
 from leftoff import api
-from leftoff.batch import Summarized, states, summarize_all, summarize_all_async
+from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.batch.index import Index
 from leftoff.batch.jobs import Wanted
 from leftoff.batch.outputs import columns_of, files_of, kind_of
 from leftoff.batch.pool import Here
 from leftoff.batch.rows import TABLES, utc
 from leftoff.batch.run import Report, Run
+from leftoff.batch.summarize_many import Summarized, summarize_all, summarize_all_async
 from leftoff.errors import SourceError, StateError, UnknownName, UsageError
-from leftoff.summary import from_json, to_json
+from leftoff.incremental import saved_positions
 
 SECRET = "ghp_" + "".join(random.Random(7).choices("abcdefghijkmnpqrstuvwxyz23456789", k=36))
 LONG_AGO = 1_790_000_000
@@ -203,7 +204,7 @@ def big(path: Path, source: Path, size: int) -> list[bytes]:
 def test_a_file_that_has_grown_is_read_from_where_it_was(
     seed: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "FROM", 1 << 16)
+    monkeypatch.setattr(saved_positions, "FROM", 1 << 16)
     session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
     lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
     whole = session.read_bytes()
@@ -224,7 +225,7 @@ def test_a_file_that_has_grown_is_read_from_where_it_was(
 def test_a_file_written_anew_is_read_anew(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "FROM", 1 << 16)
+    monkeypatch.setattr(saved_positions, "FROM", 1 << 16)
     session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
     lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
     run([session], [out], index)
@@ -236,7 +237,7 @@ def test_a_file_written_anew_is_read_anew(
 def test_nothing_secret_leaves(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "FROM", 1)
+    monkeypatch.setattr(saved_positions, "FROM", 1)
     place = tmp_path / "secrets"
     place.mkdir()
     data = (folder / "claude_code" / "prorate.jsonl").read_bytes()

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff import api
-from leftoff.documents.briefing import HEAD, WHOLE, briefing
-from leftoff.findings import (
+from leftoff.formats.injected import typed_spans
+from leftoff.handover.briefing import HEAD, WHOLE, briefing
+from leftoff.model import Ref
+from leftoff.summary import (
     ContextSummary,
     KeyDecision,
     NextStep,
@@ -18,8 +20,6 @@ from leftoff.findings import (
     Stats,
     UserRequest,
 )
-from leftoff.formats.injected import typed_spans
-from leftoff.model import Ref
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from leftoff import api
-from leftoff.budgets import TaskTokenBudget
-from leftoff.documents.checkpoint import (
+from leftoff.budget.tasks import TaskTokenBudget
+from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
+from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
     checkpoint_id,
     component,
@@ -18,12 +19,11 @@ from leftoff.documents.checkpoint import (
     problems,
     valid,
 )
-from leftoff.documents.checkpoint.facts import relative
-from leftoff.documents.checkpoint.prompt_log import history, validations
-from leftoff.documents.checkpoint.roles import ROLES, Role, role, roles
-from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
-from leftoff.findings import Command, ContextSummary, SessionInfo, Stats, WorkingSet
+from leftoff.handover.checkpoint.from_summary import relative
+from leftoff.handover.checkpoint.prompt_log import history, validations
+from leftoff.handover.checkpoint.roles import ROLES, Role, role, roles
 from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, Typed
+from leftoff.summary import Command, ContextSummary, SessionInfo, Stats, WorkingSet
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 BUDGET = TaskTokenBudget.start(

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.budgets import TaskTokenBudget
-from leftoff.documents.checkpoint import from_summary
-from leftoff.documents.checkpoint.facts import BEFORE, Facts, facts_of
-from leftoff.documents.checkpoint.injection import FULL, block
-from leftoff.documents.remains import EARLIER, stands
-from leftoff.findings import (
+from leftoff.budget.tasks import TaskTokenBudget
+from leftoff.handover.checkpoint.document import from_summary
+from leftoff.handover.checkpoint.from_summary import BEFORE, Facts, facts_of
+from leftoff.handover.checkpoint.injection import FULL, block
+from leftoff.handover.facts import EARLIER, stands
+from leftoff.model import Ref
+from leftoff.summary import (
     Command,
     ContextSummary,
     ErrorSeen,
@@ -29,7 +30,6 @@ from leftoff.findings import (
     Words,
     WorkingSet,
 )
-from leftoff.model import Ref
 from leftoff.tokens import max_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

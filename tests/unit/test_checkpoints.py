@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from leftoff.documents.checkpoint import dumps, valid
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
-from leftoff.live.checkpoints import CheckpointOrchestrator
+from leftoff.handover.checkpoint import dumps
+from leftoff.handover.checkpoint.document import valid
 from leftoff.live.checkpoints.files import Sandbox, git_diff
+from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
 from leftoff.live.checkpoints.recorded import Recorded, Recording
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
@@ -184,7 +185,7 @@ def test_without_a_recording_the_checkpoint_says_what_the_budget_says(world: Wor
 def test_a_slow_recording_does_not_hold_the_checkpoint_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leftoff.live.checkpoints.READING", 0.05)
+    monkeypatch.setattr("leftoff.live.checkpoints.orchestrator.READING", 0.05)
     released = threading.Event()
     world.add(recording=lambda: released.wait(20))
     world.use(91)

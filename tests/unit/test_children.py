@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.live.reviews import children
+from leftoff.live.reviews import subprocesses
 
 
 def _alive(pid: int) -> bool:
@@ -32,7 +32,7 @@ def _gone(pid: int) -> bool:
 
 def test_input_output_and_code() -> None:
     code = "import sys; d = sys.stdin.read(); print(d.upper()); print('e', file=sys.stderr); exit(3)"
-    done = children.run([sys.executable, "-c", code], b"hello", limit=20)
+    done = subprocesses.run([sys.executable, "-c", code], b"hello", limit=20)
     assert (done.code, done.stdout, done.stderr, done.stopped) == (3, b"HELLO\n", b"e\n", "")
     assert 0 < done.seconds < 20
 
@@ -40,13 +40,13 @@ def test_input_output_and_code() -> None:
 def test_much_on_every_stream_blocks_nothing() -> None:
     code = "import sys; sys.stderr.write('e' * 1_000_000); sys.stdout.write(sys.stdin.read()[::-1])"
     given = b"ab" * 500_000
-    done = children.run([sys.executable, "-c", code], given, limit=20)
+    done = subprocesses.run([sys.executable, "-c", code], given, limit=20)
     assert done.stdout == given[::-1]
     assert len(done.stderr) == 1_000_000
 
 
 def test_input_that_nobody_reads_is_no_error() -> None:
-    done = children.run([sys.executable, "-c", "print(1)"], b"x" * 3_000_000, limit=20)
+    done = subprocesses.run([sys.executable, "-c", "print(1)"], b"x" * 3_000_000, limit=20)
     assert (done.code, done.stdout) == (0, b"1\n")
 
 
@@ -61,7 +61,7 @@ def test_time_out_ends_the_program_and_what_it_started(tmp_path: Path) -> None:
         f"pathlib.Path({str(note)!r}).write_text(str(p.pid))\n"
         "time.sleep(60)"
     )
-    done = children.run([sys.executable, "-c", code], b"", limit=1)
+    done = subprocesses.run([sys.executable, "-c", code], b"", limit=1)
     assert done.stopped == "time_out"
     assert done.code < 0
     assert done.seconds < 10
@@ -70,7 +70,7 @@ def test_time_out_ends_the_program_and_what_it_started(tmp_path: Path) -> None:
 
 def test_too_much_output_ends_the_program() -> None:
     code = "import sys\nwhile True: sys.stdout.write('x' * 10_000)"
-    done = children.run([sys.executable, "-c", code], b"", limit=30, most=50_000)
+    done = subprocesses.run([sys.executable, "-c", code], b"", limit=30, most=50_000)
     assert done.stopped == "output" or done.code != 0
     assert len(done.stdout) == 50_000
     assert done.seconds < 20
@@ -85,7 +85,7 @@ def test_what_is_left_behind_holds_nobody_up(tmp_path: Path) -> None:
         f"pathlib.Path({str(note)!r}).write_text(str(p.pid))\n"
         "print('done')"
     )
-    done = children.run([sys.executable, "-c", code], b"", limit=30)
+    done = subprocesses.run([sys.executable, "-c", code], b"", limit=30)
     assert (done.code, done.stdout, done.stopped) == (0, b"done\n", "")
     assert done.seconds < 15
     assert _gone(int(note.read_text()))
@@ -94,7 +94,7 @@ def test_what_is_left_behind_holds_nobody_up(tmp_path: Path) -> None:
 def test_whoever_asked_can_stop_it() -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
-    done = children.run(
+    done = subprocesses.run(
         [sys.executable, "-c", "import time; time.sleep(60)"], b"", limit=30, stop=stop
     )
     assert done.stopped == "asked"
@@ -103,10 +103,10 @@ def test_whoever_asked_can_stop_it() -> None:
 
 def test_no_shell_reads_the_arguments() -> None:
     code = "import sys; print(sys.argv[1])"
-    done = children.run([sys.executable, "-c", code, "$(id); `id` | x"], b"", limit=20)
+    done = subprocesses.run([sys.executable, "-c", code, "$(id); `id` | x"], b"", limit=20)
     assert done.stdout == b"$(id); `id` | x\n"
 
 
 def test_a_program_that_is_not_there_is_an_os_error() -> None:
     with pytest.raises(FileNotFoundError):
-        children.run(["no-such-program-here"], b"", limit=1)
+        subprocesses.run(["no-such-program-here"], b"", limit=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from leftoff.compatibility import (
+from leftoff.handover.compatibility import (
     Compatibility,
     FileNow,
     Limits,
@@ -16,10 +16,15 @@ from leftoff.compatibility import (
     measure,
     without_state,
 )
-from leftoff.compatibility.similarity import matched
-from leftoff.documents.resume_state import CompletedTool, RecordedFile, ResumeState, World
-from leftoff.documents.resume_state.running import content_hash
-from leftoff.redaction import Redactor
+from leftoff.handover.resume_state.document import (
+    CompletedTool,
+    RecordedFile,
+    ResumeState,
+    World,
+)
+from leftoff.handover.resume_state.running_workflow import content_hash
+from leftoff.handover.similarity import matched
+from leftoff.redaction.redactor import Redactor
 
 OLD = "abcdefghij" * 10
 

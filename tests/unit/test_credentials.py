@@ -6,17 +6,10 @@ import base64
 
 import pytest
 
-from leftoff.credentials import (
-    CHECKS,
-    DISGUISE,
-    base64_text,
-    disguised,
-    hex_text,
-    positions,
-    private_key_spans,
-    reveal,
-)
-from leftoff.redaction import shown_alone
+from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
+from leftoff.redaction.encodings import base64_text, hex_text, private_key_spans
+from leftoff.redaction.plausible import CHECKS
+from leftoff.redaction.redactor import shown_alone
 
 
 def passes(check: str, value: str) -> bool:

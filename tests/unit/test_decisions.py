@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leftoff.analysis.decisions import select
+from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import (
     MODEL,
     NEVER,
@@ -23,10 +25,8 @@ from leftoff.extraction.decision_model import (
 )
 from leftoff.extraction.decisions import candidates, pieces
 from leftoff.extraction.sentences import LONGEST
-from leftoff.findings import KeyDecision
-from leftoff.judgement import decisions
-from leftoff.judgement.story import Story
-from leftoff.summary import Pass
+from leftoff.session_view import Story
+from leftoff.summary import KeyDecision
 from leftoff.text import sentences
 
 OPEN = Model()
@@ -43,7 +43,7 @@ def story(*lines: tuple[str, str]) -> Story:
 
 def made(*texts: str, owner: str = "agent") -> list[KeyDecision]:
     """Decisions as judged before repeats and reversals are looked at."""
-    one = decisions.key_decisions(story(("user", "Go."), ("assistant", "Hm.")), least=0.0)
+    one = select.key_decisions(story(("user", "Go."), ("assistant", "Hm.")), least=0.0)
     assert one == ()
     from leftoff.model import Ref
 
@@ -147,7 +147,7 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
 
 
 def test_a_commitment_is_surer_than_a_routine_step() -> None:
-    found = decisions.key_decisions(
+    found = select.key_decisions(
         story(
             ("user", "Uploads sometimes break."), ("assistant", ROUTINE), ("assistant", STRONG)
         ),
@@ -155,13 +155,13 @@ def test_a_commitment_is_surer_than_a_routine_step() -> None:
     )
     by_text = {d.text: d.confidence for d in found}
     assert by_text[STRONG] > 2 * by_text.get(ROUTINE, 0.0)
-    assert by_text[STRONG] >= decisions.REPORTED
+    assert by_text[STRONG] >= select.REPORTED
 
 
 def test_reasons_and_alternative_are_told_apart() -> None:
     (found,) = [
         d
-        for d in decisions.key_decisions(
+        for d in select.key_decisions(
             story(("user", "Uploads sometimes break."), ("assistant", STRONG))
         )
         if d.owner == "agent"
@@ -181,10 +181,10 @@ def test_the_threshold_can_be_lowered_to_see_what_was_left_out() -> None:
         ("assistant", "Now I'll look at how the retry is wired."),
         ("assistant", "We could also write the rows with one statement."),
     ]
-    reported = decisions.key_decisions(story(*lines))
-    every = decisions.key_decisions(story(*lines), least=0.0)
+    reported = select.key_decisions(story(*lines))
+    every = select.key_decisions(story(*lines), least=0.0)
     assert set(told(reported)) <= set(told(every))
-    assert len(every) > len([d for d in every if d.confidence >= decisions.REPORTED])
+    assert len(every) > len([d for d in every if d.confidence >= select.REPORTED])
     assert [d.message_index for d in every] == sorted(d.message_index for d in every)
 
 
@@ -202,7 +202,7 @@ def test_the_threshold_can_be_lowered_to_see_what_was_left_out() -> None:
 )
 def test_another_language_is_met_with_silence(text: str) -> None:
     assert not is_english(words(text), text)
-    found = decisions.key_decisions(story(("user", "Go."), ("assistant", text)), least=0.0)
+    found = select.key_decisions(story(("user", "Go."), ("assistant", text)), least=0.0)
     assert found == ()
 
 
@@ -210,7 +210,7 @@ def test_another_language_is_met_with_silence(text: str) -> None:
 
 
 def test_a_choice_of_the_person_is_theirs() -> None:
-    found = decisions.key_decisions(
+    found = select.key_decisions(
         story(
             ("assistant", "Two options: A, one table. B, one table per tenant."),
             ("user", "let's go with option B, because tenants move."),
@@ -219,11 +219,11 @@ def test_a_choice_of_the_person_is_theirs() -> None:
     (own,) = [d for d in found if d.owner == "user"]
     assert own.text == "let's go with option B, because tenants move."
     assert own.rationale.startswith("because tenants move")
-    assert own.confidence == decisions.CHOSEN
+    assert own.confidence == select.CHOSEN
 
 
 def test_a_question_of_the_person_is_no_choice() -> None:
-    found = decisions.key_decisions(
+    found = select.key_decisions(
         story(("user", "should we use option B?"), ("user", "Which option is faster?"))
     )
     assert found == ()
@@ -234,20 +234,18 @@ def test_a_question_of_the_person_is_no_choice() -> None:
 
 def test_a_repeat_is_merged_into_the_first_statement() -> None:
     first = "I'll keep one table per tenant, since tenants move."
-    kept = decisions._merged(
-        made(first, "Use `parse_all` here.", first.replace("I'll", "We'll"))
-    )
+    kept = select._merged(made(first, "Use `parse_all` here.", first.replace("I'll", "We'll")))
     assert told(kept) == [first, "Use `parse_all` here."]
 
 
 def test_the_persons_words_are_never_merged_away() -> None:
     agent = made("Use one table per tenant.")
     user = made("Use one table per tenant.", owner="user")
-    assert len(decisions._merged([*agent, *user])) == 2
+    assert len(select._merged([*agent, *user])) == 2
 
 
 def test_a_later_statement_takes_an_earlier_one_back() -> None:
-    out = decisions._with_fate(
+    out = select._with_fate(
         made(
             "I'll cache parsed results in `load_rows` for each request.",
             "Names stay in snake case.",
@@ -260,7 +258,7 @@ def test_a_later_statement_takes_an_earlier_one_back() -> None:
 
 
 def test_a_replacement_is_linked_and_strangers_are_not() -> None:
-    out = decisions._with_fate(
+    out = select._with_fate(
         made(
             "Store sessions in a JSON document beside the recording.",
             "Actually, store sessions in a SQLite document instead of JSON.",

@@ -11,10 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from leftoff import discovery, sources
-from leftoff.discovery import closed, find, moment, places, recordings, sessions, short_ids
 from leftoff.errors import SourceError, UsageError
-from leftoff.formats import formats
+from leftoff.formats.reader import formats
+from leftoff.sources import discover
+from leftoff.sources import open as sources
+from leftoff.sources.discover import (
+    closed,
+    find,
+    moment,
+    places,
+    recordings,
+    sessions,
+    short_ids,
+)
 from leftoff.testing.conversations import Call, Step
 from leftoff.testing.writers import WRITERS
 
@@ -41,7 +50,7 @@ def claude(session: str, cwd: str = "/home/ada/ledger") -> bytes:
     )
 
 
-def listed(environ: Mapping[str, str]) -> dict[str, discovery.Listed]:
+def listed(environ: Mapping[str, str]) -> dict[str, discover.Listed]:
     return {found.client: found for found in sessions(environ)}
 
 
@@ -240,15 +249,15 @@ def test_no_more_than_the_head_of_a_file_is_read(
         assert len(got) <= size
         return got
 
-    monkeypatch.setattr(discovery, "head_of", head_of)
+    monkeypatch.setattr(discover, "head_of", head_of)
     assert len(list(sessions({"HOME": str(tmp_path)}))) == 1
-    assert asked == [discovery.HEAD]
+    assert asked == [discover.HEAD]
 
 
 def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
     talk = (*TALK, *(Step("agent", "Again. " * 500) for _ in range(60)))
     data = WRITERS["gemini_cli"](talk)
-    assert len(data) > 2 * discovery.HEAD
+    assert len(data) > 2 * discover.HEAD
     path = tmp_path / ".gemini/tmp/abc/chats/session-2026-03-02T09-00-5e551011.json"
     put(path, data)
     put(path.parent.parent / ".project_root", "/home/ada/ledger\n")

@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 from leftoff import api
-from leftoff.budgets import TaskTokenBudget
-from leftoff.documents.checkpoint import ContextCheckpoint, dumps, from_summary
-from leftoff.documents.checkpoint.facts import facts_of
-from leftoff.documents.checkpoint.naming import checked, derived, paths, project_of, specific_of
-from leftoff.documents.checkpoint.roles import role
-from leftoff.documents.checkpoint.words import WORDS, fill
+from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.errors import NotPlainName
+from leftoff.handover.checkpoint import dumps
+from leftoff.handover.checkpoint.document import ContextCheckpoint, from_summary
+from leftoff.handover.checkpoint.file_names import (
+    checked,
+    derived,
+    paths,
+    project_of,
+    specific_of,
+)
+from leftoff.handover.checkpoint.from_summary import facts_of
+from leftoff.handover.checkpoint.roles import role
+from leftoff.handover.checkpoint.templates import WORDS, fill
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -112,7 +119,7 @@ def test_half_a_marker_loses_nothing_around_it() -> None:
 @pytest.mark.parametrize("task", ["a--b", "a-->b", "a---b"])
 def test_no_task_id_breaks_a_marker(task: str) -> None:
     budget = TaskTokenBudget.start(task, "g", created_at="", total_allocated=1)
-    from leftoff.documents.checkpoint import Capacity, ExecutionState, Tokens
+    from leftoff.handover.checkpoint.document import Capacity, ExecutionState, Tokens
 
     capacity: Capacity = "90"
     made = ContextCheckpoint(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.embedded import other_effects, python_effects
-from leftoff.extraction.embedded.tool_script import tool_steps
-from leftoff.extraction.here_documents import take_documents
+from leftoff.shell.embedded import other_effects, python_effects
+from leftoff.shell.embedded.tool_script import tool_steps
+from leftoff.shell.heredocs import take_documents
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,9 @@ def test_a_scorer_imports_nothing_that_finds() -> None:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         named = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
         named += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
-        finding = {"extraction", "judgement"}
+        finding = {"extraction", "shell"}
         if file.name not in runners:
-            finding |= {"api", "summary", "formats"}
+            finding |= {"api", "analysis", "formats"}
         found = [
             name for name in named if name.split(".")[1:2] and name.split(".")[1] in finding
         ]

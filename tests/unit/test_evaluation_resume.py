@@ -22,8 +22,8 @@ from leftoff.evaluation.resume_runs import RECORDED, TAIL, ResumeReport, evaluat
 from leftoff.evaluation.resume_scores import holds, items, names_file, stated
 from leftoff.evaluation.resume_texts import Reading, content_words, names
 from leftoff.evaluation.resume_truth import Fact, core_of, truth
-from leftoff.findings import ContextSummary
 from leftoff.model import Message, Text
+from leftoff.summary import ContextSummary
 
 Line: TypeAlias = dict[str, Any]
 
@@ -472,7 +472,7 @@ def test_a_held_out_repository_is_told_apart_and_its_words_are_never_written(
     ids=lambda m: m.__name__,
 )
 def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:
-    engine = ("extraction", "judgement", "documents", "rendering", "summary")
+    engine = ("extraction", "analysis", "handover", "rendering", "summary")
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     taken = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     assert not [

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff import Pass
+from leftoff.analysis.summary_json import to_json
 from leftoff.extraction import evidence_log
 from leftoff.extraction.evidence import Called, Evidence, Noted, Returned, Said
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.model import Ref
-from leftoff.summary import to_json
 
 BLOCK = 5
 

@@ -13,20 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.errors import (
-    Damaged,
-    NotPlainName,
-    StateError,
-    TooNew,
-    Unsure,
-    UsageError,
-)
-from leftoff.redaction import Redactor, Span
+from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
+from leftoff.redaction.redactor import Redactor, Span
 from leftoff.settings import Settings
-from leftoff.stores import Entry, Kept, Store
+from leftoff.stores.atomic import write_whole
 from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.protocol import Entry, Kept, Store
 from leftoff.stores.retention import Retention, pin, prune
-from leftoff.stores.writing import write_whole
 
 DOCUMENT = {"goal": "sort the invoices", "done": ["read", "sorted"], "steps": 2}
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
@@ -182,7 +175,7 @@ def test_a_document_changes_between_plain_and_compressed(tmp_path: Path) -> None
 
 def test_a_bomb_is_refused(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.save("task", "t", DOCUMENT)
-    monkeypatch.setattr("leftoff.stores.reading.MAX_DOCUMENT", 100_000)
+    monkeypatch.setattr("leftoff.stores.lookup.MAX_DOCUMENT", 100_000)
     bomb = gzip.compress(b'{"a": "' + b" " * 1_000_000 + b'"}')
     (store.folder("task") / "t.json").write_bytes(bomb)
     with pytest.raises(Damaged, match="not one whole"):
@@ -536,9 +529,9 @@ def test_litter_of_the_dead_goes_and_of_the_living_stays(
 def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
     store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from leftoff.stores import writing
+    from leftoff.stores import atomic
 
-    real = writing._held
+    real = atomic._held
     swept: list[Path] = []
 
     def held(descriptor: int) -> bool:
@@ -547,7 +540,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
             swept[0].unlink()
         return real(descriptor)
 
-    monkeypatch.setattr(writing, "_held", held)
+    monkeypatch.setattr(atomic, "_held", held)
     store.save("task", "t", {"n": 1})
     assert len(swept) == 1
     assert loaded(store, "task", "t").document == {"n": 1}
@@ -578,7 +571,7 @@ for n in range(40):
 
 @pytest.mark.parametrize("url", ["{}/kept", "sqlite:///{}/kept.db"])
 def test_processes_do_not_mix(tmp_path: Path, url: str) -> None:
-    from leftoff.stores import open_store
+    from leftoff.stores.protocol import open_store
 
     where = url.format(tmp_path)
     store = open_store(where)

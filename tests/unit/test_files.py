@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from leftoff.findings import ContextSummary, FileModification
-from leftoff.rendering import render
-from leftoff.summary import Pass, seed_shape
+from leftoff.analysis.seed001 import seed_shape
+from leftoff.analysis.session_pass import Pass
+from leftoff.rendering.render_summary import render
+from leftoff.summary import ContextSummary, FileModification
 
 ROOT = "/home/ana/app"
 

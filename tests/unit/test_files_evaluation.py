@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from leftoff.cli.evaluating_files import files_command
+from leftoff.cli.eval_files import files_command
 from leftoff.errors import UsageError
 from leftoff.evaluation import file_reports
 from leftoff.evaluation.file_baselines import seed001_files

@@ -9,8 +9,8 @@ import pytest
 
 from leftoff import FormatError, Pass, StateError
 from leftoff import codec as door
-from leftoff.extraction.fold import State
-from leftoff.summary import to_json
+from leftoff.analysis.summary_json import to_json
+from leftoff.extraction.collector import State
 
 HEAD = {"leftoff": "session/1", "id": "s-1", "cwd": "/w"}
 

@@ -16,12 +16,13 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff import api, sources
+from leftoff import api
+from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError, StateError
-from leftoff.live import following
-from leftoff.live.following import LOCK, PARTS, Follower
-from leftoff.stores.writing import Folder
-from leftoff.summary import to_json
+from leftoff.incremental import follow
+from leftoff.incremental.follow import LOCK, PARTS, Follower
+from leftoff.sources import open as sources
+from leftoff.stores.atomic import Folder
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -207,13 +208,13 @@ def test_somebody_elses_file_in_the_folder_is_passed_over(
     old = follower.parts[0]
     other = msgspec.structs.replace(old, mark=msgspec.structs.replace(old.mark, inode=1))
     monkeypatch.setattr(sources, "open", guarded, raising=False)
-    assert following._search(other, []) == str(path.with_name("z"))
+    assert follow._search(other, []) == str(path.with_name("z"))
 
 
 def test_one_at_a_time(path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(lines("s", 0, 20))
     follower.look()
-    monkeypatch.setattr(following, "PATIENCE", 0.05)
+    monkeypatch.setattr(follow, "PATIENCE", 0.05)
     with FileLock(follower.folder / LOCK), pytest.raises(StateError, match="another process"):
         follower.look()
     assert numbers(follower) == list(range(20))

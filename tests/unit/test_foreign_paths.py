@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from platformdirs.macos import MacOS
 from platformdirs.windows import Windows
 
-from leftoff.discovery import Listed as Session
-from leftoff.discovery import (
+from leftoff.errors import NotPlainName
+from leftoff.handover.checkpoint.document import component
+from leftoff.handover.checkpoint.file_names import checked, derived
+from leftoff.shell.paths import absolute, home_of, is_within, relative
+from leftoff.sources.discover import Listed as Session
+from leftoff.sources.discover import (
     _spellings,
     _wide,
     _within,
@@ -21,12 +25,8 @@ from leftoff.discovery import (
     latest,
     places,
 )
-from leftoff.documents.checkpoint import component
-from leftoff.documents.checkpoint.naming import checked, derived
-from leftoff.errors import NotPlainName
-from leftoff.extraction.paths import absolute, home_of, is_within, relative
 from leftoff.stores.files import _path_of
-from leftoff.stores.places import PLACES, folded, named, plain, stem, twins
+from leftoff.stores.naming import PLACES, folded, named, plain, stem, twins
 from leftoff.workspace import _moved
 
 LETTERS = st.text(
@@ -260,8 +260,8 @@ def test_the_folder_that_a_url_names(url: str, windows: bool, path: str) -> None
 
 
 def test_a_windows_path_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leftoff.stores import open_store
     from leftoff.stores.files import FileStore
+    from leftoff.stores.protocol import open_store
 
     store = open_store("C:\\Users\\ana\\kept")
     assert isinstance(store, FileStore)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from leftoff import codec
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.aider import FORMAT, AiderReader, edits_in
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Changes,
     Message,

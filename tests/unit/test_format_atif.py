@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.atif import FORMAT, write
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Compaction,
     Message,

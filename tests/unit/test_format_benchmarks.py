@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Cursor, Sample, formats
+from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import (
     Message,
     NewSession,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff import ContextSummary, Message, Pass, Text, ToolCall, ToolResult
+from leftoff.analysis.seed001 import format_context_summary
 from leftoff.api import (
     create_context_summary,
     extract_key_decisions,
@@ -15,9 +16,8 @@ from leftoff.api import (
     track_file_modifications,
 )
 from leftoff.formats import native
-from leftoff.formats.tools import argument, kind_of, text_argument, tool_of
+from leftoff.formats.vocabulary import argument, kind_of, text_argument, tool_of
 from leftoff.model import SessionFacts, Usage
-from leftoff.summary import format_context_summary
 
 
 def summary(value: Any) -> ContextSummary:

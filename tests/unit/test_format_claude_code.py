@@ -332,7 +332,7 @@ def test_written_files_are_new_only_if_the_recorder_says_so() -> None:
 
 
 def test_messages_carry_what_was_recorded() -> None:
-    from leftoff.extraction.fold import Fold
+    from leftoff.extraction.collector import Fold
 
     seen: list[Message] = []
 

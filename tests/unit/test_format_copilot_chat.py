@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.copilot_chat import FORMAT
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Changes,
     Message,

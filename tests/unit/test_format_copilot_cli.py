@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Sample
 from leftoff.formats.copilot_cli import FORMAT
+from leftoff.formats.reader import Sample
 from leftoff.model import (
     Changes,
     Compaction,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Sample
 from leftoff.formats.cursor import FORMAT
+from leftoff.formats.reader import Sample
 from leftoff.model import Media, Message, Reasoning, Record, Text, ToolCall, ToolResult, Unknown
 
 Read = Callable[[str, Any], list[Record]]

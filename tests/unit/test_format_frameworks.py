@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.formats import Cursor, Sample, detect, formats
+from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import (
     Media,
     Message,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Cursor
 from leftoff.formats.gemini_cli import FORMAT, GeminiReader
+from leftoff.formats.reader import Cursor
 from leftoff.model import (
     Compaction,
     Link,

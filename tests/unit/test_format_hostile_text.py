@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leftoff.errors import FormatError
-from leftoff.extraction.fold import Fold
+from leftoff.extraction.collector import Fold
 
 PIECES = ["<task>", "<read_file><path>", "[read_file for '", "```bash\n x", "\n\n ", "#### x  \n",
           "<issue_description>", "ISSUE:\n", "(Open file: a)\n", "<function=a><parameter=b>",

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Sample
 from leftoff.formats.claude_code import FORMAT as CLAUDE
 from leftoff.formats.iflow import FORMAT
+from leftoff.formats.reader import Sample
 from leftoff.model import Message, Record, Text, ToolCall, ToolResult, Unknown, Usage
 
 Read = Callable[[str, Any], list[Record]]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.fold import Fold
-from leftoff.formats import Cursor, Sample
+from leftoff.extraction.collector import Fold
 from leftoff.formats import inspect as inspect_format
 from leftoff.formats.inspect import FORMAT
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Media,
     Message,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Sample
 from leftoff.formats.mini_swe_agent import FORMAT
+from leftoff.formats.reader import Sample
 from leftoff.model import (
     Message,
     Reasoning,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.extraction.fold import Fold
-from leftoff.formats import Cursor, Sample, formats
+from leftoff.extraction.collector import Fold
 from leftoff.formats.openai_logs import FORMAT, LINES, REQUESTS, SURE
+from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, NewSession, Record, Text, ToolCall, ToolResult, Usage
 
 Read = Callable[[str, Any], list[Record]]

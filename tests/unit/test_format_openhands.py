@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.openhands import FORMAT, OUTPUT
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Compaction,
     Message,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats import Sample
+from leftoff.formats.reader import Sample
 from leftoff.formats.swe_agent import FORMAT
 from leftoff.model import (
     Message,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from leftoff.extraction import gate
-from leftoff.extraction.gate import Gate, Rule, digest, lowered, rules
+from leftoff.extraction import rules as gate
+from leftoff.extraction.rules import Gate, Rule, digest, lowered, rules
 
 
 def test_small_letters_keep_their_places() -> None:

@@ -21,7 +21,7 @@ from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore
 from leftoff.evaluation.reports import from_run
 from leftoff.model import ToolCall, ToolResult
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

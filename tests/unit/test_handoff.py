@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.documents.checkpoint.roles import Role
-from leftoff.handoff import Candidate, Reached, Situation, announced, decide
+from leftoff.handover.checkpoint.roles import Role
+from leftoff.handover.decision_table import Candidate, Reached, Situation, announced, decide
 
 
 def at(capacity: str, **more: Any) -> Situation:

@@ -16,9 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from leftoff import accounts, api
+from leftoff import api
+from leftoff.budget.thresholds import preset
+from leftoff.budget.usage import Filling
 from leftoff.errors import UsageError
-from leftoff.findings import (
+from leftoff.incremental import accounts
+from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, record_hash
+from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.html import charts, engine, quotes
+from leftoff.rendering.html.frame import frame
+from leftoff.rendering.html.session import card, cited, page
+from leftoff.rendering.render_summary import render
+from leftoff.summary import (
     ContextSummary,
     FileModification,
     KeyDecision,
@@ -29,14 +38,6 @@ from leftoff.findings import (
     Stats,
     UserRequest,
 )
-from leftoff.ledger import Filling
-from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, record_hash
-from leftoff.redaction import Redactor
-from leftoff.rendering import render
-from leftoff.rendering.html import charts, engine, quotes
-from leftoff.rendering.html.frame import frame
-from leftoff.rendering.html.session import card, cited, page
-from leftoff.thresholds import preset
 
 SECRET = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
 HOSTILE = [

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from leftoff import api
-from leftoff.findings import (
+from leftoff.model import Ref, Usage
+from leftoff.rendering.html.report import report, row, week
+from leftoff.summary import (
     ContextInfo,
     ContextSummary,
     FileModification,
@@ -19,8 +21,6 @@ from leftoff.findings import (
     Spend,
     Stats,
 )
-from leftoff.model import Ref, Usage
-from leftoff.rendering.html.report import report, row, week
 
 
 def session(name: str, started: str, project: str, decisions: int = 0) -> ContextSummary:

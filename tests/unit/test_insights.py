@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.fold import Fold
-from leftoff.judgement.insights import errors, key_findings, left_open, next_steps, to_dos
-from leftoff.judgement.story import Story
+from leftoff.analysis.insights import errors, key_findings, left_open, next_steps, to_dos
+from leftoff.extraction.collector import Fold
+from leftoff.session_view import Story
 
 
 def story(*lines: tuple[str, Any]) -> Story:

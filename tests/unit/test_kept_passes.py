@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import api
+from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
-from leftoff.live.kept_passes import FOUND, HEAD, KeptPass, NotReadOn
-from leftoff.summary import to_json
+from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass, NotReadOn
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"

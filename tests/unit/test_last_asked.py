@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from leftoff import ContextSummary, Pass, SourceError, StateError
-from leftoff.live import asked
-from leftoff.live.asked import Asked, LastAsked
-from leftoff.stores.writing import Folder
+from leftoff.live import last_summarized
+from leftoff.live.last_summarized import Asked, LastAsked
+from leftoff.stores.atomic import Folder
 
 
 def summary(identity: str, messages: int = 1) -> ContextSummary:
@@ -31,7 +31,7 @@ def test_the_first_time_there_is_nothing_before(tmp_path: Path) -> None:
 
 
 def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "SESSIONS", 2)
+    monkeypatch.setattr(last_summarized, "SESSIONS", 2)
     memory = LastAsked(tmp_path / "asked.json")
     for name in "abca":
         memory.exchange(summary(name))

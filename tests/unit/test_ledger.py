@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from leftoff import Pass
-from leftoff.forecast import FEWEST, forecast
-from leftoff.judgement.story import Story
-from leftoff.ledger import account, context, conversation_tokens, curve, spend
+from leftoff.budget.account import account
+from leftoff.budget.forecast import FEWEST, forecast
+from leftoff.budget.thresholds import preset
+from leftoff.budget.usage import context, conversation_tokens, curve, spend
+from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, window_of
 from leftoff.model import Usage
-from leftoff.thresholds import preset
-from leftoff.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, window_of
+from leftoff.session_view import Story
 
 OPUS = "claude-opus-4-6"
 

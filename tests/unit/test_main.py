@@ -17,9 +17,9 @@ from leftoff._version import __version__
 
 def _commands(monkeypatch: pytest.MonkeyPatch, run: object) -> None:
     """Puts `run` in the place of `leftoff.cli.main`."""
-    module = ModuleType("leftoff.cli")
+    module = ModuleType("leftoff.cli.group")
     module.main = run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "leftoff.cli", module)
+    monkeypatch.setitem(sys.modules, "leftoff.cli.group", module)
 
 
 def test_the_version_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,9 +52,9 @@ def test_an_interrupted_run_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_reader_that_leaves_early_is_no_error(words: int) -> None:
     # One word stays in the buffer until the last flush; many break the pipe while printing.
     code = (
-        "import sys, types; run = types.ModuleType('leftoff.cli'); "
+        "import sys, types; run = types.ModuleType('leftoff.cli.group'); "
         f"run.main = lambda args: print('word ' * {words}) or 0; "
-        "sys.modules['leftoff.cli'] = run; "
+        "sys.modules['leftoff.cli.group'] = run; "
         "from leftoff.__main__ import main; sys.exit(main([]))"
     )
     reader, writer = os.pipe()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from leftoff.model import Message, Reasoning, Text, ToolCall, ToolResult
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import call_text, message_text
 
 SECRET = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"

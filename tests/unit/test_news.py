@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leftoff.findings import (
+from leftoff.model import Ref
+from leftoff.rendering.changes_since import since
+from leftoff.summary import (
     ContextSummary,
     FileModification,
     Finding,
@@ -12,8 +14,6 @@ from leftoff.findings import (
     StageChange,
     Stats,
 )
-from leftoff.model import Ref
-from leftoff.rendering.news import since
 
 
 def at(line: int, source: int = 0) -> Ref:

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.panel import Panel
 
 from leftoff import ContextSummary, from_json, to_json
-from leftoff.rendering import render
 from leftoff.rendering.html import engine
+from leftoff.rendering.render_summary import render
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_who_comes_by_the_front_door_gets_both_and_nothing_heavy(name: str) -> N
     code = f"""
 import sys, leftoff
 leftoff.{name}
-from leftoff.findings import ContextSummary
+from leftoff.summary import ContextSummary
 print(hasattr(ContextSummary, "_repr_html_"), hasattr(ContextSummary, "__rich__"),
       sorted({{"rich", "jinja2", "IPython"}} & set(sys.modules)))
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.embedded.patch_text import diff_steps
 from leftoff.extraction.patches import patched_files
+from leftoff.shell.embedded.patches import diff_steps
 
 GIT = """\
 diff --git a/old.py b/old.py

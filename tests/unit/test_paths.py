@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.paths import absolute, home_of, is_test, relative
+from leftoff.shell.paths import absolute, home_of, is_test, relative
 
 SPELLINGS = [
     ("a.py", "/w/app", "/w/app/a.py"),

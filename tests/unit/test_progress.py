@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.fold import Fold
-from leftoff.findings import Milestone, ProgressInfo
-from leftoff.judgement.activities import of_command, of_edit
-from leftoff.judgement.progress import percentage, progress
-from leftoff.judgement.story import Story
+from leftoff.analysis.activities import of_command, of_edit
+from leftoff.analysis.progress import percentage, progress
+from leftoff.extraction.collector import Fold
+from leftoff.session_view import Story
+from leftoff.summary import Milestone, ProgressInfo
 
 Step = tuple[str, Any]
 

@@ -17,7 +17,7 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.redaction import BLOCK, MAX_NESTING, Redactor, Span, redact, rules_digest
+from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, redact, rules_digest
 
 CHANCE = random.Random(7)
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.redaction import BLOCK, MAX_NESTING, Redactor, Span, shown_alone
+from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, shown_alone
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 OTHER = "ghp_" + "zY8wV6uT4sR2qP0nM8lK6jH4gF2dC0bA8zY6"

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from leftoff.errors import SourceError, StateError, UnknownName
-from leftoff.evaluation import systems
-from leftoff.evaluation.clones import chosen
-from leftoff.evaluation.labels import Labels, Milestone, digest, load
-from leftoff.evaluation.references import (
+from benchmarks.corpora.clones import chosen
+from benchmarks.corpora.references import (
     Ranges,
     Reference,
     load_references,
@@ -21,8 +15,14 @@ from leftoff.evaluation.references import (
     to_ranges,
     to_toml,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.errors import SourceError, StateError, UnknownName
+from leftoff.evaluation import systems
+from leftoff.evaluation.labels import Labels, Milestone, digest, load
 from leftoff.evaluation.sessions import Session
-from leftoff.findings import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
+from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "corpora" / "public.toml"

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.fold import Fold
-from leftoff.findings import UserRequest
-from leftoff.judgement.requests import (
+from leftoff.analysis.requests import (
     is_fault,
     is_request,
     kind_of_request,
     user_requests,
     wants_words,
 )
-from leftoff.judgement.story import Story
+from leftoff.extraction.collector import Fold
+from leftoff.session_view import Story
+from leftoff.summary import UserRequest
 
 
 def asked(*lines: tuple[str, Any]) -> tuple[UserRequest, ...]:

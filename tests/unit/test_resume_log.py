@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import leftoff
-from leftoff.budgets import ContextMetrics
-from leftoff.documents.resume_log import OwnSection, ResumeLog
+from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import StateError
+from leftoff.handover.resume_log.document import OwnSection, ResumeLog
 from leftoff.tokens import max_tokens
 
 METRICS = ContextMetrics.of(200_000, 170_000, timestamp="2025-11-01T11:50:00")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from leftoff.budgets import ContextMetrics
-from leftoff.documents.resume_log import ResumeLog
+from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
-from leftoff.live.resume_logs import BUILT_IN, ResumeLogGenerator
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.live.resume_logs.generator import BUILT_IN, ResumeLogGenerator
 
 STATE = {"mission_summary": "Sort the invoices.", "next_steps": ["Ask finance."]}
 

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.documents.remains import EARLIER
-from leftoff.documents.resume_state import (
+from leftoff.errors import StateError, UsageError
+from leftoff.handover.facts import EARLIER
+from leftoff.handover.resume_state.calls import commands_of, described
+from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
     ContextEvolution,
@@ -23,21 +25,12 @@ from leftoff.documents.resume_state import (
     needs_value,
     schema,
 )
-from leftoff.documents.resume_state.bounds import Bounds, importance, optimize_for_storage
-from leftoff.documents.resume_state.calls import commands_of, described
-from leftoff.documents.resume_state.message import resume_message
-from leftoff.documents.resume_state.record import from_summary, workflow_id, workflow_name
-from leftoff.documents.resume_state.words import COMMAND, COMPATIBILITY, STRATEGIES, clock
-from leftoff.errors import StateError, UsageError
-from leftoff.findings import (
-    Command,
-    ContextSummary,
-    SessionInfo,
-    Stats,
-    UserRequest,
-    WorkingSet,
-)
+from leftoff.handover.resume_state.from_summary import from_summary, workflow_id, workflow_name
+from leftoff.handover.resume_state.limits import Bounds, importance, optimize_for_storage
+from leftoff.handover.resume_state.message import resume_message
+from leftoff.handover.resume_state.templates import COMMAND, COMPATIBILITY, STRATEGIES, clock
 from leftoff.model import Ref
+from leftoff.summary import Command, ContextSummary, SessionInfo, Stats, UserRequest, WorkingSet
 from leftoff.tokens import max_tokens
 
 
@@ -123,7 +116,7 @@ def test_what_is_no_resume_state_is_said(data: bytes) -> None:
 
 
 def test_a_small_file_cannot_unpack_to_a_huge_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leftoff.documents.resume_state.MAX_DOCUMENT", 1000)
+    monkeypatch.setattr("leftoff.handover.resume_state.document.MAX_DOCUMENT", 1000)
     with pytest.raises(StateError, match="unpacks to more"):
         decode(gzip.compress(b" " * 5000 + b'{"workflow_id": "x"}'))
 

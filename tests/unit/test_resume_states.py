@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.compatibility import Workspace, assess
-from leftoff.documents.resume_state import (
+from leftoff.errors import NotPlainName, StateError, UnknownName
+from leftoff.handover.compatibility import Workspace, assess
+from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
     ExecutionHistoryEntry,
@@ -21,9 +22,8 @@ from leftoff.documents.resume_state import (
     ResumeState,
     WorkflowExecutionContext,
 )
-from leftoff.errors import NotPlainName, StateError, UnknownName
-from leftoff.live.resume_states import FileResumeStateManager
 from leftoff.live.resume_states.orchestrator import ResumeOrchestrator, resumption
+from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.settings import Resume, Settings
 from leftoff.stores.files import FileStore, store_for

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leftoff.errors import UsageError
-from leftoff.stores import Entry, Kept
 from leftoff.stores.files import FileStore
+from leftoff.stores.protocol import Entry, Kept
 from leftoff.stores.retention import DAY, Retention, pin, prune
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.documents.review import (
+from leftoff.errors import StateError
+from leftoff.handover.review import (
     DEAD,
     Review,
     ReviewRound,
@@ -16,8 +17,7 @@ from leftoff.documents.review import (
     is_plain,
     next_review_id,
 )
-from leftoff.documents.review.metrics import metrics
-from leftoff.errors import StateError
+from leftoff.handover.review_metrics import metrics
 from leftoff.model import Usage
 from leftoff.tokens import max_tokens
 

@@ -22,9 +22,9 @@ import pytest
 from leftoff import codec
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
-from leftoff.live.reviews import Reviewer, ReviewRequest, ReviewResult
+from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
-from leftoff.stores import Entry, Kept, Store
+from leftoff.stores.protocol import Entry, Kept, Store
 
 CLIENT = """
 import json, os, pathlib, sys, time, uuid

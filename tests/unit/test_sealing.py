@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff.errors import Damaged, TooNew, UsageError
-from leftoff.stores.sealing import (
+from leftoff.stores.envelope import (
     KEY,
     Clean,
     changes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.documents.sections import LAST, TRUNCATED, Item, Section, fit
+from leftoff.handover.packing import LAST, TRUNCATED, Item, Section, fit
 from leftoff.tokens import max_tokens
 
 WORDS = "The parser keeps its own table of names so that nothing is looked up twice."

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.budgets import ContextMetrics, TaskTokenBudget
+from leftoff.budget.tasks import ContextMetrics, TaskTokenBudget
 from leftoff.errors import StateError, UnknownName, UsageError
 from leftoff.live.responses import ResponseTracker, read
 from leftoff.live.session import SessionManager, get_session_manager
@@ -393,7 +393,7 @@ def test_a_full_disk_is_said_and_ends_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leftoff.live.state.write_whole", full)
+    monkeypatch.setattr("leftoff.live.session_file.write_whole", full)
     with caplog.at_level(logging.ERROR, "leftoff.live"):
         manager.update_token_usage(10, 0, message_id="a")
     assert "No space left" in caplog.text

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from leftoff.budget.thresholds import preset
 from leftoff.errors import SourceError, UsageError
 from leftoff.settings import Settings, leaves, load, squashed
-from leftoff.thresholds import preset
 
 # The keys of the designs as they write them, with the defaults that they give.
 RESUME_LOG = {

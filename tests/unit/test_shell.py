@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from leftoff.extraction.shell import (
+from leftoff.shell.effects import (
     FileState,
     Outcome,
     Script,

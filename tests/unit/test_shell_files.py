@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.file_state import Effects, FileState, join, matches
-from leftoff.extraction.script import BRACKET, QUESTION, STAR
+from leftoff.shell.ast import BRACKET, QUESTION, STAR
+from leftoff.shell.filesystem import Effects, FileState, join, matches
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.shell import FileState, Outcome, analyze, command_facts, resolve
+from leftoff.shell.effects import FileState, Outcome, analyze, command_facts, resolve
 
 FILES = ("a.txt", "b.txt", "d/c.txt", "names", "p.diff")
 SIGNS = {"created": "+", "modified": "~", "deleted": "-"}

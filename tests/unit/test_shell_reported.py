@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
+from leftoff.shell.effects import FileState, Outcome, analyze, resolve
 
 Effects = Callable[[str, int, str], list[str]]
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction import shell_words
-from leftoff.extraction.script import (
-    BRACKET,
-    MAX_FIELDS,
-    QUESTION,
-    STAR,
-    UNKNOWN,
-    Variable,
-    Word,
-)
-from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
-from leftoff.extraction.shell_words import (
+from leftoff.shell import quoting
+from leftoff.shell.ast import BRACKET, MAX_FIELDS, QUESTION, STAR, UNKNOWN, Variable, Word
+from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell.quoting import (
     ansi_text,
     append,
     expand_braces,
@@ -126,7 +118,7 @@ def test_a_dollar_at_the_end_takes_the_text_after_it(
 
 def test_neighbouring_texts_are_one() -> None:
     variable = Variable("x", "", False)
-    parts: list[shell_words.Part] = []
+    parts: list[quoting.Part] = []
     append(parts, "a")
     append(parts, "b")
     assert finish(parts) == "ab"
@@ -174,7 +166,7 @@ def test_braces(text: str, words: str) -> None:
 
 def test_braces_around_a_variable_are_kept_in_order() -> None:
     variable = Variable("x", "", False)
-    parts: list[shell_words.Part] = [mark("{a,"), variable, mark("b}c")]
+    parts: list[quoting.Part] = [mark("{a,"), variable, mark("b}c")]
     assert expand_braces(parts) == [["ac"], [variable, "bc"]]
     # A range cannot hold one.
     assert expand_braces([mark("{1.."), variable, mark("}")]) == [["{1..", variable, "}"]]

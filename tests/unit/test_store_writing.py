@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.stores import writing
+from leftoff.stores import atomic
+from leftoff.stores.atomic import Folder, make_folders, own, write_whole
 from leftoff.stores.files import _path_of
-from leftoff.stores.writing import Folder, make_folders, own, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as P
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Whether the system can look up names in an open folder."""
     if request.param == "by path":
-        monkeypatch.setattr(writing, "_INSIDE", False)
+        monkeypatch.setattr(atomic, "_INSIDE", False)
     return str(request.param)
 
 
@@ -192,8 +192,7 @@ def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
 HOLD = """
 import sys
 from pathlib import Path
-from leftoff.stores.files import _path_of
-from leftoff.stores.writing import Folder
+from leftoff.stores.atomic import Folder
 with Folder.opened(Path(sys.argv[1])) as folder, folder.locked("lock", 5):
     print("held", flush=True)
     sys.stdin.readline()

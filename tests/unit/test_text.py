@@ -6,18 +6,8 @@ import time
 
 import pytest
 
-from leftoff.text import (
-    clean,
-    graphemes,
-    in_code,
-    one_line,
-    prose,
-    sentence_at,
-    sentences,
-    short,
-    truncate,
-    whole,
-)
+from leftoff.text import clean, in_code, prose, sentence_at, sentences
+from leftoff.text.truncation import graphemes, one_line, short, truncate, whole
 
 
 def _told(text: str) -> list[str]:

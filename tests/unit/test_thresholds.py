@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.errors import UnknownName, UsageError
-from leftoff.thresholds import (
+from leftoff.budget.thresholds import (
     PRESETS,
     Armed,
     Crossing,
@@ -18,6 +17,7 @@ from leftoff.thresholds import (
     preset,
     thousands,
 )
+from leftoff.errors import UnknownName, UsageError
 
 ADVISORY = preset("advisory")
 HANDOFF = preset("handoff")

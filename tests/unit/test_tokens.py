@@ -7,7 +7,7 @@ import time
 import pytest
 
 from leftoff import tokens
-from leftoff.text import truncate
+from leftoff.text.truncation import truncate
 from leftoff.tokens import FAMILIES, TokenCounter, estimate_tokens, max_tokens
 
 # Our own lines, with the counts of the eight tokenizers in the order of FAMILIES (see

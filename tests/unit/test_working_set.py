@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import leftoff
-from leftoff.findings import WorkingSet
+from leftoff.summary import WorkingSet
 
 Message = dict[str, Any]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from leftoff import workspace
-from leftoff.compatibility import FileNow, assess
-from leftoff.documents.resume_state import RecordedFile, ResumeState, World
 from leftoff.errors import SourceError
+from leftoff.handover.compatibility import FileNow, assess
+from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.workspace import content_of, git_diff, look, recorded_files
 
 Git = Callable[..., str]

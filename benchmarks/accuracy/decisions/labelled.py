@@ -14,9 +14,9 @@ from leftoff.evaluation.labels import fingerprint
 from leftoff.extraction.decision_model import Model
 from leftoff.extraction.decisions import Decisions
 from leftoff.extraction.evidence import Said
-from leftoff.extraction.view import extractors
-from leftoff.judgement.story import Story
+from leftoff.extraction.extractor import extractors
 from leftoff.model import Text
+from leftoff.session_view import Story
 
 HELD_OUT = "marot__spotter"
 """The source repository that nothing is tuned or trained on."""

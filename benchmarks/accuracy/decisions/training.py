@@ -9,11 +9,7 @@ import numpy as np
 from benchmarks.accuracy.decisions.fit import Table, line, logistic, softmax
 from benchmarks.accuracy.decisions.labelled import Session
 
-from leftoff.extraction.decision_model import SCALE, Model, Scorer, joined
-from leftoff.extraction.evidence import Said
-from leftoff.extraction.gate import lowered
-from leftoff.findings import DECISION_TYPES
-from leftoff.judgement.decisions import (
+from leftoff.analysis.decisions.select import (
     Candidate,
     by_message,
     described,
@@ -21,6 +17,10 @@ from leftoff.judgement.decisions import (
     spoken,
     weighed,
 )
+from leftoff.extraction.decision_model import SCALE, Model, Scorer, joined
+from leftoff.extraction.evidence import Said
+from leftoff.extraction.rules import lowered
+from leftoff.summary import DECISION_TYPES
 
 KINDS = DECISION_TYPES[:4]
 """The types that the labels use; `other` has no example."""

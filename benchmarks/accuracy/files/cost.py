@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import api
+from leftoff.analysis.files.track import Tracker
 from leftoff.errors import InputError
-from leftoff.extraction import shell
 from leftoff.extraction.evidence import Ran
-from leftoff.extraction.shell_parts import grammar
-from leftoff.judgement.files import Tracker
-from leftoff.judgement.story import Story
+from leftoff.session_view import Story
+from leftoff.shell import effects
+from leftoff.shell.statements import grammar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +65,7 @@ def cost(ran: Sequence[tuple[Story, list[Ran]]], rounds: int) -> dict[str, Any]:
     followed = [float("inf")] * total
     bare = [float("inf")] * len(texts)
     for _ in range(rounds):
-        shell.forget()
+        effects.forget()
         number = 0
         for story, acts in ran:
             tracker, outcomes = Tracker(story), story.outcomes

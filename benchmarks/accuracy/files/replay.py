@@ -24,7 +24,7 @@ from benchmarks.accuracy.files.fixtures import Tree, text, trees, word
 from benchmarks.accuracy.files.grammar import STRATA
 from benchmarks.accuracy.files.sandbox import NOBODY, Ran, Sandbox, Unavailable, check, snapshot
 
-from leftoff.summary import Pass
+from leftoff.analysis.session_pass import Pass
 
 _LEFT_OUT = ("archives", "xargs_find")
 """Strata of which whole sessions would be made of guesses about contents."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from benchmarks.accuracy.files.fixtures import Tree
 from benchmarks.accuracy.files.sandbox import Ran
 
-from leftoff.extraction.shell import FileState, Outcome, analyze, resolve
+from leftoff.shell.effects import FileState, Outcome, analyze, resolve
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from spacy.matcher import Matcher
 
 from leftoff.evaluation.predictions import Claim, Predictions
 from leftoff.evaluation.sessions import Session
-from leftoff.layout import sentences
+from leftoff.text.markdown import sentences
 
 _WE = {"LOWER": {"IN": ["i", "we"]}}
 _WILL = {"LOWER": {"IN": ["will", "'ll", "’ll"]}}

@@ -11,7 +11,7 @@ from sumy.summarizers.text_rank import TextRankSummarizer
 
 from leftoff.evaluation.predictions import Claim, Predictions
 from leftoff.evaluation.sessions import Session
-from leftoff.layout import sentences
+from leftoff.text.markdown import sentences
 
 TAKEN = 10
 """Sentences that a summariser picks in each session: about as many as are labelled."""

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 from benchmarks.accuracy.redaction.planted import Planted, plants
 
-from leftoff.redaction import Redactor, rules_digest
+from leftoff.redaction.redactor import Redactor, rules_digest
 
 
 def leaks(planted: Planted, out: Any) -> bool:

@@ -27,7 +27,7 @@ from unittest.mock import patch
 from benchmarks.accuracy.redaction.planted import GENERIC, STRUCTURED, Planted
 
 from leftoff.__main__ import main
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.testing.conversations import Call, Step
 from leftoff.testing.writers import WRITERS
 
@@ -255,8 +255,8 @@ def _run(words: tuple[str, ...]) -> str:
 def _reviewed(place: Path) -> Iterator[tuple[str, str]]:
     """A review whose rounds say what the session says, kept and sent again."""
     from leftoff.api import read
-    from leftoff.documents.review import Review, ReviewRound, full_prompt
-    from leftoff.stores import open_store
+    from leftoff.handover.review import Review, ReviewRound, full_prompt
+    from leftoff.stores.protocol import open_store
 
     said = [m.text for m in read("session.jsonl") if m.text]
     rounds = tuple(

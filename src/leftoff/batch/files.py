@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.batch.jobs import File
-from leftoff.discovery import Recorded, recordings, recordings_in
 from leftoff.errors import SourceError, UsageError
-from leftoff.pieces import conversations, in_pieces
+from leftoff.sources.discover import Recorded, recordings, recordings_in
+from leftoff.sources.multi_file import conversations, in_pieces
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
 """Endings of recordings, before one of `PACKED`."""

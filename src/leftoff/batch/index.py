@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
-from leftoff.batch.jobs import Counts, File, Head, Job, Kept, Result
+from leftoff.batch.jobs import Counts, File, Head, Job, Result
 from leftoff.errors import StateError
-from leftoff.stores.writing import own
+from leftoff.incremental.saved_positions import SavedPosition
+from leftoff.stores.atomic import own
 
 SCHEMA = 1
 
@@ -162,16 +163,16 @@ class Index:
         found: tuple[bytes, ...] = codec.thaw(zlib.decompress(row[0]), tuple[bytes, ...])
         return found
 
-    def states(self, files: Iterable[File]) -> dict[str, Kept]:
+    def states(self, files: Iterable[File]) -> dict[str, SavedPosition]:
         """Saved states of files that have grown since, by path."""
-        found: dict[str, Kept] = {}
+        found: dict[str, SavedPosition] = {}
         for file in files:
             row = self._db.execute(
                 "SELECT kept FROM states WHERE path = ? AND rules = ?",
                 (digest(file.path), self._rules),
             ).fetchone()
             if row is not None:
-                kept: Kept = codec.thaw(row[0], Kept)
+                kept: SavedPosition = codec.thaw(row[0], SavedPosition)
                 if kept.offset <= file.size and kept.place == file.place:
                     found[file.path] = kept
         return found

@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff._version import __version__
+from leftoff.budget.thresholds import Preset
+from leftoff.budget.windows import ModelRow
 from leftoff.errors import UnknownName
-from leftoff.extraction.fold import BUILTIN
-from leftoff.extraction.rulebook import rules_digest
-from leftoff.redaction import rules_digest as redaction_digest
-from leftoff.thresholds import Preset
-from leftoff.windows import ModelRow
+from leftoff.extraction.collector import BUILTIN
+from leftoff.extraction.rule_sets import rules_digest
+from leftoff.incremental.saved_positions import SavedPosition
+from leftoff.redaction.redactor import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget"]
 
@@ -64,9 +65,9 @@ class Wanted(Struct, frozen=True):
         Raises:
             UnknownName: no such document, extractor, redactor or format.
         """
-        from leftoff.extraction.view import extractors
-        from leftoff.formats import formats
-        from leftoff.redaction import redactors
+        from leftoff.extraction.extractor import extractors
+        from leftoff.formats.reader import formats
+        from leftoff.redaction.redactor import redactors
 
         if self.what not in get_args(What):
             raise UnknownName("document", self.what, get_args(What))
@@ -116,22 +117,6 @@ class Head(Struct, frozen=True):
     keys: tuple[int, ...] = ()
 
 
-class Kept(Struct, frozen=True):
-    """The saved state of a file that was read up to `offset`, and how to know it again.
-
-    Attributes:
-        place: see `File`.
-        first, last: digests of the first 4 KiB and of the 4 KiB before `offset`.
-        state: frozen `fold.State`, packed.
-    """
-
-    place: str
-    offset: int
-    first: bytes
-    last: bytes
-    state: bytes
-
-
 class Job(Struct, frozen=True):
     """Files that are one session, or one file that holds several.
 
@@ -144,7 +129,7 @@ class Job(Struct, frozen=True):
     number: int
     files: tuple[File, ...]
     beside: tuple[File, ...] = ()
-    states: dict[str, Kept] = {}
+    states: dict[str, SavedPosition] = {}
 
     @property
     def size(self) -> int:
@@ -189,7 +174,7 @@ class Result(Struct, frozen=True):
     number: int
     tables: tuple[bytes, ...]
     counts: Counts
-    states: dict[str, Kept] = {}
+    states: dict[str, SavedPosition] = {}
     read: int = 0
     seconds: float = 0.0
     final: bool = True

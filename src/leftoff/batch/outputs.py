@@ -24,7 +24,7 @@ from leftoff import codec
 from leftoff.batch.files import filesystem, is_url
 from leftoff.batch.rows import TABLES, TIMES
 from leftoff.errors import SourceError, UsageError
-from leftoff.stores.writing import Folder, NotSynced
+from leftoff.stores.atomic import Folder, NotSynced
 
 ROW_GROUP = 16 << 20
 """Bytes of JSON after which a row group of a Parquet file is written."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from leftoff.batch.jobs import File, Head, Job, Kept
+from leftoff.batch.jobs import File, Head, Job
+from leftoff.incremental.saved_positions import SavedPosition
 
 _SIDE = re.compile(r"(?P<stem>.*)[/\\]subagents[/\\]agent-[^/\\]*\.jsonl[^/\\]*", re.DOTALL)
 
@@ -29,7 +30,7 @@ def beside(paths: Iterable[str]) -> dict[str, str]:
 def jobs(
     files: Sequence[File],
     heads: Mapping[str, Head],
-    states: Mapping[str, Kept] | None = None,
+    states: Mapping[str, SavedPosition] | None = None,
 ) -> list[Job]:
     """The jobs in order of the path of their first file.
 

@@ -117,7 +117,7 @@ class Pool:
         kind = "forkserver" if "forkserver" in kinds else "spawn"
         context = multiprocessing.get_context(kind)
         if kind == "forkserver":
-            context.set_forkserver_preload(["leftoff.batch.warm"])
+            context.set_forkserver_preload(["leftoff.batch.preload"])
         # The first process waits for the server; that is not the first session's time.
         # The name of the argument differs between what pebble declares and what it reads.
         options: dict[str, Any] = {"context": context, "mp_context": context}

@@ -23,8 +23,8 @@ from leftoff.batch.jobs import Chunk, Counts, Head, Job, Result, Wanted, chunks
 from leftoff.batch.plan import beside, jobs
 from leftoff.batch.pool import Engine, Here
 from leftoff.errors import UsageError
-from leftoff.redaction import Redactor
-from leftoff.stores.writing import inside
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.atomic import inside
 
 HEADS = 500
 """Headers that one worker is asked for at once."""

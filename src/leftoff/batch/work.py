@@ -12,28 +12,18 @@ from itertools import islice
 from typing import Any
 
 from leftoff import codec
+from leftoff.analysis.session_pass import Pass
 from leftoff.api import Gathered
 from leftoff.batch.files import at_hand, is_url
-from leftoff.batch.jobs import (
-    Chunk,
-    Counts,
-    Done,
-    File,
-    Head,
-    Job,
-    Kept,
-    Result,
-    Wanted,
-)
+from leftoff.batch.jobs import Chunk, Counts, Done, File, Head, Job, Result, Wanted
 from leftoff.batch.rows import Rows, key_of
-from leftoff.batch.states import keep, revive
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
-from leftoff.findings import ContextSummary
 from leftoff.formats.thread import key64
-from leftoff.pieces import in_pieces
-from leftoff.redaction import Redactor, redactors
-from leftoff.sources import head_of, lines_of
-from leftoff.summary import Pass
+from leftoff.incremental.saved_positions import SavedPosition, keep, revive
+from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.sources.multi_file import in_pieces
+from leftoff.sources.open import head_of, lines_of
+from leftoff.summary import ContextSummary
 
 HEAD = 32 * 1024
 """Bytes of a file in which its header is looked for."""
@@ -94,7 +84,7 @@ class _Opener:
     def __init__(self, job: Job, wanted: Wanted) -> None:
         self._job, self._wanted = job, wanted
         self._known: dict[str, Pass] = {}
-        self.states: dict[str, Kept] = {}
+        self.states: dict[str, SavedPosition] = {}
         self.read = 0
 
     def __call__(
@@ -117,7 +107,7 @@ class _Opener:
             reading.feed_lines(lines)
         return self._closed(reading, path)
 
-    def _rest(self, kept: Kept, path: str, extractors: Sequence[str]) -> Pass:
+    def _rest(self, kept: SavedPosition, path: str, extractors: Sequence[str]) -> Pass:
         reading = revive(kept, path, tuple(extractors), self._wanted.builtin)
         began = reading.offset
         try:
@@ -281,10 +271,10 @@ class _Job:
         return self._account(summary, gathered, gate)
 
     def _account(self, summary: ContextSummary, gathered: Gathered, gate: Redactor) -> Any:
-        from leftoff.judgement.story import Story
-        from leftoff.ledger import account
-        from leftoff.rendering import accounting
-        from leftoff.thresholds import preset
+        from leftoff.budget.account import account
+        from leftoff.budget.thresholds import preset
+        from leftoff.rendering import budget
+        from leftoff.session_view import Story
 
         recordings, _ = gathered.recordings()
         main = recordings.pop("")
@@ -296,7 +286,7 @@ class _Job:
         found = account(
             Story(main), children, chosen, session.format, windows=self.wanted.windows
         )
-        return accounting.plain(
+        return budget.plain(
             found,
             id=session.id,
             format=session.format,

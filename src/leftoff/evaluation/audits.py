@@ -21,16 +21,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.documents.wording import brief, inline
+from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError
 from leftoff.evaluation.resume_cuts import Cut, cuts
 from leftoff.evaluation.resume_scores import VALUE_WORDS, Item, holds, items, names_file
 from leftoff.evaluation.resume_texts import Reading, content_words
 from leftoff.evaluation.resume_truth import Fact, core_of
-from leftoff.extraction.paths import relative
-from leftoff.findings import ContextSummary
-from leftoff.redaction import Redactor
-from leftoff.summary import Pass
+from leftoff.handover.wording import brief, inline
+from leftoff.redaction.redactor import Redactor
+from leftoff.shell.paths import relative
+from leftoff.summary import ContextSummary
 
 KINDS = ("decision", "constraint", "file", "command", "error")
 """What is looked for, in the order of the tables."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from leftoff.evaluation.linear import Detector, Example
 from leftoff.evaluation.predictions import Claim, Predictions
 from leftoff.evaluation.sessions import Session, place_of
-from leftoff.findings import STAGES
+from leftoff.summary import STAGES
 
 # Seed 001's patterns as written there, read as JavaScript reads them: words are ASCII, and
 # `match` finds the first one in a message.

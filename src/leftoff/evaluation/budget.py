@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from leftoff import api, codec
 from leftoff._version import __version__
+from leftoff.budget.forecast import FEWEST, forecast
+from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.intervals import bootstrap
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
-from leftoff.forecast import FEWEST, forecast
-from leftoff.judgement.story import Story
-from leftoff.ledger import Filling, context, curve, spend, total
-from leftoff.sources import STDIN, lines_of, parts_of
+from leftoff.session_view import Story
+from leftoff.sources.open import STDIN, lines_of, parts_of
 
 SCHEMA = "leftoff.eval.budget/1"
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from leftoff import api
 from leftoff._version import __version__
+from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.file_baselines import commands_by_seed001, joined, seed001_files
 from leftoff.evaluation.file_scores import Counts, below, compare, root_of
@@ -23,10 +24,9 @@ from leftoff.evaluation.file_truth import (
     seconds,
     sidecar_of,
 )
-from leftoff.findings import ContextSummary, FileModification
 from leftoff.model import Message
-from leftoff.sources import lines_of
-from leftoff.summary import Pass
+from leftoff.sources.open import lines_of
+from leftoff.summary import ContextSummary, FileModification
 
 _MADE = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
 """What ``git commit`` prints: branch and abbreviated name of the new commit."""

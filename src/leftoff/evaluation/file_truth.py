@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 
 SIDECAR = ".groundtruth.json"
 """What a file of commits is named after its recording (without ``.gz``)."""

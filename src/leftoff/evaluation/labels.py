@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.errors import SourceError, StateError
-from leftoff.findings import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
-from leftoff.sources import lines_of, whole_of
+from leftoff.sources.open import lines_of, whole_of
+from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
 
 
 class Decision(Struct, frozen=True):

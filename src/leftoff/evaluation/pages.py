@@ -22,7 +22,7 @@ from leftoff.evaluation.mistakes import Mistake, confused_types, mistakes
 from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.reports import Report, Result, added, interval_text, training_note
 from leftoff.evaluation.sessions import Session
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.frame import frame, shown
 
 _STYLE = """

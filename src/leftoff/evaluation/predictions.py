@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from leftoff.findings import ContextSummary
 from leftoff.model import Ref
+from leftoff.summary import ContextSummary
 
 
 class Claim(Struct, frozen=True):

@@ -15,7 +15,7 @@ from leftoff.api import Collector
 from leftoff.evaluation.sessions import place_of
 from leftoff.formats import native
 from leftoff.model import Message, ToolCall
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 
 Measure: TypeAlias = Callable[[str], int]
 """How long a text is."""

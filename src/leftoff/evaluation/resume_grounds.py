@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.evaluation.resume_scores import Share
-from leftoff.text import clean
+from leftoff.text.sanitize import clean
 
 _SIGNS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
 _SPACE = re.compile(r"\s+")

@@ -14,7 +14,7 @@ from leftoff import codec
 from leftoff.evaluation.intervals import RESAMPLES, Interval, bootstrap, paired
 from leftoff.evaluation.resume_runs import CutScore, Miss, ResumeReport
 from leftoff.evaluation.resume_scores import MEASURES
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 
 SCHEMA = "leftoff.eval.resume/1"
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff._version import __version__
+from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, digest, transcripts
 from leftoff.evaluation.resume_cuts import Cut, Measure, cuts, tail, words_of_tail
@@ -28,8 +29,7 @@ from leftoff.evaluation.resume_scores import (
 )
 from leftoff.evaluation.resume_texts import Reading, names
 from leftoff.evaluation.resume_truth import Truth, truth
-from leftoff.findings import ContextSummary, Source
-from leftoff.summary import Pass
+from leftoff.summary import ContextSummary, Source
 from leftoff.tokens import max_tokens
 
 System: TypeAlias = Callable[[ContextSummary, int], str]

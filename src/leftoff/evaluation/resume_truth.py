@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from leftoff.evaluation.resume_cuts import Cut, flat
 from leftoff.evaluation.resume_texts import names
-from leftoff.formats.tools import EDITS, argument, text_argument
+from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.tokens import estimate_tokens
 

@@ -18,7 +18,7 @@ from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.reports import SCHEMA, Report, Result, measure
 from leftoff.evaluation.sessions import Session
-from leftoff.sources import lines_of
+from leftoff.sources.open import lines_of
 
 Predictor: TypeAlias = Callable[[Session], Predictions]
 """What says something about a session: our engine, a baseline, an experiment."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from leftoff import api, codec
+from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError
 from leftoff.evaluation.labels import Labels, transcripts
 from leftoff.evaluation.predictions import Predictions, from_summary
 from leftoff.evaluation.sessions import Session, place_of
-from leftoff.sources import lines_of
-from leftoff.summary import Pass
+from leftoff.sources.open import lines_of
 
 _LISTS = ("history", "messages", "trajectory")
 """Names of the list that items count in, in the order of the labelling guideline."""

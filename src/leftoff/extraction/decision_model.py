@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.extraction.gate import Rule, lowered
+from leftoff.extraction.rules import Rule, lowered
 
 SCALE = 1000
 """Weights are stored as whole numbers, this many to one."""

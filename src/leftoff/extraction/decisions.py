@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from leftoff.extraction.decision_model import MODEL, Model
 from leftoff.extraction.evidence import Evidence, Said
-from leftoff.extraction.gate import lowered
+from leftoff.extraction.extractor import TEXT, View
+from leftoff.extraction.rules import lowered
 from leftoff.extraction.sentences import LONGEST
-from leftoff.extraction.view import TEXT, View
-from leftoff.layout import (
+from leftoff.model import Text
+from leftoff.text.markdown import (
     HEADING,
     ITEM,
     PROSE_KINDS,
@@ -26,7 +27,6 @@ from leftoff.layout import (
     blocks_of,
     sentences_of_block,
 )
-from leftoff.model import Text
 
 SHORTEST = 12
 """Code points; what is shorter states nothing that can be understood alone."""

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.embedded.steps import RUNNABLE
-from leftoff.extraction.embedded.tool_script import tool_steps
 from leftoff.extraction.evidence import Evidence, Ran, Touched
+from leftoff.extraction.extractor import FILE, View
 from leftoff.extraction.patches import patched_files
-from leftoff.extraction.paths import absolute
-from leftoff.extraction.view import FILE, View
-from leftoff.formats.tools import argument, text_argument
+from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall
+from leftoff.shell.embedded.steps import RUNNABLE
+from leftoff.shell.embedded.tool_script import tool_steps
+from leftoff.shell.paths import absolute
 
 LONGEST_KEPT = 20_000
 """Code points of a script's text that are kept, so that running it later can be followed."""

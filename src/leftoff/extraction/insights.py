@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
+from leftoff.extraction.extractor import FAILED, HIT, PLAN, View
 from leftoff.extraction.sentences import sentences_hit
-from leftoff.extraction.view import FAILED, HIT, PLAN, View
-from leftoff.formats.tools import argument
-from leftoff.layout import HEADING, ITEM, blocks_of, sentences_of_block
+from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
-from leftoff.redaction import shown_alone
-from leftoff.text import whole
+from leftoff.redaction.redactor import shown_alone
+from leftoff.text.markdown import HEADING, ITEM, blocks_of, sentences_of_block
+from leftoff.text.truncation import whole
 
 _TELLING = re.compile(
     r"^.*(?:\b(?:error|exception|fatal|panic|failed|failure|denied|cannot|can't|could not"

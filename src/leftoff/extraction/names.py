@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff.extraction.evidence import Evidence, Wrote
-from leftoff.extraction.view import FILE, View
+from leftoff.extraction.extractor import FILE, View
 from leftoff.model import ToolCall
-from leftoff.redaction import Redactor
-from leftoff.text import whole
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.truncation import whole
 
 NAMES = 40
 """Names kept of one call, those that occur most in it."""

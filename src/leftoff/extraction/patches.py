@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.extraction.embedded.patch_text import diff_steps, marked_steps
+from leftoff.shell.embedded.patches import diff_steps, marked_steps
 
 _VERBS = {"add": "create", "modify": "edit", "delete": "delete", "move": "move"}
 _MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")

@@ -8,12 +8,12 @@ from typing import ClassVar
 from msgspec import Struct
 
 from leftoff.extraction.evidence import Evidence, Said, Shown
-from leftoff.extraction.gate import Hit, lowered
-from leftoff.extraction.rulebook import GROUPS
+from leftoff.extraction.extractor import HIT, OUTPUT, TYPED, View
+from leftoff.extraction.rule_sets import GROUPS
+from leftoff.extraction.rules import Hit, lowered
 from leftoff.extraction.sentences import LONGEST
-from leftoff.extraction.view import HIT, OUTPUT, TYPED, View
-from leftoff.layout import in_code, sentence_at
-from leftoff.redaction import shown_alone
+from leftoff.redaction.redactor import shown_alone
+from leftoff.text.markdown import in_code, sentence_at
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 

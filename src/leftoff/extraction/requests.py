@@ -8,7 +8,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from leftoff.extraction.evidence import Asked, Evidence
-from leftoff.extraction.view import TYPED, View
+from leftoff.extraction.extractor import TYPED, View
 
 
 class Requests(Struct):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leftoff.extraction.gate import Hit
-from leftoff.extraction.view import View
-from leftoff.layout import in_code, sentence_at
+from leftoff.extraction.extractor import View
+from leftoff.extraction.rules import Hit
+from leftoff.text.markdown import in_code, sentence_at
 
 LONGEST = 600
 """Code points; what is longer is no sentence."""

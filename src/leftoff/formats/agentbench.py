@@ -13,8 +13,15 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import dict_of, dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Message,
     NewSession,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -23,10 +23,10 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
 from leftoff.formats.openai_parts import decoded, trimmed, words
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.tools import kind_of
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Message,

@@ -15,10 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.formats import Cursor, Sample, text_calls
-from leftoff.formats.elements import items_of
+from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.lenient_json import items_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Media,
     Message,

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Link,

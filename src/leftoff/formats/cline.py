@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import is_continuation, typed_spans
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -22,9 +22,9 @@ from leftoff.formats.elements import (
     text_of,
     time_of_ms,
 )
-from leftoff.formats.injected import is_continuation, typed_spans
 from leftoff.formats.openai_parts import decoded, tagged, trimmed, words
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Media,

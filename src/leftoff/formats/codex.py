@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Changes,
     Compaction,

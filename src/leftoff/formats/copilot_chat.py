@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
@@ -24,9 +24,9 @@ from leftoff.formats.elements import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
 from leftoff.formats.openai_parts import decoded
-from leftoff.formats.tools import EDITS, kind_of, text_argument
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import EDITS, kind_of, text_argument
 from leftoff.model import (
     Changes,
     Message,

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import fields_of, items_of, text_of
 from leftoff.formats.gemini_parts import GeminiParts
+from leftoff.formats.lenient_json import fields_of, items_of, text_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Compaction, Message, Record, Text, Unknown
 
 LISTS = ("clientHistory", "history")

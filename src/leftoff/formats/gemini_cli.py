@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.gemini_parts import GeminiParts, answers_text, result_of
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -24,7 +24,7 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.gemini_parts import GeminiParts, answers_text, result_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Message,
     Part,

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import dict_of, dicts_of, known_id, text_of
 from leftoff.formats.gemini_cli import Call, GeminiReader, Item
+from leftoff.formats.lenient_json import dict_of, dicts_of, known_id, text_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Compaction,
     Link,

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.formats.elements import dict_of, dicts_of, known_id, text_of
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.lenient_json import dict_of, dicts_of, known_id, text_of
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.formats import Cursor, Sample
 from leftoff.formats import claude_code as claude
-from leftoff.formats.elements import dict_of, dicts_of, text_of
 from leftoff.formats.gemini_parts import answers_text, result_of
+from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
 
 

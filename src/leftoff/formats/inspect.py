@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import MAX_DOCUMENT, LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -27,9 +27,9 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
 from leftoff.formats.openai_parts import decoded, words
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Media,
     Message,

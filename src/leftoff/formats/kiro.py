@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
@@ -23,8 +23,8 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Message,

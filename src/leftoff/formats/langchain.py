@@ -14,10 +14,17 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.chat import ChatMessage, ChatReader
-from leftoff.formats.elements import count_of, dict_of, dicts_of, fields_of, items_of, text_of
+from leftoff.formats.lenient_json import (
+    count_of,
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+)
 from leftoff.formats.openai_parts import usage_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}

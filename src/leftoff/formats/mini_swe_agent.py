@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
@@ -24,6 +23,7 @@ from leftoff.formats.elements import (
     value_of,
 )
 from leftoff.formats.openai_parts import calls_of, trimmed, usage_of, words
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Message,
     Part,

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import FormatError
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.injected import typed_spans
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.tools import kind_of
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Message,

@@ -16,10 +16,17 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder, mend
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.chat import ChatMessage, ChatReader, is_message
-from leftoff.formats.elements import dict_of, dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import (
+    dict_of,
+    dicts_of,
+    fields_of,
+    items_of,
+    text_of,
+    value_of,
+)
 from leftoff.formats.openai_parts import usage_of, words
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)

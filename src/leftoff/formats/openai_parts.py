@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from leftoff.formats.elements import count_of, dict_of, dicts_of, text_of
-from leftoff.formats.tools import kind_of
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import ToolCall, Usage
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -24,8 +24,8 @@ from leftoff.formats.elements import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Changes,
     Compaction,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     dicts_of,
@@ -23,9 +23,9 @@ from leftoff.formats.elements import (
     text_of,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
 from leftoff.formats.openai_parts import calls_of, tagged, trimmed, usage_of, words
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Message,

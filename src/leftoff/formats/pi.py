@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import count_of, dicts_of, known_id, text_of
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.tools import kind_of
+from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Compaction,
     Link,

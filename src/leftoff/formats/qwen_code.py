@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import count_of, dict_of, text_of
 from leftoff.formats.gemini_parts import GeminiParts, result_of
+from leftoff.formats.lenient_json import count_of, dict_of, text_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Compaction,
     Link,

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
@@ -23,9 +23,9 @@ from leftoff.formats.elements import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.injected import typed_spans
 from leftoff.formats.openai_parts import decoded, usage_of
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Media,
     Message,

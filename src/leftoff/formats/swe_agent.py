@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import (
+from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
     fields_of,
@@ -24,7 +23,8 @@ from leftoff.formats.elements import (
     value_of,
 )
 from leftoff.formats.openai_parts import calls_of, decoded, trimmed, words
-from leftoff.formats.tools import kind_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
     Message,
     Part,

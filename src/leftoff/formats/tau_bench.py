@@ -13,9 +13,9 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.chat import ChatMessage, ChatReader, is_message
-from leftoff.formats.elements import dicts_of, fields_of, items_of, value_of
+from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, value_of
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, NewSession, Part, Record, ToolResult, Typed, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)

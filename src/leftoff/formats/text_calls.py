@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from leftoff.formats.tools import kind_of
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Part, Text, ToolCall, ToolResult
 
 _FUNCTION = re.compile(

@@ -13,10 +13,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
 from leftoff.formats.chat import ChatMessage, ChatReader
-from leftoff.formats.elements import dict_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import dict_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import decoded
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, Text, ToolResult, Typed, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)

@@ -12,19 +12,10 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats import Cursor, Sample
-from leftoff.formats.elements import dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import words
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    Typed,
-    Unknown,
-)
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.model import Message, Part, Reasoning, Record, SessionFacts, Text, Typed, Unknown
 
 
 class Item(Struct, gc=False):

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
-from leftoff.documents.review import DEFAULT_MODEL, FailureKind
 from leftoff.errors import UsageError
-from leftoff.integrations.arguments import argument, session_argument
+from leftoff.handover.review import DEFAULT_MODEL, FailureKind
 from leftoff.integrations.claude_cli import count, failure
-from leftoff.live.reviews import Reviewer
+from leftoff.integrations.command_arguments import argument, session_argument
 from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.reviewer import Reviewer
 from leftoff.model import Usage
-from leftoff.stores import Store
+from leftoff.stores.protocol import Store
 
 PROGRAM = "codex"
 

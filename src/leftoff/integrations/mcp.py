@@ -14,8 +14,8 @@ from typing import Any
 
 from leftoff._version import __version__
 from leftoff.errors import LeftoffError, UsageError
-from leftoff.integrations.mcp_answers import PATIENCE, Answers
-from leftoff.redaction import Redactor
+from leftoff.integrations.mcp_tools import PATIENCE, Answers
+from leftoff.redaction.redactor import Redactor
 
 INSTRUCTIONS = (
     "Recorded sessions of coding agents on this machine: what was decided, done and left open. "

@@ -22,14 +22,14 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff.api import Collector
-from leftoff.documents.resume_state import ChatMessage
-from leftoff.documents.resume_state.conversation import Conversation, shortened
 from leftoff.errors import UsageError
+from leftoff.handover.resume_state.conversation import Conversation, shortened
+from leftoff.handover.resume_state.document import ChatMessage
 from leftoff.live.resume_states.tracking import Tracker, Tracking, told
 from leftoff.live.telemetry import logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.redaction import Redactor
-from leftoff.text import short, whole
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.truncation import short, whole
 
 _STREAMED = 100_000
 """Code points that are kept of a streamed result."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from leftoff.live.session import SessionManager, get_session_manager
 from leftoff.live.telemetry import logger
 from leftoff.model import Usage
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 
 STOP_REASONS = {
     "stop": "end_turn",

@@ -12,22 +12,16 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.api import create_context_summary
-from leftoff.budgets import (
-    ContextMetrics,
-)
-from leftoff.findings import ProgressInfo
-from leftoff.forecast import Forecast, forecast
-from leftoff.live.state import RECENT, SessionState
+from leftoff.budget.forecast import Forecast, forecast
+from leftoff.budget.tasks import ContextMetrics
+from leftoff.budget.thresholds import Armed, Crossing, crossings
+from leftoff.live.session_file import RECENT, SessionState
 from leftoff.live.tasks import TaskBudgets, now
-from leftoff.live.telemetry import (
-    CONTEXT_THRESHOLD,
-    Event,
-    logger,
-)
+from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logger
 from leftoff.model import Usage
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
-from leftoff.thresholds import Armed, Crossing, crossings
+from leftoff.summary import ProgressInfo
 
 _COUNTS = 512
 """Calls that are remembered for the forecast."""
@@ -102,7 +96,7 @@ class SessionManager(TaskBudgets):
         """What makes and keeps resume logs."""
         with self._lock:
             if self._generator is None:
-                from leftoff.live.resume_logs import ResumeLogGenerator
+                from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
                 self._generator = ResumeLogGenerator(self.settings)
             return self._generator

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from leftoff.budgets import (
+from leftoff.budget.tasks import (
     CheckpointMetadata,
     Crossed,
     Handoff,
@@ -18,9 +18,10 @@ from leftoff.budgets import (
     TaskTokenBudget,
     limit_of,
 )
+from leftoff.budget.thresholds import Armed, Crossing, crossings
 from leftoff.errors import UnknownName, UsageError
-from leftoff.live import state as states
-from leftoff.live.state import SessionState
+from leftoff.live import session_file as states
+from leftoff.live.session_file import SessionState
 from leftoff.live.telemetry import (
     CHECKPOINT_CREATED,
     CONTEXT_DUMP_REQUESTED,
@@ -32,7 +33,6 @@ from leftoff.live.telemetry import (
     logger,
 )
 from leftoff.settings import Settings
-from leftoff.thresholds import Armed, Crossing, crossings
 
 HANDOFFS = 3
 """Handoffs without progress after which a task is stuck."""

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
-from leftoff.redaction import Redactor
-from leftoff.thresholds import Crossing
+from leftoff.budget.thresholds import Crossing
+from leftoff.redaction.redactor import Redactor
 
 TOKEN_BUDGET = "TOKEN_BUDGET"  # noqa: S105 - a name
 CHECKPOINT_CREATED = "CHECKPOINT_CREATED"

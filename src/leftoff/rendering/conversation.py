@@ -7,21 +7,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from leftoff import codec
-from leftoff.findings import SessionInfo
-from leftoff.formats.tools import text_argument
-from leftoff.layout import code_spans
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
-from leftoff.redaction import Redactor
-from leftoff.text import clean, one_line
+from leftoff.formats.vocabulary import text_argument
+from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
+from leftoff.redaction.redactor import Redactor
+from leftoff.summary import SessionInfo
+from leftoff.text.markdown import code_spans
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import one_line
 
 TOOLS = ("folded", "shown", "hidden")
 """What becomes of tool calls and results: a line that opens, in full, or left out."""

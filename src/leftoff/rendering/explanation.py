@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from leftoff import codec
-from leftoff.documents.wording import place, plural
-from leftoff.judgement.explanation import Explanation
-from leftoff.redaction import Redactor
-from leftoff.text import one_line
+from leftoff.analysis.decisions.explain import Explanation
+from leftoff.handover.wording import place, plural
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.truncation import one_line
 
 _INDENT = " " * 6
 

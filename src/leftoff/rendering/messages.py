@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from leftoff import codec
-from leftoff.formats.tools import text_argument, tool_of
+from leftoff.formats.vocabulary import text_argument, tool_of
 from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult
-from leftoff.redaction import Redactor
-from leftoff.text import clean
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.sanitize import clean
 
 CUT = 1200
 """Code points of a tool call or result that are shown unless all of it is asked for."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from leftoff.findings import ContextSummary
+from leftoff.summary import ContextSummary
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -32,7 +32,7 @@ class OnScreen:
         """One text; rich drops the colours where they are not wanted."""
         from rich.text import Text
 
-        from leftoff.rendering import render
+        from leftoff.rendering.render_summary import render
 
         width = min(WIDEST, options.max_width)
         shown = render(self.summary, "text", colour=True, width=width)
@@ -53,7 +53,7 @@ def html_of(summary: ContextSummary) -> str | None:
 
 def pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
     """The text form, redacted, for IPython's printer."""
-    from leftoff.rendering import render
+    from leftoff.rendering.render_summary import render
 
     printer.text("ContextSummary(...)" if cycle else render(summary, "text").rstrip())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from leftoff.documents.wording import duration, number, place, plural, unseen
-from leftoff.text import clean, one_line
+from leftoff.handover.wording import duration, number, place, plural, unseen
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import one_line
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 _MARKS = {"verified": ("✓", "green"), "claimed": ("·", "dim"), "contradicted": ("✗", "red")}

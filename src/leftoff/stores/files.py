@@ -27,19 +27,9 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
 from leftoff.settings import Settings
-from leftoff.stores import Entry, Kept
-from leftoff.stores.places import (
-    ASIDE,
-    BACKUP,
-    JSON,
-    PACKED,
-    TEXT,
-    folded,
-    place_of,
-    plain,
-    stem,
-)
-from leftoff.stores.reading import (
+from leftoff.stores.atomic import Folder, NotSynced, make_folders
+from leftoff.stores.envelope import Gate, changes, clean, gate_of, resealed, seal, unseal
+from leftoff.stores.lookup import (
     Found,
     find,
     list_entries,
@@ -50,16 +40,18 @@ from leftoff.stores.reading import (
     take,
     unpack,
 )
-from leftoff.stores.sealing import (
-    Gate,
-    changes,
-    clean,
-    gate_of,
-    resealed,
-    seal,
-    unseal,
+from leftoff.stores.naming import (
+    ASIDE,
+    BACKUP,
+    JSON,
+    PACKED,
+    TEXT,
+    folded,
+    place_of,
+    plain,
+    stem,
 )
-from leftoff.stores.writing import Folder, NotSynced, make_folders
+from leftoff.stores.protocol import Entry, Kept
 
 PATIENCE: Final = 10.0
 """Seconds to wait for another writer of the same document."""

@@ -17,10 +17,8 @@ from typing import Any
 from leftoff import codec
 from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
 from leftoff.model import Issue
-from leftoff.redaction import Redactor
-from leftoff.stores import Entry, Kept
-from leftoff.stores.places import JSON, TEXT, named, place_of, plain, stem
-from leftoff.stores.sealing import (
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.envelope import (
     Gate,
     Opened,
     checksum,
@@ -31,6 +29,8 @@ from leftoff.stores.sealing import (
     seal,
     unseal,
 )
+from leftoff.stores.naming import JSON, TEXT, named, place_of, plain, stem
+from leftoff.stores.protocol import Entry, Kept
 
 
 class ObjectStore:
@@ -53,7 +53,7 @@ class ObjectStore:
             raise UsageError(f"{url}: needs: pip install 'leftoff[s3]'") from error
         scheme = url.partition("://")[0]
         if scheme not in fsspec.available_protocols():
-            from leftoff.stores import stores
+            from leftoff.stores.protocol import stores
 
             raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
         try:

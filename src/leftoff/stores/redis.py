@@ -16,9 +16,18 @@ from urllib.parse import urlsplit
 
 from leftoff import codec
 from leftoff.errors import StateError, Unsure, UsageError
-from leftoff.stores import Entry, Kept
-from leftoff.stores.places import place_of, plain
-from leftoff.stores.sealing import Gate, Opened, clean, gate_of, glimpse, resealed, seal, unseal
+from leftoff.stores.envelope import (
+    Gate,
+    Opened,
+    clean,
+    gate_of,
+    glimpse,
+    resealed,
+    seal,
+    unseal,
+)
+from leftoff.stores.naming import place_of, plain
+from leftoff.stores.protocol import Entry, Kept
 
 _TRIES: Final = 100
 """How often a change is tried while others change the same document."""

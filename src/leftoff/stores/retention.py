@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.stores import Entry, Keeping, Store
+from leftoff.stores.protocol import Entry, Keeping, Store
 
 DAY: Final = 86_400
 

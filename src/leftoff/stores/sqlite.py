@@ -17,10 +17,19 @@ from typing import Any, Final
 
 from leftoff import codec
 from leftoff.errors import Damaged, StateError, TooNew, Unsure, UsageError
-from leftoff.stores import Entry, Kept
-from leftoff.stores.places import place_of, plain
-from leftoff.stores.sealing import Gate, clean, gate_of, glance, glimpse, resealed, seal, unseal
-from leftoff.stores.writing import make_folders, own
+from leftoff.stores.atomic import make_folders, own
+from leftoff.stores.envelope import (
+    Gate,
+    clean,
+    gate_of,
+    glance,
+    glimpse,
+    resealed,
+    seal,
+    unseal,
+)
+from leftoff.stores.naming import place_of, plain
+from leftoff.stores.protocol import Entry, Kept
 
 VERSION: Final = 1
 """Of the table; in the database as `user_version`."""

@@ -18,9 +18,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from leftoff.analysis.session_pass import Pass
+from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.errors import FormatError, UnknownName
-from leftoff.formats import formats
-from leftoff.summary import Pass, from_json, to_json
+from leftoff.formats.reader import formats
 from leftoff.testing.varying import varied
 
 if TYPE_CHECKING:

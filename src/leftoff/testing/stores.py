@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from leftoff.errors import Damaged, NotPlainName, TooNew, UnknownName
-from leftoff.stores import KINDS, Keeping, Store
+from leftoff.stores.protocol import KINDS, Keeping, Store
 from leftoff.stores.retention import Retention, pin, prune
 
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]

@@ -8,11 +8,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from leftoff import workspace
-from leftoff.documents.checkpoint import roles
-from leftoff.documents.checkpoint.naming import SANDBOX, checked
 from leftoff.errors import StateError, Unsure
-from leftoff.redaction import Redactor, is_secret_path
-from leftoff.stores.writing import Folder, NotSynced
+from leftoff.handover.checkpoint import roles
+from leftoff.handover.checkpoint.file_names import SANDBOX, checked
+from leftoff.redaction.redactor import Redactor, is_secret_path
+from leftoff.stores.atomic import Folder, NotSynced
 
 LARGEST = 16 << 20
 """Bytes of a markdown file that we write into; a larger one is left alone."""

@@ -12,13 +12,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.budgets import TaskDocument
+from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
-from leftoff.handoff import Reached
+from leftoff.handover.decision_table import Reached
 from leftoff.live.tasks import TaskBudgets
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, logger
-from leftoff.redaction import Redactor
-from leftoff.stores import Store
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.protocol import Store
 
 
 class Pending(Struct, frozen=True):

@@ -9,13 +9,13 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.documents.checkpoint.facts import Facts, facts_of
-from leftoff.documents.checkpoint.prompt_log import ValidationResult, first_words, validations
-from leftoff.documents.checkpoint.roles import Role
-from leftoff.findings import ContextSummary
-from leftoff.handoff import Reached
-from leftoff.live.listening import listen
+from leftoff.handover.checkpoint.from_summary import Facts, facts_of
+from leftoff.handover.checkpoint.prompt_log import ValidationResult, first_words, validations
+from leftoff.handover.checkpoint.roles import Role
+from leftoff.handover.decision_table import Reached
+from leftoff.incremental.messages import listen
 from leftoff.model import Message
+from leftoff.summary import ContextSummary
 
 
 class Recorded(Struct, frozen=True):

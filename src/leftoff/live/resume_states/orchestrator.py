@@ -10,16 +10,16 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.compatibility import Compatibility, Workspace, assess, without_state
-from leftoff.documents.resume_state import (
+from leftoff.errors import UnknownName
+from leftoff.handover.compatibility import Compatibility, Workspace, assess, without_state
+from leftoff.handover.resume_state.document import (
     ChatMessage,
     ResumeState,
     WorkflowExecutionContext,
     execution_context,
 )
-from leftoff.documents.resume_state.message import BUDGET, Strategy, resume_message
-from leftoff.errors import UnknownName
-from leftoff.live.resume_states import FileResumeStateManager
+from leftoff.handover.resume_state.message import BUDGET, Strategy, resume_message
+from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.workspace import look
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from leftoff import codec
-from leftoff.documents.resume_state import CompletedTool
 from leftoff.errors import LeftoffError
-from leftoff.redaction import Redactor
+from leftoff.handover.resume_state.document import CompletedTool
+from leftoff.redaction.redactor import Redactor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from leftoff.documents.resume_state import RecordedFile, ResumeState, World
-from leftoff.documents.resume_state.conversation import Conversation
-from leftoff.documents.resume_state.record import Workflow, from_summary
-from leftoff.documents.resume_state.running import content_hash
-from leftoff.findings import ContextSummary
-from leftoff.live.listening import listen
+from leftoff.handover.resume_state.conversation import Conversation
+from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
+from leftoff.handover.resume_state.from_summary import Workflow, from_summary
+from leftoff.handover.resume_state.running_workflow import content_hash
+from leftoff.incremental.messages import listen
+from leftoff.summary import ContextSummary
 from leftoff.workspace import content_of, look, recorded_files
 
 

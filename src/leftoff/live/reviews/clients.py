@@ -10,12 +10,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from leftoff.documents.review import FailureKind
 from leftoff.errors import ClientError
-from leftoff.live.reviews import children
+from leftoff.handover.review import FailureKind
+from leftoff.live.reviews import subprocesses
 from leftoff.model import Usage
-from leftoff.redaction import Redactor
-from leftoff.text import one_line
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.truncation import one_line
 
 _WORDS = 400
 """Code points that are kept of what a client says when it fails."""
@@ -102,7 +102,7 @@ class Asking:
     def __call__(self, prompt: str, session_id: str = "") -> Answer | Failure:
         command = self._client.build_command(self._model, session_id, self._allowed_tools)
         try:
-            done = children.run(
+            done = subprocesses.run(
                 command,
                 prompt.encode(),
                 limit=max(0.0, self._end - time.monotonic()),
@@ -122,7 +122,7 @@ class Asking:
         if done.stopped == "time_out":
             return Failure("time_out", f"no answer within {self._limit:g} seconds")
         if done.stopped:
-            return Failure("other", f"more than {children.MOST_OUTPUT} bytes of output")
+            return Failure("other", f"more than {subprocesses.MOST_OUTPUT} bytes of output")
         found = self._client.outcome(done.code, done.stdout, done.stderr, session_id)
         if isinstance(found, Failure):
             return Failure(found.kind, _words(found.words, session_id))

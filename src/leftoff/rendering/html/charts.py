@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from leftoff.documents.wording import number
-from leftoff.ledger import Filling
-from leftoff.thresholds import Preset
+from leftoff.budget.thresholds import Preset
+from leftoff.budget.usage import Filling
+from leftoff.handover.wording import number
 
 HEIGHT = 190
 """Pixels of the context curve, without the line of numbers below it."""

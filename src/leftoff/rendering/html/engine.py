@@ -6,10 +6,11 @@ import re
 from functools import cache
 from typing import Any
 
-from leftoff.documents.wording import duration, number, plural
 from leftoff.errors import UsageError
+from leftoff.handover.wording import duration, number, plural
 from leftoff.rendering.html.frame import part
-from leftoff.text import clean, one_line, truncate
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import one_line, truncate
 
 _NAMES = ("card.html", "macros.html", "report.html", "session.html")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

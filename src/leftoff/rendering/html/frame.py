@@ -9,8 +9,8 @@ import hashlib
 from html import escape
 from importlib.resources import files
 
-from leftoff.redaction import Redactor
-from leftoff.text import clean
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.sanitize import clean
 
 
 def part(name: str) -> str:

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from leftoff.findings import ContextSummary
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, status_of, who
-from leftoff.text import clean, whole
+from leftoff.summary import ContextSummary
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import whole
 
 MOST = 1_500
 """Messages that one page quotes."""

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from leftoff import codec
-from leftoff.documents.wording import plural
-from leftoff.findings import ContextSummary
+from leftoff.handover.wording import plural
 from leftoff.model import Usage
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import fill
 from leftoff.rendering.html.frame import frame, part
 from leftoff.rendering.html.session import FIRM
-from leftoff.text import one_line
+from leftoff.summary import ContextSummary
+from leftoff.text.truncation import one_line
 
 SHOWN = 5
 """Decisions, open items and changed files that are told of each session."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leftoff import codec
-from leftoff.documents.wording import duration, number, plural
-from leftoff.findings import ContextSummary
-from leftoff.ledger import Account
+from leftoff.budget.account import Account
+from leftoff.budget.thresholds import Preset, preset
+from leftoff.handover.wording import duration, number, plural
 from leftoff.model import Message, Ref
-from leftoff.redaction import Redactor
+from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
 from leftoff.rendering.html.engine import fill
 from leftoff.rendering.html.frame import frame, part
@@ -24,8 +24,8 @@ from leftoff.rendering.html.quotes import (
     refs,
     source_of,
 )
-from leftoff.text import one_line
-from leftoff.thresholds import Preset, preset
+from leftoff.summary import ContextSummary
+from leftoff.text.truncation import one_line
 
 MOST = 150
 """Items of one list; what is left out is counted."""

@@ -1,0 +1,1 @@
+"""What the evidence means: one module for each part of a summary."""

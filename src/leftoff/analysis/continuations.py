@@ -1,0 +1,153 @@
+"""One line of work over several recordings: resumed, forked and continued sessions.
+
+A resumed or forked session copies the history before it into a file of its own, under new
+session ids; only the ids of the records tell a copy from something new. Each record counts
+once, where it appears first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from leftoff.extraction.evidence import Asked, Evidence
+from leftoff.extraction.session_state import Header, Recording
+from leftoff.formats.thread import Thread
+
+
+def related(one: Recording, other: Recording) -> bool:
+    """Whether two recordings belong to one line of work: one session id, a parent or fork
+    link, or records in common."""
+    a, b = one.header, other.header
+    if a.id and a.id in {b.id, b.parent_id, b.forked_from}:
+        return True
+    if b.id and b.id in {a.parent_id, a.forked_from}:
+        return True
+    shared = set(one.thread.keys) & set(other.thread.keys)
+    shared.discard(0)
+    return bool(shared)
+
+
+def groups(recordings: Sequence[Recording]) -> list[list[int]]:
+    """Indices of the recordings that belong together, each group in order of time."""
+    owner = list(range(len(recordings)))
+
+    def root(index: int) -> int:
+        while owner[index] != index:
+            index = owner[index]
+        return index
+
+    for i, one in enumerate(recordings):
+        for j in range(i):
+            if root(i) != root(j) and related(one, recordings[j]):
+                owner[root(i)] = root(j)
+    found: dict[int, list[int]] = {}
+    for index in range(len(recordings)):
+        found.setdefault(root(index), []).append(index)
+    for group in found.values():
+        group.sort(key=lambda i: (recordings[i].header.started, i))
+    return list(found.values())
+
+
+def stitch(parts: Sequence[tuple[Recording, int]]) -> Recording:
+    """The recordings as one, in the order given; copies of earlier records are left out.
+
+    Args:
+        parts: recordings of one line of work, each with its index into `session.sources`.
+    """
+    if len(parts) == 1 and parts[0][1] == 0:
+        return parts[0][0]
+    whole = Recording(parts[0][0].agent, ())
+    whole.header = Header()
+    whole.thread = Thread()
+    places: dict[int, int] = {}
+    linked: set[int] = set()
+    queued: dict[str, int] = {}
+    for recording, source in parts:
+        copies = _queued(recording)
+        known = {index: queued[words] for words, index in copies.items() if words in queued}
+        moved = _move_thread(recording.thread, whole.thread, places, linked, known)
+        for words, index in copies.items():
+            queued.setdefault(words, moved[index][0])
+        fresh = {old for old, (_, copied) in moved.items() if not copied}
+        for item in recording.evidence:
+            if _message_of(item) in fresh or _message_of(item) >= len(recording.thread):
+                whole.evidence.append(_move(item, moved, source))
+        _learn(whole.header, recording.header)
+        whole.tail = recording.tail
+        whole.pending = recording.pending
+        if recording.last_at in fresh:
+            whole.last_words, whole.last_at = recording.last_words, moved[recording.last_at][0]
+    return whole
+
+
+def _queued(recording: Recording) -> dict[str, int]:
+    """Prompts typed while the agent was busy: they have no id, only their words."""
+    found: dict[str, int] = {}
+    keys = recording.thread.keys
+    for item in recording.evidence.of(Asked):
+        if item.via == "queued" and not keys[item.ref.message]:
+            found.setdefault(item.text, item.ref.message)
+    return found
+
+
+def _move_thread(
+    thread: Thread,
+    whole: Thread,
+    places: dict[int, int],
+    linked: set[int],
+    known: dict[int, int],
+) -> dict[int, tuple[int, bool]]:
+    """Appends what is new; old index to (new index, whether it is a copy)."""
+    moved: dict[int, tuple[int, bool]] = {}
+    keys, parents, responses = thread.keys, thread.parents, thread.responses
+    for index, row in enumerate(thread.rows):
+        key = keys[index]
+        copied = places.get(key) if key else known.get(index)
+        if copied is not None:
+            moved[index] = (copied, True)
+            continue
+        moved[index] = (len(whole), False)
+        if key:
+            places[key] = len(whole)
+        whole.append(row, responses[index], key, parents[index])
+    for key, parent in zip(thread.link_keys, thread.link_parents, strict=True):
+        if key not in linked:
+            linked.add(key)
+            whole.append_link(key, parent)
+    return moved
+
+
+def _message_of(item: Any) -> int:
+    ref = getattr(item, "ref", None)
+    index: int = ref.message if ref is not None else item.message
+    return index
+
+
+def _move(item: Evidence, moved: dict[int, tuple[int, bool]], source: int) -> Evidence:
+    """The evidence with its message numbers and source in the whole."""
+
+    def place(index: int) -> int:
+        return moved[index][0] if index in moved else index
+
+    changes: dict[str, Any] = {}
+    ref = getattr(item, "ref", None)
+    if ref is not None:
+        changes["ref"] = msgspec.structs.replace(ref, message=place(ref.message), source=source)
+    for name in ("message", "call_message"):
+        if hasattr(item, name):
+            changes[name] = place(getattr(item, name))
+    return msgspec.structs.replace(item, **changes)
+
+
+def _learn(whole: Header, part: Header) -> None:
+    """The first of each fact stands, but the last title, branch, version and end."""
+    for name in ("cwd", "commit", "parent_id", "forked_from", "started"):
+        setattr(whole, name, getattr(whole, name) or getattr(part, name))
+    for name in ("id", "branch", "agent_version", "title", "window"):
+        setattr(whole, name, getattr(part, name) or getattr(whole, name))
+    whole.ended = max(whole.ended, part.ended)
+    whole.models += [m for m in part.models if m not in whole.models]
+    whole.linked_titles += part.linked_titles

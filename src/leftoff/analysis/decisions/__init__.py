@@ -1,0 +1,1 @@
+"""Key decisions: which sentences are decisions, and why."""

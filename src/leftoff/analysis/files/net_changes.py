@@ -1,0 +1,214 @@
+"""The state of every file at the end of a session, relative to its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from leftoff.model import Ref
+from leftoff.shell.paths import relative
+from leftoff.summary import FileModification, UnknownEffect
+
+REFS = 20
+"""How many calls are named of a program that may have changed files."""
+
+_RANK = {"sure": 0, "likely": 1, "unknown": 2}
+
+
+class FileEvent(Struct, frozen=True):
+    """One call did one thing to one file.
+
+    Attributes:
+        path: absolute where it can be known; one that ends in "/" stands for all that lies
+            below a directory whose files are not all known.
+        action: read | created | modified | deleted; or missed | found, where the recorder
+            itself looked for a file that was changed before and did not find it, or did.
+        certainty: sure | likely | unknown.
+        renamed_from: the path that the file had before a rename.
+        branch: "" or "abandoned".
+        restored: the file is again as it was at the start.
+    """
+
+    message: int
+    path: str
+    action: str
+    certainty: str
+    tool: str
+    ref: Ref
+    renamed_from: str = ""
+    branch: str = ""
+    restored: bool = False
+
+
+class Unseen(Struct, frozen=True):
+    """One call of a program that may have changed files, which ones cannot be told.
+
+    `action`: created | modified | deleted | unknown.
+    """
+
+    tool: str
+    action: str
+    ref: Ref
+
+
+class _Track(Struct):
+    """One path over the session.
+
+    `existed` is None while it is not known whether the file was there at the start, `maybe`
+    the last thing that may have happened to it, `missed` whether it was looked for and not
+    found after all that is known to have happened to it.
+    """
+
+    existed: bool | None = None
+    exists: bool = True
+    changed: bool = False
+    read: bool = False
+    edited: bool = False
+    missed: bool = False
+    origin: str = ""
+    maybe: str = ""
+    certainty: str = ""
+    calls: set[tuple[int, int, int]] = field(default_factory=set)
+    tools: dict[str, None] = field(default_factory=dict)
+    refs: list[Ref] = field(default_factory=list)
+    branches: set[str] = field(default_factory=set)
+
+
+def file_modifications(
+    events: Iterable[FileEvent], root: str = ""
+) -> tuple[FileModification, ...]:
+    """The state of every file at the end relative to the start, sorted by path.
+
+    What was created and deleted again is absent, and so is what was changed and put back; a
+    file that was changed and put back counts as read if it was. A renamed file stands under
+    its last name with `renamed_from`, its first name as deleted. What only may have happened
+    counts where nothing else is known of the file. What was there and is not found any more at
+    the end, though no call removed it, is likely at most. Paths below `root` are relative to
+    it.
+    """
+    tracks: dict[str, _Track] = {}
+    for event in events:
+        if event.path[-1:] == "/":
+            _below(tracks, event)
+        track = tracks.get(event.path)
+        if track is None:
+            track = tracks[event.path] = _Track()
+        _note(track, event)
+        if event.renamed_from and event.action == "created" and event.certainty != "unknown":
+            _rename(track, event, tracks.get(event.renamed_from))
+    found: list[FileModification] = []
+    for path, track in tracks.items():
+        action = _net(track)
+        if action:
+            renamed = track.origin if action == "created" else ""
+            found.append(
+                FileModification(
+                    path=relative(path, root),
+                    action=action,
+                    touch_count=len(track.calls),
+                    tools=tuple(track.tools),
+                    certainty=_weaker(track) or "unknown",
+                    renamed_from=relative(renamed, root),
+                    branch="abandoned" if track.branches == {"abandoned"} else "",
+                    refs=tuple(track.refs),
+                )
+            )
+    return tuple(sorted(found, key=lambda f: f.path))
+
+
+def unknown_effects(unseen: Iterable[Unseen]) -> tuple[UnknownEffect, ...]:
+    """What programs may have done to files unseen, by program and action, most calls first."""
+    calls: dict[tuple[str, str], list[Ref]] = {}
+    for one in unseen:
+        calls.setdefault((one.tool, one.action), []).append(one.ref)
+    found = [
+        UnknownEffect(tool, action, len(refs), tuple(refs[-REFS:]))
+        for (tool, action), refs in calls.items()
+    ]
+    return tuple(sorted(found, key=lambda e: (-e.count, e.tool, e.action)))
+
+
+def _note(track: _Track, event: FileEvent) -> None:
+    action, certainty = event.action, event.certainty
+    if action in {"missed", "found"}:
+        track.missed = action == "missed"
+        return
+    track.branches.add(event.branch)
+    # The tool and its place: several files of one call are touched once each.
+    call = (event.ref.source, event.message, event.ref.part or 0)
+    track.tools.setdefault(event.tool)
+    if call not in track.calls:
+        track.calls.add(call)
+        track.refs.append(event.ref)
+    if certainty == "unknown":
+        if action != "read":
+            track.maybe = action
+        return
+    track.missed = False
+    if action == "read":
+        track.read = True
+        if certainty == "sure" and track.existed is None:
+            track.existed = True
+        if not track.changed:
+            track.certainty = _surer(track.certainty, certainty)
+        return
+    if not track.changed and action == "created" and certainty == "sure":
+        track.existed = False  # it cannot have been there, whatever seemed to read it
+    elif track.existed is None:
+        track.existed = action != "created"
+    track.exists = action != "deleted"
+    if event.restored and track.exists == bool(track.existed):
+        track.changed = track.edited = False
+        track.certainty = certainty
+        return
+    track.certainty = certainty if not track.changed else _surer(track.certainty, certainty)
+    track.changed = True
+    track.edited = track.edited or action == "modified"
+
+
+def _weaker(track: _Track) -> str:
+    """The certainty of a path: likely at most where a file should be there and is not."""
+    if track.missed and track.changed and track.exists and track.certainty == "sure":
+        return "likely"
+    return track.certainty
+
+
+def _surer(one: str, other: str) -> str:
+    return other if not one or _RANK[other] < _RANK[one] else one
+
+
+def _rename(track: _Track, event: FileEvent, former: _Track | None) -> None:
+    """The file of this track is the one that stood under another name before."""
+    if former is None:
+        track.origin = event.renamed_from
+        return
+    if former.existed is False:
+        track.origin = former.origin
+        track.edited = former.edited
+    else:
+        track.origin = event.renamed_from
+        track.edited = former.edited
+    if track.origin == event.path:  # it has its first name again
+        track.origin = ""
+        track.changed = track.edited
+
+
+def _net(track: _Track) -> str:
+    if not track.changed:
+        if track.maybe:
+            track.certainty = "unknown"
+            return track.maybe
+        return "read" if track.read and track.existed is not False and track.exists else ""
+    if track.exists:
+        return "modified" if track.existed else "created"
+    return "deleted" if track.existed else ""
+
+
+def _below(tracks: dict[str, _Track], event: FileEvent) -> None:
+    """A whole directory went: so did the files in it that are known."""
+    if event.action != "deleted" or event.certainty == "unknown":
+        return
+    for path, track in tracks.items():
+        if path.startswith(event.path) and track.exists and path != event.path:
+            _note(track, event)

@@ -1,0 +1,43 @@
+"""One reading of one recording: bytes in, a `ContextSummary` out at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leftoff.analysis.assemble import assemble
+from leftoff.extraction.collector import Fold
+from leftoff.summary import ContextSummary, Source
+
+
+class Pass(Fold):
+    r"""One reading of one recording: feed it bytes, ask it for the summary at any time.
+
+    >>> reading = Pass()
+    >>> reading.feed(b'{"role": "user", "text": "Add a retry to the uploader."}\n')
+    >>> reading.summary().user_requests[0].text
+    'Add a retry to the uploader.'
+    """
+
+    def summary(self, sources: Sequence[Source] = ()) -> ContextSummary:
+        """The summary of what was fed so far; feeding may go on afterwards.
+
+        Raises:
+            FormatError: there is no message in it yet, or no known format.
+        """
+        twin = self.fork()
+        twin.close()
+        return twin.conclude(sources)
+
+    def conclude(self, sources: Sequence[Source] = (), session: int = -1) -> ContextSummary:
+        """The summary of a recording that is closed.
+
+        Args:
+            session: which of several sessions in the recording; the last by default.
+        """
+        return assemble(
+            self.sessions[session],
+            sources=sources,
+            format=self.format.name if self.format else "",
+            lines=self.lines,
+            issues=list(self.issues.values()),
+        )

@@ -1,0 +1,140 @@
+"""What the work goes on with: commands that worked, names in use, the commit, variables."""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.analysis.activities import activities
+from leftoff.analysis.names import names_in_use
+from leftoff.extraction.evidence import Ran, Returned
+from leftoff.session_view import Story
+from leftoff.summary import Command, Words, WorkingSet
+
+COMMANDS = 20
+"""At most so many commands, those of checks first, then the latest."""
+
+RECENT = 200
+"""At most so many sentences."""
+
+LONGEST = 300
+"""Code points; a longer command is a script and not kept as a command."""
+
+_CHECKS = ("test", "build", "lint")
+_ACTIONS = frozenset({*_CHECKS, "run", "install"})
+_BESIDE = frozenset({"look", "search", "inspect_change", "other", "wait"})
+_QUOTED_SCRIPT = re.compile(r"<<|\n")
+
+_HASH = re.compile(r"\[[^\[\]\n]* ([0-9a-f]{7,40})\]")
+_VARIABLE = re.compile(
+    r"\$\{?([A-Z][A-Z0-9_]{2,})\b|\bexport ([A-Z][A-Z0-9_]{2,})="
+    r"|(?:^|[;&|] ?)([A-Z][A-Z0-9_]{2,})="
+    r"|\b(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.)[\"']?([A-Z][A-Z0-9_]{2,})",
+    re.MULTILINE,
+)
+_COMMON = frozenset(
+    "HOME PATH PWD OLDPWD USER SHELL LANG TERM TMPDIR EDITOR PAGER IFS EOF BASH_SOURCE"
+    " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
+)
+
+_SHOWING = re.compile(
+    r"\|\s*(?:head|tail|grep|egrep|rg|tee|cat|sed|awk|less|more|wc|sort|uniq|cut)\b[^|;&]*$"
+)
+
+
+def working_set(story: Story) -> WorkingSet:
+    """What somebody who goes on would have to find out again."""
+    return WorkingSet(
+        commit=_commit(story),
+        commit_at_start=story.recording.header.commit,
+        commands=_commands(story),
+        variables=_variables(story),
+        names=names_in_use(story),
+        last_words=_last_words(story),
+        recent=_recent(story),
+    )
+
+
+def _last_words(story: Story) -> Words:
+    recording = story.recording
+    if recording.last_at in story.abandoned:
+        return Words()
+    return Words(recording.last_words, recording.last_at)
+
+
+def _recent(story: Story) -> tuple[Words, ...]:
+    """The latest sentences that were looked at as decisions, each once."""
+    found: dict[str, Words] = {}
+    for said in reversed(story.said("decision")):
+        if len(said.text) > 20:
+            found.setdefault(said.text, Words(said.text, said.ref.message))
+            if len(found) == RECENT:
+                break
+    # The newest message first, its sentences in the order in which they are read.
+    in_order = list(found.values())[::-1]
+    return tuple(sorted(in_order, key=lambda words: -words.message))
+
+
+def _commit(story: Story) -> str:
+    """The last commit that the session made."""
+    for shown in reversed(story.shown({"committed"})):
+        match = _HASH.search(shown.text) if shown.good else None
+        if match:
+            return match[1]
+    return ""
+
+
+def _commands(story: Story) -> tuple[Command, ...]:
+    """Checks as they last ended, and other commands that worked and were run again."""
+    kinds = activities(story)
+    shown = {
+        (s.call_message, s.call_part): s.good
+        for s in story.shown({"tests_pass", "build_passes", "lint_passes"})
+    }
+    last: dict[str, Command] = {}
+    for ran in story.told(Ran):
+        place = (ran.ref.message, ran.part)
+        outcome = story.outcomes.get(place)
+        did = set(kinds.get(place, ()))
+        found = did & _ACTIONS if did <= _ACTIONS | _BESIDE else set()
+        text = ran.command.strip()
+        if not found or outcome is None or len(text) > LONGEST or _QUOTED_SCRIPT.search(text):
+            continue
+        before = last.pop(text, None)
+        last[text] = Command(
+            text,
+            min(found, key=_importance),
+            _passed(text, outcome, shown.get(place)),
+            (before.count if before else 0) + 1,
+            story.ref(ran.ref),
+        )
+    kept = [c for c in last.values() if c.kind in _CHECKS or c.passed and c.count > 1]
+    order = sorted(kept, key=lambda c: (c.kind not in _CHECKS, -c.ref.message))
+    return tuple(order[:COMMANDS])
+
+
+def _passed(command: str, outcome: Returned, shown: bool | None) -> bool | None:
+    """Whether a call succeeded: by its exit code, else by what its output shows. The exit code
+    of a pipe is that of its last program, which may only show what came before."""
+    if _SHOWING.search(command) and "pipefail" not in command:
+        return shown
+    if outcome.exit_code is not None:
+        return outcome.exit_code == 0
+    if outcome.status in {"ok", "unknown"}:
+        return shown if shown is not None else (True if outcome.status == "ok" else None)
+    return False
+
+
+def _importance(kind: str) -> int:
+    return _CHECKS.index(kind) if kind in _CHECKS else len(_CHECKS)
+
+
+def _variables(story: Story) -> tuple[str, ...]:
+    """Names of environment variables in commands; never a value."""
+    found: dict[str, None] = {}
+    for ran in story.told(Ran):
+        if "$" in ran.command or "=" in ran.command or "env" in ran.command:
+            for match in _VARIABLE.finditer(ran.command):
+                name = match[match.lastindex or 0]
+                if name not in _COMMON:
+                    found[name] = None
+    return tuple(sorted(found))

@@ -1,0 +1,193 @@
+"""Many recordings: planned, read by many workers, restartable, written as tables.
+
+A bad file costs one row, a killed worker costs nobody else's work, and what was read once is
+not read again. docs/scale.md tells how large it goes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.analysis.summary_json import from_json
+from leftoff.batch.jobs import Wanted, What
+from leftoff.batch.pool import TIME_LIMIT, Engine, Here, Pool
+from leftoff.batch.rows import TABLES, DecisionRow, FileRow, MilestoneRow, SessionRow
+from leftoff.batch.run import Run
+from leftoff.errors import UsageError
+from leftoff.summary import ContextSummary
+
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+
+class Summarized(Struct, frozen=True):
+    """One session of many, or one file that could not be read. Everything in it is redacted.
+
+    Attributes:
+        row: its row of the table of sessions; `row.status` is "ok" or "failed".
+        decisions, milestones, files: its rows of the other tables.
+        document: what was asked for, as JSON; b"null" for a file that could not be read.
+    """
+
+    row: SessionRow
+    decisions: tuple[DecisionRow, ...] = ()
+    milestones: tuple[MilestoneRow, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    document: bytes = b"null"
+
+    @property
+    def ok(self) -> bool:
+        """Whether it could be read."""
+        return self.row.status == "ok"
+
+    @property
+    def summary(self) -> ContextSummary:
+        """The whole summary.
+
+        Raises:
+            UsageError: there is none: the file could not be read, or something else was asked
+                for.
+            StateError: something else was asked for.
+        """
+        if not self.ok:
+            raise UsageError(f"{self.row.path}: {self.row.reason}")
+        return from_json(self.document)
+
+
+def summarize_all(
+    paths: Paths = (),
+    *,
+    what: What = "summarize",
+    only: Sequence[str] = (),
+    extractors: Sequence[str] = (),
+    redactors: Sequence[str] = (),
+    format: str = "",
+    workers: int = 0,
+    limit: float = TIME_LIMIT,
+    engine: Engine | None = None,
+    index: str | PathLike[str] | None = None,
+) -> Iterator[Summarized]:
+    """Every session in files, folders, patterns, URLs or recorders' homes, in the order of
+    their paths; all default places of this machine if no path is given.
+
+    A file that cannot be read is among them and says why; nothing that a file holds is raised.
+
+    Args:
+        what: the whole summary, "files" alone, or the "budget".
+        only: built-in extractors to run, in place of those that `what` needs.
+        extractors, redactors: plug-ins to run too.
+        format: read everything as this format.
+        workers: processes. 0 reads in this process, one file after the other and without a
+            time limit. With more, the program that calls this needs the guard
+            `if __name__ == "__main__":`, as with every pool of processes.
+        limit: seconds that a session may take in a worker.
+        engine: does the work in place of processes here, e.g. `batch.cluster.Cluster()`; it
+            is not closed afterwards.
+        index: a file in which results are remembered, so that files that have not changed are
+            not read again; none by default.
+
+    Raises:
+        UsageError: there is no file at all, or an option names what does not exist.
+    """
+    wanted = Wanted(what, tuple(only), tuple(extractors), tuple(redactors), format=format)
+    several = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    chosen: Engine = engine or (Pool(workers, limit) if workers else Here())
+    run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)
+    return _each(run, keep=engine is not None)
+
+
+def _each(run: Run, *, keep: bool) -> Iterator[Summarized]:
+    try:
+        for _, tables in run.results():
+            yield from _told(tables)
+    finally:
+        run.close(engine=not keep)
+
+
+async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:
+    """`summarize_all` for `async for`: waiting for the next session blocks nobody else.
+
+    Args:
+        options: those of `summarize_all`.
+
+    Raises:
+        UsageError: as `summarize_all` does.
+    """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    # One thread for all of it: a database belongs to the thread that opened it.
+    with ThreadPoolExecutor(1) as thread:
+        loop = asyncio.get_running_loop()
+        told = await loop.run_in_executor(thread, lambda: summarize_all(paths, **options))
+        try:
+            while True:
+                one = await loop.run_in_executor(thread, next, told, None)
+                if one is None:
+                    return
+                yield one
+        finally:
+            closing: Any = told
+            await loop.run_in_executor(thread, closing.close)
+
+
+_ROWS: dict[str, Any] = {
+    name: msgspec.json.Decoder(type_).decode_lines for name, type_ in TABLES.items()
+}
+
+
+class _Document(Struct):
+    document: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_documents = msgspec.json.Decoder(_Document).decode_lines
+
+
+def _told(tables: Sequence[bytes]) -> Iterator[Summarized]:
+    """The sessions of one job."""
+    if not tables:
+        return
+    rows = dict(zip(TABLES, tables, strict=True))
+    others: dict[str, dict[str, list[Any]]] = {}
+    for name in ("decisions", "milestones", "files"):
+        by_key = others[name] = {}
+        for row in _ROWS[name](rows[name]):
+            by_key.setdefault(row.key, []).append(row)
+    documents = _documents(rows["sessions"])
+    for row, held in zip(_ROWS["sessions"](rows["sessions"]), documents, strict=True):
+        yield Summarized(
+            msgspec.structs.replace(row, document=None),
+            tuple(others["decisions"].get(row.key, ())),
+            tuple(others["milestones"].get(row.key, ())),
+            tuple(others["files"].get(row.key, ())),
+            bytes(held.document),
+        )
+
+
+def to_dataframe(
+    sessions: Iterable[Summarized], table: str = "sessions", *, library: str = ""
+) -> Any:
+    """One of the tables as a data frame, without the column `document`.
+
+    Args:
+        sessions: what `summarize_all` gives.
+        table: sessions | decisions | milestones | files.
+        library: pandas | polars; the one that is installed, pandas first.
+
+    Raises:
+        UsageError: no such table, or neither library is installed.
+    """
+    from leftoff.batch.data_frames import frame
+
+    if table == "sessions":
+        rows: Iterable[Struct] = (one.row for one in sessions)
+    elif table in TABLES:
+        rows = (row for one in sessions for row in getattr(one, table))
+    else:
+        raise UsageError(f"no table {table!r}: there are {', '.join(TABLES)}")
+    return frame(rows, table, library)

@@ -1,0 +1,1 @@
+"""Token usage, context windows, thresholds and forecasts."""

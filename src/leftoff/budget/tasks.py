@@ -1,0 +1,263 @@
+"""What a task or a session has used of what it may use: the values that are saved and shown."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from leftoff.budget.thresholds import Armed, percent
+from leftoff.budget.windows import PROVIDER_LIMITS
+from leftoff.errors import StateError
+
+T = TypeVar("T")
+
+DEFAULT_BUDGET = 200_000
+"""Tokens of a session's budget unless settings say otherwise."""
+
+DEFAULT_MODEL = "claude-sonnet-4.5"
+"""What `ContextMetrics.model` says where nobody told the model."""
+
+
+class ContextMetrics(Struct, frozen=True):
+    """Token usage of a session, as a resume log holds it.
+
+    Attributes:
+        total_budget: tokens there are.
+        used_tokens: tokens used.
+        percentage_used: of `total_budget`, 0 to 100 and more.
+        remaining_tokens: `total_budget` minus `used_tokens`.
+        stop_reason: why the last response ended, e.g. "end_turn".
+        timestamp: ISO 8601, "" where nobody told the time.
+    """
+
+    total_budget: int
+    used_tokens: int
+    percentage_used: float
+    remaining_tokens: int
+    stop_reason: str
+    model: str = DEFAULT_MODEL
+    timestamp: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        total_budget: int,
+        used_tokens: int,
+        stop_reason: str = "end_turn",
+        *,
+        model: str = DEFAULT_MODEL,
+        timestamp: str = "",
+    ) -> ContextMetrics:
+        """The metrics of two counts; what follows from them is computed."""
+        return cls(
+            total_budget,
+            used_tokens,
+            percent(used_tokens, total_budget),
+            total_budget - used_tokens,
+            stop_reason,
+            model,
+            timestamp,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return msgspec.structs.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ContextMetrics:
+        """What `to_dict` gave; unknown keys are ignored, missing ones follow from the counts.
+
+        Raises:
+            StateError: a field has the wrong type, or a count is missing.
+        """
+        total, used = data.get("total_budget"), data.get("used_tokens")
+        if isinstance(total, int) and isinstance(used, int):
+            made = cls.of(total, used).to_dict()
+            data = {**made, **{k: v for k, v in data.items() if k in made}}
+        return _converted(data, cls, "context metrics")
+
+
+class CheckpointMetadata(Struct, frozen=True):
+    """A checkpoint that was made for a budget."""
+
+    id: str
+    created_at: str
+    reason: str
+
+
+class Checkpoints(Struct, frozen=True, omit_defaults=True):
+    """The checkpoints of a budget, each once."""
+
+    checkpoint_90: CheckpointMetadata | None = None
+    checkpoint_95: CheckpointMetadata | None = None
+    checkpoint_98: CheckpointMetadata | None = None
+
+
+class Decisions(Struct, frozen=True, omit_defaults=True):
+    """What was decided about a budget that runs out.
+
+    Attributes:
+        fallback_triggered_at: seconds since 1970.
+        force_handoff_at: ISO 8601.
+    """
+
+    fallback_provider: str | None = None
+    fallback_triggered_at: float | None = None
+    force_handoff_at: str | None = None
+
+
+class TaskTokenBudget(Struct, frozen=True):
+    """What a task has used of what it may use with one provider.
+
+    Attributes:
+        total_allocated: the provider's limit after its buffer.
+        tokens_consumed: what the provider's window holds now.
+        percent_used: of `total_allocated`, 0 to 100 and more.
+    """
+
+    task_id: str
+    provider: str
+    created_at: str
+    total_allocated: int
+    tokens_consumed: int = 0
+    tokens_remaining: int = 0
+    percent_used: float = 0.0
+    warning_threshold: float = 0.80
+    checkpoint_90_threshold: float = 0.90
+    checkpoint_95_threshold: float = 0.95
+    checkpoint_98_threshold: float = 0.98
+    checkpoints: Checkpoints = Checkpoints()
+    decisions: Decisions = Decisions()
+
+    @classmethod
+    def start(
+        cls,
+        task_id: str,
+        provider: str,
+        *,
+        created_at: str,
+        total_allocated: int,
+        shares: dict[str, float] | None = None,
+    ) -> TaskTokenBudget:
+        """A budget of which nothing is used.
+
+        Args:
+            shares: other thresholds by name: warning, checkpoint_90, ...
+        """
+        given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
+        return cls(
+            task_id,
+            provider,
+            created_at,
+            total_allocated,
+            tokens_remaining=total_allocated,
+            **given,
+        )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The thresholds by the names that the preset `handoff` gives them."""
+        return {
+            "warning": self.warning_threshold,
+            "checkpoint_90": self.checkpoint_90_threshold,
+            "checkpoint_95": self.checkpoint_95_threshold,
+            "checkpoint_98": self.checkpoint_98_threshold,
+        }
+
+    def used(self, tokens: int) -> TaskTokenBudget:
+        """The budget when `tokens` are used."""
+        return msgspec.structs.replace(
+            self,
+            tokens_consumed=tokens,
+            tokens_remaining=self.total_allocated - tokens,
+            percent_used=percent(tokens, self.total_allocated),
+        )
+
+    def with_checkpoint(self, capacity: str, made: CheckpointMetadata) -> TaskTokenBudget:
+        """The budget with a checkpoint at "90", "95" or "98" percent."""
+        named: dict[str, Any] = {f"checkpoint_{capacity}": made}
+        checkpoints = msgspec.structs.replace(self.checkpoints, **named)
+        return msgspec.structs.replace(self, checkpoints=checkpoints)
+
+    def decided(self, **decision: Any) -> TaskTokenBudget:
+        """The budget with fields of `Decisions` filled in."""
+        decisions = msgspec.structs.replace(self.decisions, **decision)
+        return msgspec.structs.replace(self, decisions=decisions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TaskTokenBudget:
+        """What `to_dict` gave.
+
+        Raises:
+            StateError: a field is missing or has the wrong type.
+        """
+        return _converted(data, cls, "task budget")
+
+
+class Handoff(Struct, frozen=True):
+    """A task went from one agent to the next."""
+
+    timestamp: str
+    provider: str
+    reason: str
+
+
+class Crossed(Struct, frozen=True):
+    """A task reached a threshold with a provider.
+
+    Attributes:
+        number: counts the crossings of the task, from 1.
+        threshold: its name in the preset.
+        at: ISO 8601.
+    """
+
+    number: int
+    provider: str
+    threshold: str
+    at: str
+
+
+class TaskDocument(Struct, frozen=True):
+    """All that is kept of a task's budgets.
+
+    Attributes:
+        token_budget: with the provider that works on it now.
+        checkpoints: ids, oldest first.
+        handoffs: how often the task was handed over since it last made progress.
+        budgets: what it uses with each provider, the present one included.
+        armed: which thresholds have fired with each provider.
+        crossed: the latest crossings, oldest first.
+    """
+
+    task_id: str
+    token_budget: TaskTokenBudget | None = None
+    checkpoints: tuple[str, ...] = ()
+    last_handoff: Handoff | None = None
+    handoffs: int = 0
+    budgets: dict[str, TaskTokenBudget] = field(default_factory=dict)
+    armed: dict[str, Armed] = field(default_factory=dict)
+    crossed: tuple[Crossed, ...] = ()
+
+
+def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
+    """Tokens that a task may use with a provider, or None if nobody said.
+
+    Args:
+        more: limits that come before the built-in ones.
+    """
+    limits = {**PROVIDER_LIMITS, **(more or {})}
+    return limits.get(provider, limits.get(provider.casefold()))
+
+
+def _converted(data: Any, type_: type[T], what: str) -> T:
+    try:
+        return msgspec.convert(data, type_)
+    except msgspec.ValidationError as error:
+        raise StateError(f"no {what}: {error}") from error

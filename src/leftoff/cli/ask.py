@@ -1,0 +1,226 @@
+"""`leftoff ask`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.polling import Seconds
+
+if TYPE_CHECKING:
+    from leftoff.handover.review_metrics import ReviewMetrics
+    from leftoff.live.reviews.reviewer import Reviewer
+    from leftoff.settings import Settings
+
+CLIENTS = ("claude", "codex")
+
+WHY = {
+    "": "",
+    "off": "asked with the full prompt, resuming is switched off",
+    "elsewhere": "asked with the full prompt, the conversation belongs to another folder",
+    "resumed": "the conversation was resumed",
+    "unknown": "asked with the full prompt, the client no longer has the conversation",
+    "wrong_model": "asked with the full prompt, the conversation is not this model's",
+    "full": "asked with the full prompt, the conversation filled its window",
+}
+"""What became of resuming, in words; other failures are one."""
+
+FAILED = "asked with the full prompt, resuming failed"
+
+
+@click.command()
+@click.option(
+    "--continue", "review", metavar="REVIEW", help="An earlier review's id, or latest."
+)
+@click.option("--client", type=click.Choice(CLIENTS), help="Whom to ask.  [default: claude]")
+@click.option("--model", metavar="M", help="The client's name of a model.")
+@click.option(
+    "--allowed-tools", metavar="T", default="", help="Tools that need no permission, e.g. Read."
+)
+@click.option("--no-resume", is_flag=True, help="Send all that was said before again.")
+@click.option(
+    "--time-limit",
+    type=Seconds(1),
+    default=600.0,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option("--stats", is_flag=True, help="What resuming has been worth; asks nothing.")
+@click.option("--json", "as_json", is_flag=True, help="The answer or figures as JSON.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- CLIENT_OPTIONS]")
+def ask(
+    review: str | None,
+    client: str | None,
+    model: str | None,
+    allowed_tools: str,
+    time_limit: float,
+    options: tuple[str, ...],
+    *,
+    no_resume: bool,
+    stats: bool,
+    as_json: bool,
+) -> None:
+    """Ask an agent's client what is on standard input, and keep the conversation for
+    follow-ups.
+
+    The answer goes to stdout, the review's id to stderr. A follow-up sends only what is new
+    where the client still has the conversation, and everything that was said before where it
+    has not. Without --client and --model, those of the last round.
+    """
+    from leftoff import codec, settings
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import deliver
+    from leftoff.live.reviews.reviewer import ReviewRequest
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.text.sanitize import clean
+
+    chosen = settings.load_here().settings
+    reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
+    if stats:
+        figures = reviewer.metrics()
+        shown = codec.dumps(figures.to_dict(), indent=2).decode() if as_json else told(figures)
+        deliver(Redactor().text(shown), None)
+        return
+    if review is not None:
+        review = reviewer.latest() if review == "latest" else review
+        rounds = reviewer.load(review).rounds
+        if rounds and client is None and rounds[-1].client in CLIENTS[1:]:
+            client = rounds[-1].client
+            reviewer = _reviewer(client, chosen, options, time_limit)
+        if rounds and model is None and rounds[-1].client == (client or CLIENTS[0]):
+            model = rounds[-1].model
+    request = ReviewRequest(
+        _prompt(),
+        previous_review_id=review or "",
+        model=model or "",
+        allowed_tools=allowed_tools,
+        resume=not no_resume,
+    )
+    _end_politely()
+    result = reviewer.review(request)
+    gate = Redactor()
+    made = result.round
+    if result.unsaved:
+        complain(f"the answer could not be kept: {gate.text(result.unsaved)}")
+    if as_json:
+        value: dict[str, Any] = {
+            "review_id": result.review_id,
+            "resumed": result.resumed,
+            "text": result.text,
+            **{name: getattr(made, name) for name in ("client", "model", "resume", "failure")},
+            "seconds": made.seconds,
+            "unsaved": result.unsaved,
+            "usage": codec.plain(made.usage),
+        }
+        deliver(codec.dumps(gate.value(value), indent=2).decode(), None)
+        return
+    deliver(clean(gate.text(result.text)).rstrip("\n") + "\n", None)
+    why = WHY.get(made.resume, FAILED)
+    if result.review_id:
+        print(f"review {result.review_id}" + (f" ({why})" if why else ""), file=sys.stderr)
+
+
+def _end_politely() -> None:
+    """Makes what would end this process at once an exception, so that the client, which is in
+    a group of its own, is ended with it."""
+    import signal
+
+    def leave(number: int, _: object) -> None:
+        raise click.exceptions.Exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), leave)
+
+
+def _prompt() -> str:
+    """What is asked.
+
+    Raises:
+        UsageError: nothing is on standard input.
+    """
+    from leftoff.errors import UsageError
+
+    if sys.stdin.isatty():
+        raise UsageError("the prompt is read from standard input: leftoff ask < prompt.txt")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _reviewer(
+    client: str, chosen: Settings, options: tuple[str, ...], time_limit: float
+) -> Reviewer:
+    from leftoff.integrations.claude_cli import ClaudeClient
+    from leftoff.integrations.codex_cli import CodexClient
+    from leftoff.live.reviews.reviewer import Reviewer
+    from leftoff.stores.files import store_for
+
+    called = CodexClient if client == "codex" else ClaudeClient
+    return Reviewer(
+        called(options=options),
+        store_for(chosen),
+        settings=chosen,
+        limit=time_limit,
+    )
+
+
+def told(figures: ReviewMetrics) -> str:
+    """The figures in words, one line each."""
+    from leftoff.handover.wording import duration, inline, number, plural
+
+    resume, day, times = figures.resume, figures.resume_within_day, figures.response_time
+    mean = (
+        "" if figures.rounds_per_review is None else f", {figures.rounds_per_review:.1f} each"
+    )
+    lines = [
+        ("Reviews", number(figures.reviews)),
+        ("Rounds", number(figures.rounds) + mean),
+        ("With resume", plural(figures.reviews_with_resume, "review")),
+        ("Resumed", f"{resume.resumed} of {resume.tried} tried{_percent(resume.rate)}"),
+        ("  in 24 hours", f"{day.resumed} of {day.tried} tried{_percent(day.rate)}"),
+        ("Prompt tokens", _reduced(figures, "tokens") + ", estimated"),
+        ("Prompt bytes", _reduced(figures, "bytes")),
+        (
+            "Follow-up takes",
+            f"{_seconds(times.resumed)} resumed, {_seconds(times.full)} in full",
+        ),
+        ("Fallbacks", number(figures.fallbacks)),
+        ("No answer", plural(figures.failed, "round")),
+    ]
+    for kind, failures in figures.failures.items():
+        lines.append((f"  {kind}", f"{failures.count}, last: {inline(failures.words)}"))
+    expiry = figures.expiry
+    if expiry.youngest is not None and expiry.oldest is not None:
+        ages = f"{duration(round(expiry.youngest))} to {duration(round(expiry.oldest))}"
+        lines.append(("Found gone", f"{expiry.expired}, unused for {ages}"))
+    if expiry.oldest_alive is not None:
+        alive = duration(round(expiry.oldest_alive))
+        lines.append(("Found alive", f"the oldest unused for {alive}"))
+    for name, model in figures.by_model.items():
+        tries = f"resumed {model.resume.resumed} of {model.resume.tried}"
+        what = f"{plural(model.rounds, 'round')}, {tries}, {_seconds(model.median_seconds)}"
+        lines.append((inline(name), what))
+    if figures.unreadable:
+        lines.append(("Unreadable", plural(figures.unreadable, "review")))
+    width = max(len(name) for name, _ in lines)
+    return "".join(f"{name:<{width}}  {text}\n" for name, text in lines)
+
+
+def _reduced(figures: ReviewMetrics, unit: str) -> str:
+    """How much less was sent than would have been."""
+    resumed, later = figures.resumed_prompts, figures.follow_up_prompts
+    sent, full = getattr(resumed, f"sent_{unit}"), getattr(resumed, f"full_{unit}")
+    shares = [getattr(p, f"{unit[:-1]}_reduction") for p in (resumed, later)]
+    if shares[0] is None:
+        return "nothing was resumed"
+    overall = "" if shares[1] is None else f", {shares[1]:.0%} over all follow-ups"
+    return f"{sent:,} sent for {full:,} where resumed: {shares[0]:.0%} less{overall}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f", {share:.0%}"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} s"

@@ -1,0 +1,242 @@
+"""`leftoff batch`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.polling import Seconds
+
+if TYPE_CHECKING:
+    from leftoff.batch.jobs import Job
+    from leftoff.batch.pool import Engine
+    from leftoff.batch.run import Report
+
+WHAT = ("summarize", "files", "budget")
+ENGINES = ("local", "ray")
+
+
+@click.command()
+@click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    "places",
+    metavar="OUT",
+    multiple=True,
+    required=True,
+    help="A .jsonl, .jsonl.gz, .jsonl.zst, .parquet, .sqlite or .db; may be given again.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(WHAT),
+    default="summarize",
+    show_default=True,
+    help="What to make of each session.",
+)
+@click.option("--only", metavar="NAME", multiple=True, help="Run this built-in extractor only.")
+@click.option(
+    "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
+)
+@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
+@click.option("--personal", is_flag=True, help="Also hide personal data.")
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
+@click.option(
+    "-w",
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Sessions at once.  [default: as many as there are processors]",
+)
+@click.option("--address", metavar="URL", default="", help="Of a Ray cluster.")
+@click.option(
+    "--time-limit",
+    "limit",
+    metavar="SECONDS",
+    type=Seconds(0.1),
+    default=300.0,
+    show_default=True,
+    help="The most that one session may take.",
+)
+@click.option("--index", metavar="FILE", help="What is remembered.  [default: OUT.index]")
+@click.option("--fresh", is_flag=True, help="Read everything again.")
+@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no report.")
+@click.option("--strict", is_flag=True, help="Exit 1 if a file could not be read.")
+def batch(
+    paths: tuple[str, ...],
+    *,
+    places: tuple[str, ...],
+    what: Any,
+    only: tuple[str, ...],
+    extra: tuple[str, ...],
+    hide: tuple[str, ...],
+    personal: bool,
+    recorder: str | None,
+    engine: str,
+    workers: int | None,
+    address: str,
+    limit: float,
+    index: str | None,
+    fresh: bool,
+    as_json: bool,
+    quiet: bool,
+    strict: bool,
+) -> int:
+    """Many sessions at once, as tables: one row for each session, decision, milestone and
+    changed file. A file that cannot be read is a row that says why.
+
+    PATHS are files, folders, patterns, URLs (s3://bucket/folder) and the folders in which
+    clients keep their sessions; without any, the default places of this machine. What was read
+    is remembered beside the first output: the next run reads only what has changed, and an
+    interrupted one goes on where it was. Exit 130: interrupted, and OUT holds what was done.
+    """
+    from leftoff import codec, settings
+    from leftoff.batch import outputs
+    from leftoff.batch.jobs import Wanted
+    from leftoff.batch.run import Run, index_beside, plain
+    from leftoff.cli.output import deliver
+
+    for place in places:
+        outputs.check(place)  # said before the first file is looked for
+    found = settings.load_here().settings
+    wanted = Wanted(
+        what,
+        only,
+        extra,
+        hide,
+        recorder or "",
+        personal,
+        found.watched() if what == "budget" else None,
+        found.windows if what == "budget" else (),
+    )
+    memory = index or index_beside(places[0], found.home)
+    if fresh:
+        _forget(memory)
+    watcher = _Shown() if not quiet and sys.stderr.isatty() else None
+    doing = _engine(engine, workers or 0, address, limit)
+    try:
+        run = Run(paths, wanted, doing, memory, os.environ, watcher)
+        try:
+            report = run.write(places)
+        finally:
+            run.close(engine=False)
+    finally:
+        doing.close()
+        if watcher is not None:
+            watcher.end()
+    if as_json:
+        deliver(codec.dumps(plain(report), indent=2).decode(), None)
+    elif not quiet:
+        print(told(report), file=sys.stderr)
+    if report.interrupted:
+        return 130
+    return 1 if strict and report.failures else 0
+
+
+def _engine(name: str, workers: int, address: str, limit: float) -> Engine:
+    if name == "ray":
+        from leftoff.batch.ray import Cluster
+
+        return Cluster(address, workers, limit)
+    from leftoff.batch.pool import Pool
+
+    return Pool(workers, limit)
+
+
+def _forget(index: str) -> None:
+    from pathlib import Path
+
+    for ending in ("", "-wal", "-shm"):
+        Path(index + ending).unlink(missing_ok=True)
+
+
+class _Shown:
+    """Progress on a terminal: how much is done, how fast, how long it will take."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import TransferSpeedColumn as Speed
+
+        self._progress = Progress(
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[jobs]}"),
+            Speed(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[failed]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=None, jobs="looking", failed="")
+        self._todo = 0
+        self._progress.start()
+
+    def planned(self, report: Report, todo: int, size: int) -> None:
+        self._todo = todo
+        self._progress.update(self._task, total=size, jobs=f"0 of {todo:,}")
+
+    def did(self, job: Job, report: Report) -> None:
+        from leftoff.handover.wording import plural
+
+        failed = plural(report.failures, "failure") if report.failures else ""
+        self._progress.update(
+            self._task,
+            advance=job.size,
+            jobs=f"{report.done:,} of {self._todo:,}",
+            failed=failed,
+        )
+
+    def end(self) -> None:
+        """Takes the bar off the screen."""
+        self._progress.stop()
+
+
+def told(report: Report) -> str:
+    """A report as text for people."""
+    from leftoff.handover.wording import plural
+    from leftoff.text.sanitize import clean
+
+    total, parsed, unknown, repaired, skipped = report.counts.lines
+    formats = sorted(report.counts.formats.items(), key=lambda item: (-item[1], item[0]))
+    found = f"{plural(report.sessions, 'session')} in {plural(report.files, 'file')}"
+    if report.left_out:
+        found += f" (and {plural(report.left_out, 'file')} of other kinds)"
+    if formats:
+        found += ": " + ", ".join(f"{name} {count:,}" for name, count in formats)
+    lines = [found]
+    if total:
+        share = 10_000 * (parsed + repaired) // total / 100  # 100 means all
+        lines.append(
+            f"{plural(total, 'line')}: {share:.2f} % read, {unknown:,} of unknown kinds, "
+            f"{repaired:,} repaired, {skipped:,} skipped"
+        )
+    if report.failures:
+        kinds = ", ".join(f"{k} {n:,}" for k, n in sorted(report.counts.failures.items()))
+        lines.append(f"{plural(report.failures, 'file')} not read: {kinds}")
+        shown = sorted(report.failed, key=lambda f: f.failure == "no_session")[:5]
+        lines += [f"  {clean(f.path)}: {clean(f.reason)[:200]}" for f in shown]
+        if report.failures > len(shown):
+            lines.append(f"  and {report.failures - len(shown):,} more")
+    if report.slowest:
+        lines.append(
+            "slowest: "
+            + ", ".join(f"{clean(s.path)} ({s.seconds:.1f} s)" for s in report.slowest[:3])
+        )
+    rate = report.read / 1e6 / max(report.seconds, 1e-9)
+    lines.append(
+        f"{report.known:,} of {plural(report.jobs, 'job')} known before; "
+        f"read {report.read / 1e6:,.1f} MB in {report.seconds:.1f} s ({rate:,.1f} MB/s)"
+    )
+    if report.written:
+        lines.append("wrote " + ", ".join(report.written))
+    if report.unchanged:
+        lines.append("unchanged: " + ", ".join(report.unchanged))
+    if report.interrupted:
+        left = report.jobs - report.known - report.done
+        lines.append(f"interrupted with {plural(left, 'job')} left; the same command goes on")
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""`leftoff budget`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.params import path_of, session_argument
+from leftoff.cli.polling import Seconds, looks
+
+if TYPE_CHECKING:
+    from leftoff.incremental.accounts import Accounted
+
+PRESETS = ("advisory", "handoff", "own")
+
+
+@click.command()
+@session_argument()
+@click.option("--json", "as_json", is_flag=True, help="Every figure, as one JSON object.")
+@click.option("--watch", is_flag=True, help="Follow a growing file until interrupted.")
+@click.option(
+    "--instructions", is_flag=True, help="Print the block for an orchestrating agent instead."
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="Thresholds: 70, 85, 95 % or 80, 90, 95, 98 %.  [default: advisory]",
+)
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option(
+    "--interval",
+    type=Seconds(0.05),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two looks of --watch.",
+)
+@click.option("--for", "seconds", type=Seconds(), help="End --watch after this.")
+def budget(
+    session: str,
+    *,
+    as_json: bool,
+    watch: bool,
+    instructions: bool,
+    preset: str | None,
+    recorder: str | None,
+    interval: float,
+    seconds: float | None,
+) -> None:
+    """How full the window of SESSION is, what it spent, and how long it will last."""
+    from leftoff import settings
+    from leftoff.budget import thresholds
+    from leftoff.cli.output import deliver
+    from leftoff.incremental.accounts import Following, account_of
+
+    found = settings.load_here({} if preset is None else {"preset": preset})
+    chosen = found.settings.watched()
+    windows = found.settings.windows
+    path = path_of(session)
+    if instructions:
+        seen = account_of(path, chosen, format=recorder, windows=windows)
+        usable = seen.account.context.usable_window
+        total = usable or found.settings.context_management.budget_total
+        deliver(thresholds.instructions(chosen, total), None)
+        return
+    if not watch:
+        now = account_of(path, chosen, format=recorder, windows=windows)
+        deliver(_shown(now, as_json), None)
+        return
+    following = Following(path, chosen, format=recorder, windows=windows)
+    lines_up = 0
+    try:
+        for _ in looks(interval, seconds):
+            latest = following.changed()
+            if latest is not None:
+                lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
+    except KeyboardInterrupt:
+        raise click.Abort from None
+
+
+def _shown(accounted: Accounted, as_json: bool, *, lines: bool = False) -> str:
+    """The account as text or JSON; with `lines` the JSON is one line."""
+    from leftoff import codec
+    from leftoff.cli.output import coloured, columns
+    from leftoff.rendering import budget
+
+    value: dict[str, Any] = budget.plain(
+        accounted.account,
+        id=accounted.id,
+        format=accounted.format,
+        path=accounted.path,
+        models=accounted.models,
+        preset=accounted.preset,
+    )
+    if as_json:
+        return codec.dumps(value, indent=0 if lines else 2).decode()
+    return budget.text(value, colour=coloured(), width=columns())
+
+
+def _show_again(text: str, lines_up: int, as_json: bool) -> int:
+    """Writes over what was shown last on a terminal, below it elsewhere; returns its height."""
+    from leftoff.cli.output import deliver
+
+    if as_json or not sys.stdout.isatty():
+        deliver(text if as_json else text + "\n", None)
+        return 0
+    up = f"\x1b[{lines_up}F\x1b[J" if lines_up else ""
+    deliver(up + text, None)
+    return text.count("\n")

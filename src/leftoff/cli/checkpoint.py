@@ -1,0 +1,417 @@
+"""`leftoff checkpoint`: where a task stood when its window was nearly full."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.params import chosen_session, complete, path_of, warn_of_several
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leftoff.handover.checkpoint.document import ContextCheckpoint
+    from leftoff.stores.files import FileStore
+    from leftoff.stores.protocol import Entry
+    from leftoff.summary import ContextSummary
+
+CAPACITIES = ("90", "95", "98")
+
+
+@click.group()
+def checkpoint() -> None:
+    """Checkpoints of tasks: made of a recording, kept, put before the next agent's prompt."""
+
+
+@checkpoint.command()
+@click.argument("session", default="latest", shell_complete=complete)
+@click.option(
+    "--task", metavar="ID", default="", help="The task's id; the session's if left out."
+)
+@click.option("--goal", metavar="TEXT", default="", help="The task in its owner's words.")
+@click.option("--role", metavar="NAME", default="", help="Lists this role's files only.")
+@click.option("--provider", metavar="NAME", default="", help="The model of the recording.")
+@click.option("--limit", type=click.IntRange(min=1), help="Tokens the task may use with it.")
+@click.option(
+    "--capacity",
+    type=click.Choice(CAPACITIES),
+    help="How much is told: 90 brief, 95 full, 98 the least.  [default: by what is used]",
+)
+@click.option(
+    "--markdown", metavar="DIR", help="Write the sections into DIR/contexts/sandbox, too."
+)
+@click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
+@click.option("--git", "repository", metavar="DIR", help="Keep the diff of this repository.")
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
+def create(
+    session: str,
+    *,
+    task: str,
+    goal: str,
+    role: str,
+    provider: str,
+    limit: int | None,
+    capacity: str | None,
+    markdown: str | None,
+    project: str,
+    repository: str | None,
+    which: str | None,
+    recorder: str | None,
+    as_json: bool,
+) -> None:
+    """Make a checkpoint of SESSION now; prints its id."""
+    from leftoff import codec
+    from leftoff.cli.group import complain, tell
+    from leftoff.handover.checkpoint import dumps, file_names, roles
+    from leftoff.handover.checkpoint.document import component, from_summary
+    from leftoff.live.checkpoints.dumps import outputs
+    from leftoff.live.checkpoints.orchestrator import nearest
+    from leftoff.live.checkpoints.recorded import recorded, told_of
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.settings import load_here
+
+    settings = load_here().settings
+    path = path_of(session)
+    chosen = roles.role(role) if role else None
+    globs = chosen.files_to_track if chosen else ()
+    diff = _diff(repository, globs) if repository is not None else None
+    found = recorded(path, format=recorder, session=chosen_session(which))
+    summary, messages = found.summary, found.messages
+    warn_of_several(summary, which)
+    task_id = task or component(summary.session.id or Path(path).name)[:80] or "task"
+    budget = _budget(summary, task_id, provider, limit, settings)
+    level: Any = capacity or nearest(budget)
+    note = ""
+    if budget.percent_used < int(level):
+        note = f"made on request at {int(budget.percent_used)} %"
+    made = from_summary(
+        summary,
+        messages,
+        budget=budget,
+        capacity=level,
+        at=datetime.now(UTC),
+        goal=goal,
+        role=chosen,
+        git_diff=diff,
+        history_lines=settings.token_budget.context_dump.max_history_lines,
+    )
+    told = told_of(found, goal, chosen)
+    own = file_names.specific_of(goal or told.facts.task, task_id)
+    folder = project or file_names.project_of(summary.session.cwd)
+    names = file_names.paths(folder, own)
+    payload = dumps.payload(
+        made,
+        told.facts,
+        project_path=names[0],
+        specific_path=names[1],
+        checks=told.checks,
+        note=note,
+    )
+    if markdown is not None:
+        made = made.dumped(outputs(payload, made.created_at))
+    if note:
+        complain(f"{note} of {budget.total_allocated:,} tokens, told as at {level} %")
+    if as_json:
+        value = Redactor(personal=True).value(made.to_dict())
+        _print(codec.dumps(value, indent=2).decode())
+        return
+    page = payload.project_md
+    where = _store().save(
+        "checkpoint",
+        made.checkpoint_id,
+        made.to_dict(),
+        text=f"{page.section}\n{page.content}\n",
+    )
+    tell(f"wrote {where}")
+    _print(made.checkpoint_id + "\n")  # before the markdown: it is kept whatever comes of that
+    if markdown is not None:
+        _write(Path(markdown), folder, made, payload)
+
+
+def _diff(repository: str, globs: Sequence[str]) -> str:
+    """The diff that was asked for.
+
+    Raises:
+        SourceError: git gives none.
+    """
+    from leftoff.errors import SourceError
+    from leftoff.live.checkpoints.files import git_diff
+
+    if not os.path.isdir(repository):  # noqa: PTH112 - a name too long is no folder
+        raise SourceError(f"--git {repository}: no such folder")
+    diff = git_diff(repository, globs)
+    if diff is None:
+        raise SourceError(f"--git {repository}: git gives no diff: is it a repository?")
+    return diff
+
+
+def _budget(
+    summary: ContextSummary, task_id: str, provider: str, limit: int | None, settings: Any
+) -> Any:
+    """What the recording says of its window, as the budget of a task."""
+    from leftoff.budget.tasks import TaskTokenBudget, limit_of
+
+    models = summary.session.models
+    name = provider or (models[-1] if models else summary.session.format)
+    limits = dict(settings.token_budget.provider_limits)
+    total = (
+        limit
+        or limit_of(name, limits)
+        or summary.context.usable_window
+        or settings.context_management.budget_total
+    )
+    used = summary.context.occupancy
+    budget = TaskTokenBudget.start(
+        task_id, name, created_at=summary.session.started, total_allocated=total
+    )
+    return budget.used(summary.stats.estimated_tokens if used is None else used)
+
+
+def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
+    from functools import partial
+
+    from leftoff.cli.group import tell
+    from leftoff.errors import SourceError
+    from leftoff.handover.checkpoint import dumps
+    from leftoff.live.checkpoints.files import Sandbox
+    from leftoff.redaction.redactor import Redactor
+
+    try:
+        for place in (*reversed(directory.parents), directory):
+            place.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"--markdown {directory}: {error.strerror}") from error
+    gate = Redactor(personal=True)
+    for page in (payload.project_md, payload.specific_project_md):
+        if page.section:
+            text = gate.text(f"{page.section}\n{page.content}")
+            put = partial(dumps.put, key=dumps.key_of(made), section=text)
+            Sandbox(directory, folder).update({Path(page.path).name: put})
+            tell(f"wrote {directory / page.path}")
+
+
+@checkpoint.command()
+@click.argument("id")
+@click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
+def show(id: str, *, as_json: bool) -> None:
+    """What the checkpoint ID says: an id, its beginning, `latest`, or a file."""
+    from leftoff import codec
+    from leftoff.cli.group import complain
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.text.sanitize import clean
+
+    kept = _load(id)
+    for issue in kept.issues:
+        complain(issue.what)
+    gate = Redactor(personal=True)
+    if as_json or not kept.text:
+        _print(codec.dumps(gate.value(kept.document), indent=2).decode())
+        return
+    _print(clean(gate.text(kept.text)))
+
+
+@checkpoint.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def list_command(*, as_json: bool) -> None:
+    """Every checkpoint kept here, newest first."""
+    from leftoff import codec
+    from leftoff.handover.wording import number
+    from leftoff.redaction.redactor import Redactor
+
+    store = _store()
+    for entry in store.list("checkpoint"):
+        whole = _whole(store, entry)
+        saved = datetime.fromtimestamp(entry.saved, UTC).isoformat(timespec="seconds")
+        if as_json:
+            value = {
+                "id": entry.id,
+                "where": entry.where,
+                "saved": saved,
+                "size": entry.size,
+                "pinned": entry.pinned,
+                "readable": whole,
+            }
+            _print(codec.dumps(Redactor().value(value)).decode())
+        else:
+            notes = " pinned" * entry.pinned + " damaged" * (not whole)
+            _print(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
+
+
+@checkpoint.command()
+@click.argument("id")
+@click.option(
+    "--prompt",
+    "source",
+    metavar="FILE|-",
+    default="-",
+    show_default=True,
+    help="The next agent's prompt; it is passed on byte for byte.",
+)
+@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of the block.")
+def inject(id: str, *, source: str, budget: int | None) -> None:
+    """The next agent's prompt with the checkpoint ID before it, on stdout."""
+    from leftoff.cli.group import complain
+    from leftoff.errors import SourceError
+    from leftoff.handover.checkpoint import injection
+    from leftoff.handover.checkpoint.document import valid
+
+    kept = _load(id)
+    for issue in kept.issues:
+        complain(issue.what)
+    made = valid(kept.document)
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise SourceError(f"{source}: {error.strerror}") from error
+    prompt = data.decode("utf-8", "surrogateescape")
+    size = injection.BUDGET if budget is None else budget
+    whole = injection.inject(made, prompt, budget=size)
+    if whole == prompt and not injection.block(made, size):
+        complain(f"a block does not fit into {size} tokens; the prompt is passed on alone")
+    sys.stdout.buffer.write(whole.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+@checkpoint.command()
+@click.option("--days", type=click.FloatRange(min=0), help="Keep those younger than this.")
+@click.option("--keep", type=click.IntRange(min=0), help="Keep so many of the newest.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
+    """Remove old checkpoints, those that retention no longer keeps, and print what was
+    removed; pinned ones stay."""
+    from leftoff.settings import load_here
+    from leftoff.stores.retention import Retention, prune
+
+    if days is None and keep is None:
+        days = load_here().settings.token_budget.context_dump.retention_days
+    now, store = datetime.now(UTC).timestamp(), _store()
+    done = prune(store, "checkpoint", Retention(keep, days), now=now, dry_run=dry_run)
+    # What is damaged stays, so it must not be told as going.
+    gone = [e for e in done.removed if not dry_run or _whole(store, e)]
+    for entry in gone:
+        _print(f"{entry.id}\n")
+    verb = "would be removed" if dry_run else "removed"
+    kept = len(done.removed) + len(done.kept) - len(gone)
+    print(f"{len(gone)} {verb}, {kept} kept", file=sys.stderr)
+
+
+@checkpoint.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def accept(file: Path) -> int:
+    """Take a checkpoint as right that was changed by hand: checks it, shows where it differs,
+    and seals it again. Exit 1 if it contradicts itself."""
+    from leftoff.cli.group import complain, tell
+    from leftoff.errors import StateError
+    from leftoff.handover.checkpoint.document import valid
+    from leftoff.sources.open import whole_of
+    from leftoff.stores.envelope import unseal
+    from leftoff.stores.files import FileStore
+    from leftoff.stores.lookup import unpack
+
+    where = str(file)
+    opened = unseal("checkpoint", unpack(whole_of(where), where), where, accept=True)
+    name = file.name.removesuffix(".gz").removesuffix(".json")
+    try:
+        made = valid(opened.document)
+    except StateError as error:
+        complain(f"{file}: not accepted: {error}")
+        return 1
+    if made.checkpoint_id != name:
+        complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
+        return 1
+    compress = {"checkpoint": 0} if file.suffix == ".gz" else {}
+    store = FileStore(file.parent, places={"checkpoint": file.parent}, compress=compress)
+    done = store.accept("checkpoint", name)
+    if done.changed is None:
+        print("no earlier version to compare with", file=sys.stderr)
+    for place in done.changed or ():
+        _print(f"{place}\n")
+    tell(f"sealed {done.where}")
+    return 0
+
+
+def _store() -> FileStore:
+    from leftoff.settings import load_here
+    from leftoff.stores.files import store_for
+
+    return store_for(load_here().settings)
+
+
+def _load(id: str) -> Any:
+    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file.
+
+    Raises:
+        UnknownName: there is none.
+        UsageError: several begin so.
+        StateError: it is damaged.
+    """
+    from leftoff.errors import UnknownName, UsageError
+    from leftoff.sources.open import whole_of
+    from leftoff.stores.envelope import unseal
+    from leftoff.stores.lookup import unpack
+    from leftoff.stores.protocol import Kept
+
+    path = Path(id)
+    if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
+        with _hint(path):
+            opened = unseal("checkpoint", unpack(whole_of(id), id), id)
+        return Kept(opened.document, opened.issues, id)
+    store = _store()
+    entries = store.list("checkpoint")
+    names = [e.id for e in entries]
+    found = [n for n in names if n == id] or [n for n in names if n.startswith(id)]
+    if id == "latest":
+        found = names[:1]
+    if len(found) > 1:
+        listing = ", ".join(found[:5])
+        raise UsageError(f"{id!r} could be any of {len(found)} checkpoints: {listing}")
+    kept = None
+    if found:
+        where = next(e.where for e in entries if e.id == found[0])
+        with _hint(Path(where)):
+            kept = store.load("checkpoint", found[0])
+    if kept is None:
+        raise UnknownName("checkpoint", id, names[:20])
+    return kept
+
+
+def _whole(store: FileStore, entry: Entry) -> bool:
+    """Whether a checkpoint is what was saved; a list of a store does not check that."""
+    from leftoff.errors import StateError
+
+    try:
+        return entry.readable and store.load("checkpoint", entry.id) is not None
+    except StateError:
+        return False
+
+
+@contextmanager
+def _hint(file: Path) -> Iterator[None]:
+    """Says how a checkpoint that was changed by hand can be taken as right."""
+    from leftoff.errors import Damaged
+
+    try:
+        yield
+    except Damaged as error:
+        hint = f"if it was edited on purpose: leftoff checkpoint accept {file}"
+        raise Damaged(f"{error}; {hint}") from error
+
+
+def _print(text: str) -> None:
+    from leftoff.cli.output import deliver
+
+    deliver(text, None)

@@ -1,0 +1,45 @@
+"""`leftoff config`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("config")
+@click.argument("key", metavar="[KEY]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+def config(key: str | None, *, as_json: bool) -> None:
+    """Every setting with its value and where it comes from, or KEY and those below it.
+
+    KEY: a path such as context_management.budget_total, in any case.
+    """
+    from leftoff import codec
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import deliver
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.settings import load_here, no_such, squashed
+
+    loaded = load_here()
+    for notice in loaded.notices:
+        complain(notice)
+    values = loaded.values()
+    if key is not None:
+        wanted = squashed(key)
+        under = [
+            path
+            for path in values
+            if squashed(path) == wanted
+            or any(squashed(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
+        ]
+        if not under:
+            raise no_such(key, "leftoff config")
+        values = {path: values[path] for path in under}
+    gate = Redactor()
+    if as_json:
+        told = {p: {"value": v, "origin": loaded.origins[p]} for p, v in values.items()}
+        deliver(codec.dumps(gate.value(told), indent=2).decode(), None)
+        return
+    width = max(len(path) for path in values)
+    for path, value in values.items():
+        shown = codec.dumps(gate.value(value)).decode().strip()
+        deliver(f"{path:<{width}}  {shown}  ({gate.text(loaded.origins[path])})\n", None)

@@ -1,0 +1,37 @@
+"""`leftoff eval budget`."""
+
+from __future__ import annotations
+
+import click
+
+from leftoff.cli.eval_options import noted, printed, progress
+
+
+@click.command("budget")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@printed
+@noted
+def budget_command(
+    paths: tuple[str, ...],
+    *,
+    as_json: bool,
+    output: str | None,
+    resamples: int,
+    date: str,
+    machine: str,
+) -> None:
+    """Score the ledger against what recorders wrote down.
+
+    PATH: recordings, or directories of them. Spend is set beside the naive sum of every
+    record, occupancy beside the recorders' own figures at compactions, and the forecast beside
+    the compactions that came.
+    """
+    from leftoff.cli.output import deliver
+    from leftoff.evaluation import budget as budgets
+
+    measured = budgets.evaluate_budget(paths, progress=progress())
+    value = budgets.report(measured, resamples=resamples)
+    run = budgets.to_run(value, date=date, machine=machine).decode()
+    deliver(run if as_json else budgets.table(value), None)
+    if output:
+        deliver(run, output)

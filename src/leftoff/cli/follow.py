@@ -1,0 +1,120 @@
+"""`leftoff follow`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff.cli.params import path_of, session_argument
+from leftoff.cli.polling import Seconds, ended_in_order, looks
+
+if TYPE_CHECKING:
+    from leftoff.incremental.follow import Follower
+    from leftoff.summary import ContextSummary
+
+FORMS = ("text", "markdown", "json", "prompt", "log")
+
+
+@click.command()
+@session_argument()
+@click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Same as -f json; one line each time.")
+@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt or log.")
+@click.option(
+    "--keep", metavar="FOLDER", help="Keep the place here, to go on from it the next time."
+)
+@click.option(
+    "--interval",
+    type=Seconds(0.05),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two looks.",
+)
+@click.option("--for", "seconds", type=Seconds(), help="End after this.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write here instead of to stdout, over the last."
+)
+def follow(
+    session: str,
+    *,
+    form: str,
+    as_json: bool,
+    budget: int | None,
+    keep: str | None,
+    interval: float,
+    seconds: float | None,
+    output: str | None,
+) -> None:
+    """The summary of SESSION, again whenever something was written, until interrupted.
+
+    Only what is new is read. A recording that is renamed is read to its end; what is at the
+    path then is told with it if they belong together. One that is emptied or replaced is gone.
+    """
+    from leftoff.analysis.summary_json import to_json
+    from leftoff.cli.output import coloured, columns, deliver
+    from leftoff.incremental.follow import Follower
+    from leftoff.rendering.render_summary import render
+
+    with ended_in_order(), ExitStack() as stack:
+        folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
+        watch = _Watch(Follower(path_of(session), Path(folder)))
+        try:
+            for _ in looks(interval, seconds):
+                found = watch.news()
+                if found is not None and (as_json or form == "json"):
+                    deliver(to_json(found), output)
+                elif found is not None:
+                    plain = output is not None
+                    text = render(
+                        found,
+                        form,
+                        budget=budget,
+                        colour=not plain and coloured(),
+                        width=96 if plain else columns(),
+                    )
+                    deliver(text.rstrip("\n") + "\n\n", output)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
+
+class _Watch:
+    """Looks, and says what goes wrong, each thing once."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._first, self._due, self._said = True, True, ""
+
+    def news(self) -> ContextSummary | None:
+        """The summary, if it is another than the last time.
+
+        Raises:
+            InputError, StateError: there is nothing that can be followed, or nowhere to keep
+                the place. Later such things are said, and tried again.
+        """
+        from leftoff.cli.group import complain
+        from leftoff.errors import FormatError, InputError, StateError
+
+        try:
+            look = self._follower.look()
+            self._due = self._due or look.changed
+            for path in look.gone:
+                complain(f"{path}: what stood there is gone; another recording begins")
+            found = self._follower.summary() if self._due else None
+        except (InputError, StateError) as error:
+            early = isinstance(error, FormatError)  # nothing may have been said in it yet
+            if self._first and not early:
+                raise
+            if str(error) != self._said and not (early and self._is_empty()):
+                complain(str(error))
+            # Some of it may have been read, which the next look does not tell again.
+            self._first, self._due, self._said = False, True, str(error)
+            return None
+        self._first, self._due, self._said = False, False, ""
+        return found
+
+    def _is_empty(self) -> bool:
+        return all(part.mark.offset == 0 for part in self._follower.parts)

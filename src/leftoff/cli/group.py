@@ -1,0 +1,158 @@
+"""The command line. This file imports click and our own words, nothing heavy: commands are
+loaded when they are run."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff._version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_COMMANDS = {
+    "ask": ("leftoff.cli.ask:ask", "Ask an agent's client, and go on with it later."),
+    "audit": ("leftoff.cli.audit:audit", "What each compaction of a session lost."),
+    "batch": ("leftoff.cli.batch:batch", "Many sessions at once, as tables."),
+    "budget": ("leftoff.cli.budget:budget", "How full the window is, and for how long."),
+    "checkpoint": (
+        "leftoff.cli.checkpoint:checkpoint",
+        "Where tasks stood, for the next agent.",
+    ),
+    "completion": ("leftoff.cli.plugins:completion", "Completion for bash, zsh or fish."),
+    "config": ("leftoff.cli.config:config", "Every setting and where it comes from."),
+    "convert": ("leftoff.cli.export:convert", "A session in another format."),
+    "eval": ("leftoff.cli.eval:evaluate", "How right leftoff is, with intervals."),
+    "export": ("leftoff.cli.export:export", "A whole session as readable markdown."),
+    "follow": ("leftoff.cli.follow:follow", "What happens in a session, as it grows."),
+    "hook": ("leftoff.cli.hook:hook", "For the hooks of Claude Code and Codex."),
+    "list": ("leftoff.cli.list:list_command", "Sessions recorded on this machine."),
+    "log": ("leftoff.cli.log:log", "Make, show, list and clean up resume logs."),
+    "mcp": ("leftoff.cli.mcp:mcp", "Serve sessions to agents over MCP."),
+    "plugins": ("leftoff.cli.plugins:plugins", "Formats, extractors and redactors."),
+    "redact": ("leftoff.cli.redact:redact", "A file without its secrets."),
+    "report": ("leftoff.cli.report:report", "Many sessions on one HTML page."),
+    "resume": ("leftoff.cli.resume:resume", "Take up an interrupted workflow."),
+    "schema": ("leftoff.cli.plugins:schema", "The JSON Schema of a document."),
+    "summarize": ("leftoff.cli.summarize:summarize", "What happened in a session."),
+    "show": ("leftoff.cli.show:show", "Messages of a session by number."),
+    "verify": ("leftoff.cli.verify:verify", "Check every reference of a saved summary."),
+}
+"""Name of each command: where it is, and its line in the help."""
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and imports the one that is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        if ctx.resilient_parsing:  # a shell asks what may come next
+            from leftoff.cli.completions import offering
+
+            offering(command, f"leftoff {cmd_name}")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from leftoff.errors import nearest
+
+            near = nearest(name, _COMMANDS)
+            hint = f" Did you mean `leftoff {near}`?" if near else ""
+            if os.path.exists(name):  # noqa: PTH110 - a name may be too long for one
+                hint = f" To summarize a file: `leftoff summarize {name}`."
+            raise click.UsageError(f"No such command: {name}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        words = (name for name in sorted(_COMMANDS) if name.startswith(incomplete))
+        found = [CompletionItem(name, help=_COMMANDS[name][1]) for name in words]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "LEFTOFF"},
+)
+@click.version_option(__version__, "--version", message="leftoff %(version)s")
+@click.pass_context
+def leftoff(ctx: click.Context) -> int:
+    """Reads recorded sessions of AI coding agents: what was decided, how far the work got,
+    what happened to which file, and how to pick it up again. Calls no model.
+
+    Alone, it shows the newest session of this directory. SESSION is a path, -, an id or its
+    beginning, or `latest`. stdout is data, stderr is talk. Exit 0: done. 1: done, and the
+    answer is no. 2: could not.
+    """
+    if ctx.invoked_subcommand is not None:
+        return 0
+    from leftoff.cli.list import newest
+
+    return newest()
+
+
+def main(args: list[str]) -> int:
+    """Runs a command line; returns the exit code."""
+    from leftoff.errors import LeftoffError
+
+    try:
+        if "_LEFTOFF_COMPLETE" in os.environ:
+            leftoff.main(args, prog_name="leftoff")
+        # Not click's own `main`: it turns a closed pipe into a failure.
+        with leftoff.make_context("leftoff", list(args)) as context:
+            result = leftoff.invoke(context)
+    except click.Abort:
+        return 130
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        said = io.StringIO()
+        error.show(said)
+        print(shown(said.getvalue()), end="", file=sys.stderr)
+        return 2
+    except LeftoffError as error:
+        complain(str(error))
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def complain(message: str) -> None:
+    """One line on stderr: what went wrong."""
+    tell(f"leftoff: {' '.join(message.split())}")
+
+
+def tell(line: str) -> None:
+    """One line on stderr, safe for a terminal and without secrets; after what stdout holds."""
+    with suppress(OSError):  # closed early: whoever writes to it will find out
+        sys.stdout.flush()
+    print(shown(line).replace("\n", " "), file=sys.stderr)
+
+
+def shown(text: str) -> str:
+    """Text that stderr may show: what it quotes may be of a recording."""
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.text.sanitize import clean
+
+    return clean(Redactor().text(text))

@@ -1,0 +1,128 @@
+"""`leftoff list`, and `leftoff` alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from itertools import islice
+
+import click
+
+from leftoff.cli.filters import filtered
+
+SHOWN = 30
+"""Sessions that the text form lists unless told otherwise."""
+
+
+@click.command("list")
+@filtered
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"At most so many; 0 for all.  [default: {SHOWN}, all with --json]",
+)
+@click.option("--subagents", is_flag=True, help="Also sessions that another session started.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def list_command(
+    *,
+    project: str | None,
+    recorder: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    subagents: bool,
+    as_json: bool,
+) -> int:
+    """Sessions recorded on this machine, the last changed first; times are UTC.
+
+    Only names and headers are read. Exit 1: none matched.
+    """
+    from leftoff import codec
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import columns
+    from leftoff.formats.reader import formats
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.sources.discover import moment, recordings, sessions, short_ids
+
+    if recorder:
+        formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
+    now = time.time()
+    known = recordings(os.environ, recorder or "")
+    found = sessions(
+        os.environ,
+        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
+        format=recorder or "",
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+        subagents=subagents,
+        known=known,
+    )
+    if limit is None:
+        limit = 0 if as_json else SHOWN
+    names = {} if as_json else short_ids(r.id for r in known)
+    gate, width, count = Redactor(), columns(), 0
+    home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
+    for listed in islice(found, limit or None):
+        count += 1
+        value = gate.value(codec.mended(codec.plain(listed)))  # names may be no text
+        if as_json:
+            sys.stdout.write(codec.dumps(value).decode())
+        else:
+            value["id"] = codec.mended(names.get(listed.id, value["id"]))
+            sys.stdout.write(line(value, width, home) + "\n")
+        if count == 1:
+            sys.stdout.flush()
+    if count and limit and next(found, None) is not None:
+        print("there are more: -n 0 lists all", file=sys.stderr)
+    if not count:
+        complain("no session matches" if any((project, recorder, since, until)) else NONE)
+        return 1
+    return 0
+
+
+NONE = (
+    "no session in the default places of the clients that leftoff knows; "
+    "a recording elsewhere is named by its path: leftoff summarize FILE"
+)
+
+
+def line(listed: dict[str, str], width: int, home: str) -> str:
+    """One session on one line of at most `width` columns."""
+    from leftoff.text.sanitize import clean
+    from leftoff.text.truncation import one_line
+
+    project = listed["project"]
+    if home and (project == home or project.startswith((home + "/", home + "\\"))):
+        project = "~" + project[len(home) :]
+    if len(project) > 20:
+        project = "…" + project[-19:]
+    head = "  ".join(
+        (
+            f"{listed['id']:<8}",
+            listed["modified"][:16].replace("T", " "),
+            f"{listed['client']:<11}",
+            f"{clean(project) or '-':<20}",
+        )
+    )
+    return f"{head}  {one_line(listed['title'], max(10, width - len(head) - 2))}".rstrip()
+
+
+def newest() -> int:
+    """Shows the newest session of the current directory; 1 if there is none."""
+    from leftoff import api
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import coloured, columns, deliver
+    from leftoff.errors import SourceError
+    from leftoff.rendering.render_summary import render
+    from leftoff.sources.discover import latest
+
+    try:
+        listed = latest(os.environ, os.getcwd())  # noqa: PTH109
+    except SourceError as error:
+        complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
+        return 1
+    summary = api.summarize(listed.path)
+    deliver(render(summary, "text", colour=coloured(), width=columns()), None)
+    return 0

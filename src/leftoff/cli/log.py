@@ -1,0 +1,177 @@
+"""`leftoff log`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff.cli.params import chosen_session, complete, path_of, warn_of_several
+
+if TYPE_CHECKING:
+    from leftoff.live.resume_logs.generator import ResumeLogGenerator
+
+
+@click.group()
+def log() -> None:
+    """Resume logs: what a session leaves to the next one, in at most 10,000 tokens.
+
+    They are kept in .leftoff/resume-logs, as markdown and JSON, unless settings name another
+    place.
+    """
+
+
+@log.command()
+@click.argument("session", default="latest", shell_complete=complete)
+@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
+@click.option("--id", "name", metavar="ID", default="", help="Keep it under this id.")
+@click.option("--stdout", is_flag=True, help="Print it instead of keeping it.")
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
+def create(
+    session: str,
+    *,
+    budget: int | None,
+    name: str,
+    stdout: bool,
+    recorder: str | None,
+    which: str | None,
+) -> None:
+    """Make the log of SESSION (the newest of this directory by default) and print its place.
+
+    Where more than ten are kept, the oldest go; stderr names them.
+    """
+    from leftoff.api import summarize
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import deliver
+
+    made = _generator(budget)
+    summary = summarize(path_of(session), format=recorder, session=chosen_session(which))
+    warn_of_several(summary, which)
+    written = made.generate_from_summary(summary, session_id=name)
+    if stdout:
+        deliver(written.to_markdown(made.max_tokens), None)
+        return
+    deliver(f"{made.save_resume_log(written)}\n", None)
+    for gone in made.removed:
+        complain(f"removed the old log {gone}")
+
+
+@log.command()
+@click.argument("name", metavar="[ID]", default="")
+@click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
+@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
+def show(name: str, *, as_json: bool, budget: int | None) -> int:
+    """Print a kept log: the one of session ID (its beginning is enough), or the newest."""
+    from leftoff import codec
+    from leftoff.cli.output import deliver
+    from leftoff.redaction.redactor import Redactor
+
+    made = _generator(budget)
+    if name:
+        found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
+    else:
+        found = made.get_latest_resume_log()
+    if found is None:
+        from leftoff.errors import StateError
+
+        raise StateError("there is no resume log yet; make one with `leftoff log create`")
+    if as_json:
+        deliver(codec.dumps(Redactor().value(found.to_dict()), indent=2).decode(), None)
+    else:
+        deliver(found.to_markdown(made.max_tokens), None)
+    return 0
+
+
+@log.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+def list_logs(*, as_json: bool) -> None:
+    """Every kept log, newest first."""
+    from leftoff import codec
+    from leftoff.cli.output import deliver
+    from leftoff.text.sanitize import clean
+
+    for_people = []
+    found = _generator().entries()
+    if as_json:
+        rows = [{"session_id": e.id, **codec.plain(e)} for e in found]
+        deliver(codec.dumps(rows, indent=2).decode(), None)
+        return
+    for entry in found:
+        saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        notes = ["pinned"] * entry.pinned + ["damaged"] * (not entry.readable)
+        words = [saved, f"{entry.size:>8,} B", clean(entry.id), *notes]
+        for_people.append("  ".join(words) + "\n")
+    deliver("".join(for_people), None)
+
+
+@log.command()
+@click.argument("name", metavar="ID")
+@click.option("--off", is_flag=True, help="Let retention remove it again.")
+def pin(name: str, *, off: bool) -> None:
+    """Protect the log of session ID from retention."""
+    made = _generator()
+    made.pin_resume_log(_id(name, [entry.id for entry in made.entries()]), pinned=not off)
+
+
+@log.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def stats(*, as_json: bool) -> None:
+    """How many logs are kept, how large, how old, and why they were made."""
+    from leftoff import codec
+    from leftoff.cli.output import deliver
+    from leftoff.handover.wording import inline, number, plural
+
+    found = _generator().get_stats()
+    if as_json:
+        deliver(codec.dumps(found, indent=2).decode(), None)
+        return
+    lines = [f"{plural(found['count'], 'log')}, {number(found['bytes'])} bytes"]
+    if found["count"]:
+        lines.append(f"oldest {found['oldest']}, newest {found['newest']}")
+        lines += [
+            f"  {inline(reason)}: {count}" for reason, count in found["by_trigger"].items()
+        ]
+    deliver("\n".join(lines) + "\n", None)
+
+
+@log.command()
+@click.option(
+    "--keep", type=click.IntRange(min=0), default=10, show_default=True, help="So many stay."
+)
+@click.option("--days", type=click.FloatRange(min=0), help="Logs no older than this stay.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
+    """Remove old logs and print what was removed; pinned ones stay."""
+    from leftoff.cli.output import deliver
+
+    gone = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
+    deliver("".join(f"{where}\n" for where in gone), None)
+
+
+def _generator(budget: int | None = None) -> ResumeLogGenerator:
+    from leftoff.live.resume_logs.generator import ResumeLogGenerator
+    from leftoff.settings import load_here
+
+    path = "context_management.resume_logs.max_tokens"
+    return ResumeLogGenerator(load_here({} if budget is None else {path: budget}).settings)
+
+
+def _id(name: str, known: list[str]) -> str:
+    """The id that is meant by its beginning."""
+    from leftoff.errors import UnknownName, UsageError
+
+    if name in known:
+        return name
+    meant = [key for key in known if key.startswith(name)]
+    if len(meant) > 1:
+        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; say more of it")
+    if not meant:
+        raise UnknownName("resume log", name, known)
+    return meant[0]

@@ -1,0 +1,36 @@
+"""`--no-redact`: secrets as they were recorded, for a person at a terminal and nobody else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from leftoff.errors import UsageError
+from leftoff.redaction.redactor import Finder, Redactor
+
+
+def gate_of(*, bare: bool, output: str | None, extra: Sequence[Finder] = ()) -> Redactor:
+    """The redactor of a command.
+
+    Raises:
+        UsageError: secrets were asked for where they would stay: in a file or a pipe.
+    """
+    if not bare:
+        return Redactor(extra=extra)
+    if output is not None or not sys.stdout.isatty():
+        raise UsageError("--no-redact shows secrets on a terminal only, not in a file or pipe")
+    return _Open()
+
+
+class _Open(Redactor):
+    """Lets everything through."""
+
+    def text(self, s: str) -> str:
+        return s
+
+    def value(self, v: Any) -> Any:
+        return v
+
+    def file(self, path: str, content: str) -> str:
+        return content

@@ -1,0 +1,83 @@
+"""How commands write: data to stdout or a file, colours only for people."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from leftoff.errors import SourceError
+
+
+def coloured() -> bool:
+    """Whether stdout wants colours: a terminal, or FORCE_COLOR; never with NO_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Width of the terminal, at most 110; 96 where there is none."""
+    if not sys.stdout.isatty():
+        return 96
+    return min(110, shutil.get_terminal_size((96, 24)).columns)
+
+
+def deliver(text: str | bytes, output: str | None) -> None:
+    """Writes a result, text or UTF-8, to stdout, or to a file of the user's choice.
+
+    Raises:
+        SourceError: the file, or stdout, cannot be written.
+        BrokenPipeError: nobody reads any more.
+    """
+    if output is None or output == "-":
+        try:
+            if isinstance(text, str):
+                sys.stdout.write(text)
+            else:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise SourceError(f"stdout: cannot be written ({error.strerror})") from error
+        return
+    with written(output) as file:
+        file.write(text.encode("utf-8") if isinstance(text, str) else text)
+
+
+@contextmanager
+def written(output: str) -> Iterator[IO[bytes]]:
+    """A file of the user's choice to write into. It takes its place when all is written, and
+    only its owner can read it. A pipe or a device is written to as it stands.
+
+    Raises:
+        SourceError: it cannot be written; a file that was there stays.
+    """
+    from leftoff.cli.group import tell
+    from leftoff.stores.atomic import Folder, NotSynced
+
+    path = Path(output)
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+        else:
+            with Folder.opened(path.parent) as folder:
+                folder.sweep(path.name)
+                with folder.grow(path.name) as file:
+                    yield file
+                folder.sync()
+    except NotSynced as error:
+        what = "written, but not certain to stay"
+        raise SourceError(f"{output}: {what} ({error.strerror})") from error
+    except OSError as error:
+        raise SourceError(f"{output}: cannot be written ({error.strerror})") from error
+    tell(f"wrote {output}")

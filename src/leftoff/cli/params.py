@@ -1,0 +1,67 @@
+"""SESSION, the same everywhere: a path, -, an id or its beginning, or `latest`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from leftoff.summary import ContextSummary
+
+
+def path_of(session: str) -> str:
+    """The path of the session that is meant, seen from the current directory."""
+    from leftoff.sources.discover import find
+
+    return find(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
+
+
+def chosen_session(which: str | None) -> int | str:
+    """The session of a file that `--session N|ID` means; the last if nothing is said."""
+    if which is None:
+        return -1
+    return int(which) - 1 if which.isdecimal() and int(which) else which
+
+
+def warn_of_several(summary: ContextSummary, which: str | None) -> None:
+    """Says on stderr that a file holds several sessions, where none was chosen."""
+    from leftoff.cli.group import complain
+
+    for issue in summary.issues:
+        if issue.code == "several_sessions" and which is None:
+            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+
+
+def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Ids of sessions for the shell, told by file names alone, and files: where a shell
+    cannot offer both, files if no id begins so."""
+    from click.shell_completion import CompletionItem
+
+    from leftoff.cli.completions import is_harmless
+    from leftoff.sources.discover import recordings
+
+    found = [
+        CompletionItem(recorded.id, help=recorded.place.client)
+        for recorded in recordings(os.environ)
+        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
+    ]
+    if "latest".startswith(incomplete):
+        found.append(CompletionItem("latest", help="newest of this directory"))
+    # The file first: bash forgets what came before it.
+    return [CompletionItem(incomplete, type="file"), *found]
+
+
+def session_argument(
+    name: str = "session", metavar: str = "SESSION", *, several: bool = False
+) -> Callable[..., Any]:
+    """The argument that names a session, or several, with completion."""
+    return click.argument(
+        name,
+        metavar=f"{metavar}..." if several else metavar,
+        nargs=-1 if several else 1,
+        required=True,
+        shell_complete=complete,
+    )

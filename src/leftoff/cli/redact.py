@@ -1,0 +1,144 @@
+"""`leftoff redact`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from leftoff.redaction.redactor import Redactor
+
+CHUNK = 1 << 20
+"""Characters of text that are looked at together."""
+
+FORMS = ("auto", "text", "json", "jsonl")
+
+_JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
+
+
+@click.command()
+@click.argument("file")
+@click.option("--as", "form", type=click.Choice(FORMS), default="auto", show_default=True)
+@click.option("--personal", is_flag=True, help="E-mail addresses, phone and card numbers, too.")
+@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+def redact(
+    file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
+) -> None:
+    """FILE (- for standard input) without its secrets: text, JSON, or one JSON value on each
+    line. What was replaced is counted on stderr.
+
+    Text and lines are read piece by piece, so that a file may be larger than memory; one JSON
+    document is read whole. A file whose name says that it holds nothing but secrets (.env,
+    id_rsa, *.pem) is replaced whole.
+    """
+    from leftoff.redaction.redactor import Redactor, redactors
+    from leftoff.text.sanitize import clean
+
+    gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
+    on_terminal = output in {None, "-"} and sys.stdout.isatty()
+    with _opened(file, output) as out:
+        for piece in _redacted(file, form, gate):
+            shown = clean(piece) if on_terminal else piece
+            out.write(shown.encode("utf-8", "surrogateescape"))
+    counts = ", ".join(f"{kind} {n}" for kind, n in sorted(gate.counts.items()))
+    print(f"replaced {gate.total}" + (f": {counts}" if counts else ""), file=sys.stderr)
+
+
+@contextmanager
+def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
+    """Where the result goes.
+
+    Raises:
+        UsageError: that is the file that is read.
+        SourceError: it cannot be written.
+    """
+    from leftoff.cli.output import written
+    from leftoff.errors import UsageError
+
+    if output is None or output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with suppress(OSError):  # of what is not there, whoever reads or writes it will tell
+        if file != "-" and Path(output).samefile(file):
+            raise UsageError(f"{output}: would be written while it is read; name another file")
+    with written(output) as out:
+        yield out
+
+
+def _redacted(file: str, form: str, gate: Redactor) -> Iterator[str]:
+    from leftoff.redaction.redactor import is_secret_path
+    from leftoff.sources.open import lines_of
+
+    with lines_of(file) as found:
+        lines = (line.decode("utf-8", "surrogateescape") for line in found)
+        if file != "-" and is_secret_path(file):
+            yield gate.file(file, "".join(lines)) + "\n"
+            return
+        first = next(lines, "")
+        chosen = _form(first) if form == "auto" else form
+        if chosen == "jsonl":
+            yield _value(first, gate)
+            for line in lines:
+                yield _value(line, gate)
+        elif chosen == "json":
+            yield _value("".join([first, *lines]), gate)
+        else:
+            yield from _texts(first, lines, gate)
+
+
+def _form(first: str) -> str:
+    """The form of a file by its first line."""
+    from leftoff import codec
+
+    if _JSON.match(first) is None:
+        return "text"
+    try:
+        codec.exact(first.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        return "json"
+    return "jsonl"
+
+
+def _value(text: str, gate: Redactor) -> str:
+    """A JSON value, judged by its keys, too; as it stands where nothing is replaced."""
+    from leftoff import codec
+
+    if not text.strip():
+        return text
+    try:
+        value = codec.exact(text.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        return gate.text(text)  # damaged: its words are still judged
+    clean = gate.value(value)
+    if clean is value:
+        return text
+    return codec.dumps(clean, indent=2 if "\n" in text.strip() else 0).decode()
+
+
+def _texts(first: str, lines: Iterator[str], gate: Redactor) -> Iterator[str]:
+    """Text in pieces that end at a line, outside of a private key."""
+    held: list[str] = [first]
+    size = len(first)
+    keyed = _opens(first)
+    for line in lines:
+        if size >= CHUNK and (not keyed or size >= 4 * CHUNK):
+            yield gate.text("".join(held))
+            held, size, keyed = [], 0, False
+        held.append(line)
+        size += len(line)
+        if "PRIVATE KEY" in line:
+            keyed = _opens(line)
+    yield gate.text("".join(held))
+
+
+def _opens(line: str) -> bool:
+    """Whether a private key begins on a line and does not end there."""
+    return line.rfind("BEGIN") > line.rfind("END") and "PRIVATE KEY" in line

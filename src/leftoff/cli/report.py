@@ -1,0 +1,120 @@
+"""`leftoff report`, and the page of `leftoff summarize -f html`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leftoff.cli.filters import filtered
+
+if TYPE_CHECKING:
+    from leftoff.api import Gathered
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.summary import ContextSummary
+
+
+def page_of(
+    summary: ContextSummary, gathered: Gathered, *, agent: str = "", gate: Redactor
+) -> str:
+    """The page of a summary, with its curve and the messages that it quotes.
+
+    Args:
+        gathered: the recordings that the summary was made from; they are read again for the
+            quotations, but for standard input.
+    """
+    from leftoff import settings
+    from leftoff.api import messages_at
+    from leftoff.incremental.accounts import account_of_gathered
+    from leftoff.rendering.html.session import cited, page
+    from leftoff.sources.open import STDIN
+
+    found = settings.load_here().settings
+    watched = found.watched()
+    account = account_of_gathered(gathered, watched, agent=agent, windows=found.windows)
+    messages = {}
+    if not any(source.path == STDIN for source in summary.session.sources):
+        messages = messages_at(summary, cited(summary, account))
+    return page(summary, account, messages, thresholds=watched, gate=gate)
+
+
+@click.command()
+@click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@filtered
+@click.option(
+    "-w",
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Sessions at once.  [default: as many as there are processors]",
+)
+def report(
+    paths: tuple[str, ...],
+    *,
+    output: str | None,
+    project: str | None,
+    recorder: str | None,
+    since: str | None,
+    until: str | None,
+    workers: int | None,
+) -> int:
+    """Many sessions on one HTML page: overview, totals by project and week, search.
+
+    PATHS are files, folders and patterns, as for `leftoff batch`. Without them: the sessions
+    that `leftoff list` shows, chosen by the options. What cannot be read stands at the end of
+    the page. Exit 1: no session was found.
+    """
+    from leftoff.batch.summarize_many import summarize_all
+    from leftoff.cli.group import complain
+    from leftoff.cli.output import deliver
+    from leftoff.errors import UsageError
+    from leftoff.rendering.html.report import report as page
+    from leftoff.rendering.html.report import row
+
+    chosen = {"--project": project, "--format": recorder, "--since": since, "--until": until}
+    for name, given in chosen.items() if paths else ():
+        if given:
+            raise UsageError(
+                f"{name} chooses among the sessions of this machine: name no PATHS"
+            )
+    named = list(paths) or _listed(project, recorder, since, until)
+    rows: list[dict[str, Any]] = []
+    unread: list[str] = []
+    many = len(named) > 1 or any(os.path.isdir(path) for path in named)  # noqa: PTH112
+    at_once = (workers or os.cpu_count() or 1) if many else 0
+    for one in summarize_all(named, workers=at_once) if named else ():
+        if one.ok:
+            rows.append(row(one.summary))
+        else:
+            unread.append(f"{one.row.path}: {one.row.reason}")
+        if sys.stderr.isatty():
+            print(f"\r{len(rows)} sessions", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    if not rows:
+        complain("no session was found" + (f"; {unread[0]}" if unread else ""))
+        return 1
+    deliver(page(rows, unread), output)
+    if unread:
+        complain(f"{len(unread)} could not be read; they stand at the end of the page")
+    return 0
+
+
+def _listed(
+    project: str | None, recorder: str | None, since: str | None, until: str | None
+) -> list[str]:
+    """The sessions of this machine that the options choose."""
+    from leftoff.sources.discover import moment, sessions
+
+    now = time.time()
+    found = sessions(
+        os.environ,
+        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
+        format=recorder or "",
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+    )
+    return [listed.path for listed in found]

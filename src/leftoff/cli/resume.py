@@ -1,0 +1,339 @@
+"""`leftoff resume`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from leftoff.handover.compatibility import Compatibility
+    from leftoff.handover.resume_state.document import ResumeState
+    from leftoff.live.resume_states.states import FileResumeStateManager, Found
+    from leftoff.model import Issue
+
+NEWEST = "latest"
+
+
+@click.command()
+@click.argument("workflow", required=False)
+@click.option("--list", "listing", is_flag=True, help="List what can be resumed.")
+@click.option("--force", is_flag=True, help="Resume although the workflow has changed.")
+@click.option("--clean", is_flag=True, help="Remove states that are done or too old.")
+@click.option("--dry-run", is_flag=True, help="With --clean: only print what would be removed.")
+@click.option(
+    "--save",
+    "recording",
+    metavar="[SESSION]",
+    is_flag=False,
+    flag_value=NEWEST,
+    help="Make a resume state of a recorded session; of the newest without a name.",
+)
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="With --save: which session of a file that holds several: its number from 1, or its "
+    "id.",
+)
+@click.option(
+    "--workflow",
+    "file",
+    metavar="FILE",
+    help="The workflow's file: with --save what the session worked through, else where it is "
+    "now.",
+)
+@click.option("--exec", "command", metavar="CMD", help="Give the message to CMD on stdin.")
+@click.option("--prompt-only", is_flag=True, help="Print the message without notices.")
+@click.option(
+    "--checkpoint-file", "checkpoint", metavar="F", help="Resume from this file instead."
+)
+def resume(
+    workflow: str | None,
+    *,
+    listing: bool,
+    force: bool,
+    clean: bool,
+    dry_run: bool,
+    recording: str | None,
+    which: str | None,
+    file: str | None,
+    command: str | None,
+    prompt_only: bool,
+    checkpoint: str | None,
+) -> int:
+    """Take up an interrupted WORKFLOW: its id, the beginning of it, or its file.
+
+    The message for the agent that goes on is printed, or given to the command of --exec, whose
+    exit code is returned. Notices go to stderr. Exit 1: the workflow has changed too much for
+    what was saved (--force resumes all the same). Exit 2: nothing is saved of it, or it cannot
+    be read.
+    """
+    from leftoff.live.resume_states.states import FileResumeStateManager
+    from leftoff.settings import load_here
+
+    manager = FileResumeStateManager(settings=load_here().settings)
+    if listing:
+        return _list(manager)
+    if clean:
+        return _clean(manager, dry_run=dry_run)
+    if recording is not None:
+        return _save(manager, recording, file, which)
+    if checkpoint is not None:
+        return _from_file(
+            manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
+        )
+    if not workflow:
+        return _refuse("no_argument")
+    found = _find(manager, workflow)
+    if found is None:
+        return _refuse("no_state", workflow=workflow)
+    _fault(found.issues, quiet=prompt_only)
+    content = file or _existing(workflow)
+    return _resume(
+        manager, found.state, workflow, content, command, force=force, quiet=prompt_only
+    )
+
+
+def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
+    """What a state's file had wrong; damage is told even where no notices are wanted."""
+    for issue in issues:
+        if issue.severity != "info" or not quiet:
+            _note(issue.what)
+
+
+def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
+    """The state that is meant: by id, by the beginning of one, or by the workflow's file."""
+    from leftoff.errors import UsageError
+
+    listed = manager.list_available_workflows()
+    ids = [one.workflow_id for one in listed]
+    if workflow in ids:
+        return manager.load(workflow)
+    begins = [one for one in ids if one.startswith(workflow)]
+    if len(begins) == 1:
+        return manager.load(begins[0])
+    wanted = _absolute(workflow)
+    of_file = [
+        one for one in listed if not one.problem and _absolute(one.workflow_file_path) == wanted
+    ]
+    if of_file:
+        return manager.load(of_file[0].workflow_id)  # the newest is the first
+    if begins:
+        known = ", ".join(sorted(begins)[:8])
+        raise UsageError(f"{workflow}: several workflows begin so: {known}")
+    return None
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute().resolve()) if path else ""
+
+
+def _existing(workflow: str) -> str | None:
+    return workflow if os.path.isfile(workflow) else None  # noqa: PTH113
+
+
+def _resume(
+    manager: FileResumeStateManager,
+    state: ResumeState,
+    name: str,
+    file: str | None,
+    command: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> int:
+    from leftoff.handover.compatibility import assess
+    from leftoff.handover.resume_state.message import resume_message
+    from leftoff.workspace import look
+
+    verdict = assess(state, look(state, workflow=file), limits=manager.limits, force=force)
+    if not verdict.can_resume:
+        _refused(verdict)
+        return 1
+    if not quiet:
+        _notices(state, name, verdict)
+    strategy: Any = "partial_resume" if verdict.missing_tools else "continue"
+    message = resume_message(
+        state,
+        strategy=strategy,
+        changed=verdict.warnings,
+        missing_tools=verdict.missing_tools,
+    )
+    return _deliver(message, command)
+
+
+def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
+    """What is resumed, and what has changed: on stderr."""
+    from leftoff.handover.resume_state.templates import COMMAND, OURS, clock
+
+    _note(COMMAND["resuming"].format(workflow=name))
+    _note(COMMAND["duration"].format(duration=clock(state.start_time, state.last_activity)))
+    done = sum(tool.success for tool in state.completed_tools)
+    done += state.dropped.get("completed_tools", 0)
+    _note(COMMAND["tools"].format(count=done))
+    _note(COMMAND["messages"].format(count=len(state.chat_history)))
+    if verdict.warnings:
+        _note(COMMAND["warnings"])
+        for warning in verdict.warnings:
+            _note(COMMAND["warning"].format(warning=warning))
+    for reason in verdict.reasons:
+        _note(f"  {reason}")
+    if state.needs_value:
+        _note(OURS["ask"].format(names=", ".join(state.needs_value)))
+
+
+def _refused(verdict: Compatibility) -> None:
+    from leftoff.handover.resume_state.templates import COMMAND
+
+    _note(COMMAND["refused"])
+    for warning in verdict.warnings:
+        _note(COMMAND["problem"].format(warning=warning))
+    for reason in verdict.reasons:
+        _note(f"    {reason}")
+    _note(COMMAND["force"])
+
+
+def _deliver(message: str, command: str | None) -> int:
+    """The message to stdout, or to a command; the command's exit code."""
+    from leftoff.cli.output import deliver
+
+    if command is None:
+        deliver(message, None)
+        return 0
+    import os
+    import shlex
+    import subprocess
+
+    from leftoff.errors import UsageError
+
+    try:
+        # Windows takes a command as one line, in which a backslash is no escape.
+        words = command if os.name == "nt" else shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--exec {command}: {error}") from error
+    if not words:
+        raise UsageError("--exec: names no command")
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
+            words,
+            input=message.encode("utf-8", "replace"),
+            check=False,
+        )
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--exec {command}: cannot be run ({error})") from error
+    # A command that a signal ended has the code that shells give it.
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+
+def _list(manager: FileResumeStateManager) -> int:
+    from leftoff.handover.resume_state.templates import COMMAND, moment
+
+    listed = manager.list_available_workflows()
+    if not listed:
+        _say(COMMAND["none"])
+        return 0
+    _say(COMMAND["available"])
+    now = time.time()
+    for one in listed:
+        if one.problem:
+            _note(f"{one.workflow_id}: {one.problem}")
+            continue
+        when = moment(one.last_activity)
+        hours = (now - when.timestamp()) / 3600 if when else 0.0
+        name = one.workflow_file_path or one.workflow_id
+        _say(COMMAND["workflow"].format(file=name, hours=hours))
+        _say(COMMAND["phase"].format(phase=one.current_phase, tools=one.tools_completed))
+        if name != one.workflow_id:
+            _say(f"    {one.workflow_id}")
+    return 0
+
+
+def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
+    from leftoff.handover.resume_state.templates import COMMAND, OURS
+
+    done = manager.clean_up(dry_run=dry_run)
+    for name in done.removed:
+        _note(name)
+    words = OURS["would_clean"] if dry_run else COMMAND["cleaned"]
+    _say(words.format(count=len(done.removed)))
+    return 0
+
+
+def _save(
+    manager: FileResumeStateManager, recording: str, file: str | None, which: str | None
+) -> int:
+    """Makes a resume state of a recorded session; prints its id."""
+    from leftoff.cli.params import chosen_session, path_of, warn_of_several
+    from leftoff.live.resume_states.transcripts import of_transcript
+
+    path = path_of(recording)
+    state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
+    warn_of_several(summary, which)
+    where = manager.save(state)
+    _note(f"saved {where}")
+    _say(state.workflow_id)
+    return 0
+
+
+def _from_file(
+    manager: FileResumeStateManager,
+    path: Path,
+    file: str | None,
+    command: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> int:
+    """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
+    import zlib
+
+    from leftoff.errors import StateError
+    from leftoff.handover.checkpoint.document import valid
+    from leftoff.handover.checkpoint.injection import block
+    from leftoff.handover.resume_state.document import ResumeState, unpacked
+    from leftoff.sources.open import whole_of
+    from leftoff.stores.envelope import unseal
+
+    try:
+        data = unpacked(whole_of(path))
+    except (ValueError, zlib.error) as error:
+        raise StateError(f"{path}: damaged: {error}") from error
+    kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"
+    opened = unseal(kind, data, str(path))
+    _fault(opened.issues, quiet=quiet)
+    if kind == "checkpoint":
+        return _deliver(block(valid(opened.document)), command)
+    try:
+        state = ResumeState.from_dict(opened.document)
+    except StateError as error:
+        raise StateError(f"{path}: {error}") from error
+    return _resume(manager, state, str(path), file, command, force=force, quiet=quiet)
+
+
+def _refuse(word: str, **values: str) -> int:
+    """Says why nothing can be done; exit 2."""
+    from leftoff.handover.resume_state.templates import COMMAND
+
+    _note(COMMAND[word].format(**values))
+    return 2
+
+
+def _safe(line: str) -> str:
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.text.sanitize import clean
+
+    return " ".join(clean(Redactor().text(line)).splitlines())
+
+
+def _say(line: str) -> None:
+    print(_safe(line))
+
+
+def _note(line: str) -> None:
+    print(_safe(line), file=sys.stderr)

@@ -1,0 +1,187 @@
+"""`leftoff summarize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff.cli.params import chosen_session, path_of, session_argument, warn_of_several
+
+if TYPE_CHECKING:
+    from leftoff.api import Gathered
+    from leftoff.redaction.redactor import Redactor
+    from leftoff.summary import ContextSummary
+
+FORMS = ("text", "markdown", "json", "prompt", "log", "html")
+
+
+@click.command()
+@session_argument("sessions", several=True)
+@click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
+@click.option(
+    "--shape",
+    type=click.Choice(["leftoff", "seed001"]),
+    default="leftoff",
+    help="Shape of the JSON; seed001 prints the object of the original design.",
+)
+@click.option(
+    "--session",
+    "which",
+    metavar="N|ID",
+    help="Which session of a file that holds several: its number from 1, or its id.",
+)
+@click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
+@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@click.option(
+    "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
+)
+@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
+@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt or log.")
+@click.option(
+    "--since",
+    metavar="N|last",
+    help="Only what is new since line N, since message '#N', or since you last asked.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print why: what fired, what it weighed, what was nearly told. Text, or with --json.",
+)
+@click.option(
+    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
+)
+@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+def summarize(
+    sessions: tuple[str, ...],
+    form: str,
+    *,
+    which: str | None,
+    agent: str,
+    as_json: bool,
+    shape: str,
+    recorder: str | None,
+    extra: tuple[str, ...],
+    hide: tuple[str, ...],
+    budget: int | None,
+    since: str | None,
+    explain: bool,
+    bare: bool,
+    strict: bool,
+    output: str | None,
+) -> int:
+    """What happened in SESSION: a file, a session's directory, - for standard input, an id or
+    its beginning, or `latest`. Several files of one line of work are told as one session.
+
+    Exit 2 with --strict: issues of severity error, as when a recorder has changed its format.
+    """
+    from leftoff import api, codec
+    from leftoff.analysis.seed001 import seed_shape
+    from leftoff.analysis.summary_json import to_json
+    from leftoff.cli.group import complain
+    from leftoff.cli.no_redact import gate_of
+    from leftoff.cli.output import coloured, columns, deliver
+    from leftoff.extraction.extractor import extractors
+    from leftoff.redaction.redactor import redactors
+    from leftoff.rendering import changes_since
+    from leftoff.rendering.render_summary import render
+
+    if explain:
+        _explainable(form, shape, since)
+    line, message = (None, None) if since == "last" else _place(since)
+    gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
+    for name in extra:
+        extractors.get(name)  # said before the recording is read
+    chosen = chosen_session(which)
+    paths = [path_of(session) for session in sessions]
+    gathered = api.gather(paths, recorder, extra, chosen)
+    summary = gathered.summary(agent)
+    warn_of_several(summary, which)
+    if explain:
+        deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
+        return 0
+    if since == "last":
+        summary = _since_last(summary)
+    elif since is not None:
+        summary = changes_since.since(summary, line=line, message=message)
+    text: str | bytes
+    if form == "html" and shape == "leftoff" and not as_json:
+        from leftoff.cli.report import page_of
+
+        text = page_of(summary, gathered, agent=agent, gate=gate)
+    elif shape == "seed001":
+        text = codec.dumps(seed_shape(summary, gate), indent=2)
+    elif as_json or form == "json":
+        text = to_json(summary, gate, indent=2)
+    else:
+        plain = output is not None
+        text = render(
+            summary,
+            form,
+            budget=budget,
+            colour=not plain and coloured(),
+            width=96 if plain else columns(),
+            gate=gate,
+        )
+    deliver(text, output)
+    faults = [i for i in summary.issues if i.severity == "error"] if strict else []
+    for issue in faults:
+        complain(f"{paths[0]}: {issue.what} ({issue.count})")
+    return 2 if faults else 0
+
+
+def _explainable(form: str, shape: str, since: str | None) -> None:
+    """Whether an explanation of that kind can be given.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    from leftoff.errors import UsageError
+
+    if form not in {"text", "json"} or shape != "leftoff" or since is not None:
+        raise UsageError("--explain gives text or, with --json, an object of its own")
+
+
+def _explained(gathered: Gathered, agent: str, gate: Redactor, *, as_json: bool) -> str:
+    """Why the summary says what it says."""
+    from leftoff import codec
+    from leftoff.analysis.assemble import story_of
+    from leftoff.analysis.decisions.explain import explain
+    from leftoff.cli.output import columns
+    from leftoff.rendering import explanation
+
+    found = explain(story_of(*gathered.recordings(agent))[1])
+    if as_json:
+        return codec.dumps(explanation.plain(found, gate), indent=2).decode()
+    return explanation.text(found, width=columns(), gate=gate)
+
+
+def _since_last(summary: ContextSummary) -> ContextSummary:
+    """What is new since this was last asked for here; everything the first time."""
+    from leftoff.live.last_summarized import LastAsked
+    from leftoff.rendering import changes_since
+    from leftoff.settings import load_here
+
+    memory = LastAsked(Path(load_here().settings.home) / "state" / "asked.json")
+    before = memory.exchange(summary)
+    if before is None:
+        return summary
+    by_line = any(request.ref.line is not None for request in summary.user_requests)
+    if by_line:
+        return changes_since.since(summary, line=before.line)
+    return changes_since.since(summary, message=before.messages)
+
+
+def _place(since: str | None) -> tuple[int | None, int | None]:
+    """Line and message that `--since` names, one of them None."""
+    from leftoff.errors import UsageError
+
+    if since is None:
+        return None, None
+    number = since.removeprefix("#")
+    if not number.isdecimal():
+        raise UsageError(f"--since {since}: say a line's number, or a message's as '#12'")
+    return (None, int(number)) if since.startswith("#") else (int(number), None)

@@ -1,0 +1,29 @@
+"""`leftoff verify`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("summary", metavar="SUMMARY")
+def verify(summary: str) -> int:
+    """Re-read the recording of a saved JSON SUMMARY (or -) and check every reference.
+
+    Exit 0: every reference holds. 1: some do not; each is named.
+    """
+    from leftoff import api
+    from leftoff.analysis.summary_json import from_json
+    from leftoff.cli.group import complain
+    from leftoff.sources.open import STDIN, whole_of
+
+    data = sys.stdin.buffer.read() if summary == STDIN else whole_of(summary)
+    value = from_json(data)
+    problems = api.verify(value)
+    for problem in problems:
+        complain(problem)
+    count = sum(1 for _ in api.refs_of(value))
+    print(f"{count - len(problems)} of {count} references hold")
+    return 1 if problems else 0

@@ -1,1 +1,0 @@
-"""The documents that an agent leaves to the next one: resume log, checkpoint, resume state."""

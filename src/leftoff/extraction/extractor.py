@@ -1,0 +1,110 @@
+"""What an extractor is shown of one message, and the shape of an extractor.
+
+What several extractors need is worked out once here: references, hits of the fused gate, the
+call that a result answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Evidence
+from leftoff.extraction.rules import Hit
+from leftoff.model import Message, Ref, record_hash, slice_hash
+from leftoff.registry import Registry
+
+TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT = (1 << n for n in range(9))
+"""What a message has; an extractor names what it wants to be shown.
+
+TYPED: a person's words. TEXT: the agent's visible words. HIT: a rule fired on them. CALL,
+RESULT: of any tool. FILE: a call that reads, changes or runs something. PLAN: a call that
+writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired.
+"""
+
+
+class Pending(Struct, frozen=True, array_like=True):
+    """A call that has not come back yet."""
+
+    message: int
+    part: int
+    name: str
+    kind: str
+    text: str
+
+
+class View:
+    """One message as the extractors see it.
+
+    Attributes:
+        message: the message.
+        hits: matches of the fused rules in the agent's visible text, by extractor.
+        calls: the pending call for each tool result part, by part index.
+        outputs: matches of the output rules in tool results, by part index.
+    """
+
+    __slots__ = ("_record_hash", "calls", "hits", "message", "outputs")
+
+    def __init__(
+        self,
+        message: Message,
+        hits: dict[str, list[Hit]],
+        calls: dict[int, Pending],
+        outputs: dict[int, list[Hit]],
+    ) -> None:
+        self.message = message
+        self.hits = hits
+        self.calls = calls
+        self.outputs = outputs
+        self._record_hash = ""
+
+    def record_ref(self, part: int | None = None) -> Ref:
+        """A reference to a whole part that is no text: a tool call, a compaction."""
+        m = self.message
+        self._record_hash = self._record_hash or record_hash(m.raw)
+        return Ref(0, m.line, m.item, m.index, part, None, None, self._record_hash)
+
+    def text_place(self, part: int, start: int, end: int) -> Ref:
+        """A reference to a slice of a part's text without its hash, which whoever keeps the
+        words can work out later (`slice_hash`): for evidence that is mostly thrown away."""
+        m = self.message
+        return Ref(0, m.line, m.item, m.index, part, start, end)
+
+    def text_ref(self, part: int, start: int, end: int) -> Ref:
+        """A reference to a slice of a part's text."""
+        m = self.message
+        text: str = getattr(m.parts[part], "text", "")
+        return Ref(0, m.line, m.item, m.index, part, start, end, slice_hash(text[start:end]))
+
+
+class Extractor(Protocol):
+    """Finds one kind of thing in a session.
+
+    A msgspec Struct: its fields are all the state it keeps between messages. It is shown each
+    message that has something it wants, in file order; it must not read files and must not
+    judge what it cannot see yet. For odd input it yields less, never an exception. Every piece
+    of evidence has a `Ref`.
+    """
+
+    name: ClassVar[str]
+    wants: ClassVar[int]
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        """The evidence in one message."""
+        ...
+
+
+extractors: Registry[type[Extractor]] = Registry(
+    "extractor",
+    {
+        "requests": "leftoff.extraction.requests:Requests",
+        "decisions": "leftoff.extraction.decisions:Decisions",
+        "progress": "leftoff.extraction.progress:Progress",
+        "files": "leftoff.extraction.files:Files",
+        "insights": "leftoff.extraction.insights:Insights",
+        "names": "leftoff.extraction.names:Names",
+    },
+)
+"""Every known extractor. The built-in ones always run; others only when named."""

@@ -1,0 +1,223 @@
+"""Recorders' formats: bytes in, messages out, every line accounted for.
+
+A `Format` recognises its files by content, never by name, and makes a `Reader`. A reader turns
+one decoded record at a time into messages and facts. All of its state is its own fields, so
+that a half-read file can be put aside and taken up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.errors import FormatError
+from leftoff.model import Record
+from leftoff.registry import Registry
+
+Shape: TypeAlias = Literal["lines", "document", "text"]
+"""One JSON object on each line; one JSON document; or plain text such as markdown."""
+
+
+class Cursor(Struct):
+    """Where the reader stands: it numbers the messages, the caller the lines.
+
+    Attributes:
+        line: 1-based physical line, or 0 in one-document recordings.
+        taken: how many indices were given out, by subagent ("" for the main thread).
+        raw: the bytes of the record being read.
+        ended: True when the recording has no more lines (text formats flush then).
+    """
+
+    line: int = 0
+    taken: dict[str, int] = {}
+    raw: bytes = b""
+    ended: bool = False
+
+    def take(self, agent: str = "") -> int:
+        """The index of a new message of the main thread, or of a subagent."""
+        index = self.taken.get(agent, 0)
+        self.taken[agent] = index + 1
+        return index
+
+    def give_back(self, agent: str) -> None:
+        """Undoes the last `take`: the message was a copy of one already read."""
+        self.taken[agent] -= 1
+
+
+class Reader(Protocol):
+    """Turns records into messages. A msgspec Struct: its fields are its whole state."""
+
+    record: ClassVar[Any]
+    """The Struct type that a record is decoded into, or `bytes` for text and documents."""
+
+    def read(self, record: Any, cursor: Cursor) -> Iterable[Record]:
+        """What one record says; () for a known record that carries nothing for us."""
+        ...
+
+
+class Format(Protocol):
+    """A recorder's format: its name, its `Shape`, the class of its reader; a frozen value."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> str: ...
+    @property
+    def reader(self) -> type[Any]: ...
+
+    def detect(self, sample: Sample) -> bool:
+        """Whether the sample is surely of this format. Must not raise for any input."""
+        ...
+
+
+class Sample:
+    """The beginning of a recording, looked at in three ways.
+
+    Args:
+        data: the first bytes; the whole recording if `complete`.
+        complete: no more bytes follow.
+    """
+
+    LINES = 20
+
+    def __init__(self, data: bytes, complete: bool) -> None:
+        self.data = data.removeprefix(b"\xef\xbb\xbf")
+        self.complete = complete
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The objects on the first lines; [] if the first lines are not one object each."""
+        found: list[dict[str, Any]] = []
+        for line in self.data.split(b"\n", self.LINES * 4)[: self.LINES * 4]:
+            # Lines of a pretty-printed document are indented, or hold no whole object.
+            if not line.lstrip(b"\x00").startswith(b"{"):
+                continue
+            try:
+                value = msgspec.json.decode(line)
+            except (ValueError, RecursionError):
+                values, codes = codec.mend(line)
+                if "cut" not in codes:
+                    found += [v for v in values if isinstance(v, dict)]
+                continue
+            if isinstance(value, dict):
+                found.append(value)
+            if len(found) >= self.LINES:
+                break
+        return found
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole recording as one JSON value, or None if it is not one (or not all here)."""
+        if not self.complete:
+            return None
+        try:
+            return msgspec.json.decode(self.data)
+        except (ValueError, RecursionError):
+            pass
+        values, codes = codec.mend(self.data, most=1)
+        # A mended document counts only if nothing but one value was found.
+        return values[0] if len(values) == 1 and "cut" not in codes else None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The top-level keys of the document, or of none."""
+        return frozenset(self.document) if isinstance(self.document, dict) else frozenset()
+
+    @cached_property
+    def items(self) -> list[dict[str, Any]]:
+        """The first objects of a document that is a list."""
+        if not isinstance(self.document, list):
+            return []
+        return [v for v in self.document[: self.LINES] if isinstance(v, dict)]
+
+    @cached_property
+    def text(self) -> str:
+        """The first 64 KiB as text."""
+        return self.data[: 64 * 1024].decode(errors="replace")
+
+    @property
+    def binary(self) -> bool:
+        """Bytes that are no text: many NULs or control characters."""
+        head = self.data[:4096]
+        return len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
+
+
+_CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
+
+
+formats: Registry[Format] = Registry(
+    "format",
+    {
+        "iflow": "leftoff.formats.iflow:FORMAT",
+        "qwen_code": "leftoff.formats.qwen_code:FORMAT",
+        "claude_code": "leftoff.formats.claude_code:FORMAT",
+        "codex": "leftoff.formats.codex:FORMAT",
+        "copilot_cli": "leftoff.formats.copilot_cli:FORMAT",
+        "pi": "leftoff.formats.pi:FORMAT",
+        "factory_droid": "leftoff.formats.factory_droid:FORMAT",
+        "opencode": "leftoff.formats.opencode:FORMAT",
+        "gemini_cli": "leftoff.formats.gemini_cli:FORMAT",
+        "gemini_cli_jsonl": "leftoff.formats.gemini_cli_jsonl:FORMAT",
+        "gemini_api": "leftoff.formats.gemini_api:FORMAT",
+        "kiro": "leftoff.formats.kiro:FORMAT",
+        "cursor": "leftoff.formats.cursor:FORMAT",
+        "atif": "leftoff.formats.atif:FORMAT",
+        "mini_swe_agent": "leftoff.formats.mini_swe_agent:FORMAT",
+        "swe_agent": "leftoff.formats.swe_agent:FORMAT",
+        "inspect": "leftoff.formats.inspect:FORMAT",
+        "openhands_output": "leftoff.formats.openhands:OUTPUT",
+        "openhands": "leftoff.formats.openhands:FORMAT",
+        "cline": "leftoff.formats.cline:FORMAT",
+        "specstory": "leftoff.formats.specstory:FORMAT",
+        "aider": "leftoff.formats.aider:FORMAT",
+        "leftoff": "leftoff.formats.native:FORMAT",
+        "langchain": "leftoff.formats.langchain:FORMAT",
+        "semantic_kernel": "leftoff.formats.semantic_kernel:FORMAT",
+        "agent_messages": "leftoff.formats.agent_messages:FORMAT",
+        "agent_message_lines": "leftoff.formats.agent_messages:LINES",
+        "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",
+        "tau_bench": "leftoff.formats.tau_bench:FORMAT",
+        "toolbench": "leftoff.formats.toolbench:FORMAT",
+        "who_and_when": "leftoff.formats.who_and_when:FORMAT",
+        "agentbench": "leftoff.formats.agentbench:FORMAT",
+        "agentbench_lines": "leftoff.formats.agentbench:LINES",
+        "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
+        "openai_rows": "leftoff.formats.openai_logs:FORMAT",
+        "openai_row_lines": "leftoff.formats.openai_logs:LINES",
+        "chat": "leftoff.formats.chat:FORMAT",
+        "chat_lines": "leftoff.formats.chat:LINES",
+    },
+)
+"""Every known format. The order is the order in which they are tried: the surest first."""
+
+
+def detect(sample: Sample) -> Format | None:
+    """The format of the sample, or None if no known format claims it.
+
+    Formats of other packages are asked only when no built-in one answers.
+    """
+    for name in formats.names():
+        candidate = formats.get(name)
+        if candidate.detect(sample):
+            return candidate
+    for _, candidate in formats.outside():
+        if candidate.detect(sample):
+            return candidate
+    return None
+
+
+def unrecognised(sample: Sample, where: str) -> FormatError:
+    """The error for a recording that no format claims; says what was tried."""
+    if not sample.data.strip():
+        return FormatError(f"{where}: empty, no message in it")
+    looks = "binary data" if sample.binary else "no transcript in a known format"
+    tried = ", ".join(formats.names())
+    return FormatError(
+        f"{where}: {looks}; tried {tried}. `leftoff plugins` lists the formats; "
+        "a format of your own can be added (docs/formats/README.md)."
+    )

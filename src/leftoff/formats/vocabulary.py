@@ -1,0 +1,95 @@
+"""The vocabulary: what each recorder's tools do, and which argument holds what.
+
+The table is data (`vocabulary.toml`); a tool that stands in none of its rows keeps its own
+name and the kind "other".
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from leftoff.model import ToolCall
+
+EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
+"""Kinds that change files by themselves, without a shell."""
+
+LOOKS = frozenset({"read", "search", "list", "fetch"})
+"""Kinds that only look."""
+
+
+class Tool(Struct, frozen=True):
+    """One row of the vocabulary: the kind, and for each role the argument names to try."""
+
+    kind: str
+    arguments: dict[str, tuple[str, ...]]
+
+
+def _load() -> dict[str, Tool]:
+    rows = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
+    table: dict[str, Tool] = {}
+    for row in rows["tool"]:
+        arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
+        for name in row["names"]:
+            table[name] = Tool(row["kind"], arguments)
+    return table
+
+
+TABLE: dict[str, Tool] = _load()
+_OTHER = Tool("other", {})
+
+
+@lru_cache(maxsize=4096)
+def tool_of(name: str) -> Tool:
+    """The vocabulary's row for a recorded tool name; kind "other" if there is none."""
+    found = TABLE.get(name)
+    if found is None and name.startswith("mcp__"):
+        # A server's tool of a familiar name does the familiar thing: mcp__fs__write_file.
+        found = TABLE.get(name.rsplit("__", 1)[-1])
+    if found is None and ("." in name or "-" in name):
+        found = TABLE.get(name.rsplit(".", 1)[-1]) or TABLE.get(name.replace("-", "_"))
+    return found or _OTHER
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> str:
+    """The kind of a recorded tool name; "other" if the vocabulary lacks it."""
+    return tool_of(name).kind
+
+
+def argument(call: ToolCall, role: str) -> Any:
+    """What the call passes in a role (path, content, patch, command, cwd ...), or None.
+
+    A tool that takes raw text instead of named arguments passes it as its patch or command.
+    """
+    names = tool_of(call.name).arguments.get(role)
+    if names is None:
+        return None
+    given = call.input
+    if isinstance(given, dict):
+        for name in names:
+            if name in given:
+                return given[name]
+        return None
+    if isinstance(given, str) and role in {"patch", "command"}:
+        return given
+    return None
+
+
+def text_argument(call: ToolCall, role: str) -> str:
+    """`argument` as text; "" if there is none. An argv list becomes its shell text."""
+    value = argument(call, role)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+        # ["bash", "-lc", "the command"] is a shell text; any other argv is quoted into one.
+        if len(value) == 3 and value[1] in {"-lc", "-c"}:
+            return str(value[2])
+        import shlex
+
+        return shlex.join(value)
+    return ""

@@ -1,0 +1,1 @@
+"""What a successor must know: the documents and prompts that hand a session over."""

@@ -1,0 +1,1 @@
+"""The context checkpoint of a task, its markdown and its injected block."""

@@ -1,0 +1,327 @@
+"""A context checkpoint: where a task stood when its window was nearly full.
+
+`from_summary` makes one from a recording; `problems` says what is wrong with one that was
+read. Times and ids come in as arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec.structs import replace
+
+from leftoff.budget.tasks import CheckpointMetadata, TaskTokenBudget
+from leftoff.budget.thresholds import percent
+from leftoff.errors import NotPlainName, StateError
+from leftoff.handover.checkpoint.from_summary import Facts, facts_of
+from leftoff.handover.checkpoint.prompt_log import (
+    PromptLogEntry,
+    ValidationResult,
+    first_words,
+    history,
+    validations,
+)
+from leftoff.handover.checkpoint.roles import Role
+from leftoff.handover.value import Value
+from leftoff.model import Message
+from leftoff.summary import ContextSummary
+
+__all__ = [
+    "CheckpointMetadata",
+    "ContextCheckpoint",
+    "Conversation",
+    "DumpOutputs",
+    "ExecutionState",
+    "NextAction",
+    "PromptLogEntry",
+    "Tokens",
+    "ValidationResult",
+    "checkpoint_id",
+    "from_summary",
+    "problems",
+    "valid",
+]
+
+Capacity: TypeAlias = Literal["90", "95", "98"]
+Reason: TypeAlias = Literal["window_warning", "window_critical", "window_emergency"]
+Status: TypeAlias = Literal["in_progress", "paused_for_handoff", "completed"]
+Action: TypeAlias = Literal["continue", "fallback", "helper_agent", "force_handoff", "stop"]
+
+REASONS: dict[str, Reason] = dict(zip(get_args(Capacity), get_args(Reason), strict=True))
+"""Why a checkpoint was made, by its capacity."""
+
+
+class Tokens(Value, frozen=True, kw_only=True):
+    """A provider's budget at the checkpoint, in tokens; `percent_used` is 0 to 100 and more."""
+
+    consumed: int
+    remaining: int
+    total_allocated: int
+    percent_used: float
+
+    @classmethod
+    def of(cls, budget: TaskTokenBudget) -> Tokens:
+        """The figures of a budget."""
+        return cls(
+            consumed=budget.tokens_consumed,
+            remaining=budget.tokens_remaining,
+            total_allocated=budget.total_allocated,
+            percent_used=round(budget.percent_used, 4),
+        )
+
+
+class Conversation(Value, frozen=True, kw_only=True):
+    """What was said.
+
+    Attributes:
+        full_history: the last iterations, within the bounds of `checkpoint_history.history`.
+        summary: for the next agent: titles and items, one on each line.
+        iteration_count: prompts so far, kept in `full_history` or not.
+    """
+
+    full_history: tuple[PromptLogEntry, ...] = ()
+    summary: str = ""
+    iteration_count: int = 0
+
+
+class ExecutionState(Value, frozen=True, kw_only=True):
+    """How far the work is. Paths are relative to the task's directory; one outside of it is
+    absolute.
+
+    Attributes:
+        git_diff: against the last commit, None without a repository.
+        current_error: the last failure that nothing has mended since.
+    """
+
+    iteration: int
+    files_created: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+    git_diff: str | None = None
+    last_validation_result: ValidationResult | None = None
+    current_error: str | None = None
+    status: Status = "in_progress"
+
+
+class DumpOutputs(Value, frozen=True, kw_only=True):
+    """The markdown files that go with a checkpoint; a path is "" where none was written."""
+
+    project_md_updated: str = ""
+    specific_md_updated: str = ""
+    dump_timestamp: str = ""
+    dump_size_bytes: int = 0
+
+
+class NextAction(Value, frozen=True, kw_only=True):
+    """What was decided: `handoff.Decision` in the checkpoint's own words."""
+
+    type: Action = "continue"
+    next_provider: str | None = None
+    next_role: str | None = None
+    handoff_instruction: str | None = None
+
+
+class ContextCheckpoint(Value, frozen=True, kw_only=True):
+    """Where a task stood at 90, 95 or 98 percent of a provider's budget."""
+
+    checkpoint_id: str
+    created_at: str
+    capacity_threshold: Capacity
+    reason: Reason
+    task_id: str
+    provider_name: str
+    tokens: Tokens
+    conversation: Conversation = Conversation()
+    execution_state: ExecutionState
+    context_dump_outputs: DumpOutputs = DumpOutputs()
+    next_action: NextAction = NextAction()
+
+    @property
+    def metadata(self) -> CheckpointMetadata:
+        """What a budget keeps of it."""
+        return CheckpointMetadata(self.checkpoint_id, self.created_at, self.reason)
+
+    def deciding(self, action: NextAction) -> ContextCheckpoint:
+        """The same checkpoint with what was decided; a handoff pauses the task."""
+        status: Status = (
+            "paused_for_handoff"
+            if action.type in {"force_handoff", "helper_agent", "stop"}
+            else self.execution_state.status
+        )
+        state = replace(self.execution_state, status=status)
+        return replace(self, next_action=action, execution_state=state)
+
+    def dumped(self, outputs: DumpOutputs) -> ContextCheckpoint:
+        """The same checkpoint with the markdown that was written."""
+        return replace(self, context_dump_outputs=outputs)
+
+
+# -- names -----------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%@+=-]{0,199}\Z")
+_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+
+def component(name: str) -> str:
+    """A name as one plain path component: what is not a letter, digit, `_`, `.` or `-` is
+    percent-encoded.
+
+    >>> component("open/router")
+    'open%2Frouter'
+    """
+    parts = [c if c in _SAFE else "".join(f"%{b:02X}" for b in _bytes(c)) for c in name]
+    if parts[:1] in (["."], ["-"]):
+        parts[0] = f"%{ord(name[0]):02X}"
+    return "".join(parts)
+
+
+def _bytes(character: str) -> bytes:
+    return character.encode("utf-8", "surrogatepass")
+
+
+def checkpoint_id(task_id: str, provider: str, capacity: str, at: datetime) -> str:
+    """The name of a checkpoint: `{task_id}-{provider}-{90p|95p|98p}-{timestamp}`.
+
+    Raises:
+        NotPlainName: the task's id could leave its folder or is too long.
+    """
+    if not _PLAIN.match(task_id) or ".." in task_id:
+        raise NotPlainName(
+            f"task id {task_id!r} is not one plain path component; use letters, digits, "
+            "'_', '-' and '.'"
+        )
+    stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    name = f"{task_id}-{component(provider)}-{capacity}p-{stamp}"
+    if len(name) > 200:
+        raise NotPlainName(f"{name[:60]}…: the names of task and provider are too long")
+    return name
+
+
+# -- making ----------------------------------------------------------------------------------
+
+
+def from_summary(
+    summary: ContextSummary,
+    messages: Sequence[Message] = (),
+    *,
+    budget: TaskTokenBudget,
+    capacity: Capacity,
+    at: datetime,
+    goal: str = "",
+    role: Role | None = None,
+    iteration: int | None = None,
+    git_diff: str | None = None,
+    history_lines: int = 500,
+) -> ContextCheckpoint:
+    """The checkpoint of a recorded session. Values are raw: outputs redact.
+
+    Args:
+        budget: with the provider that works on the task.
+        capacity: how full it is.
+        at: the time, with its zone.
+        goal: the task in its owner's words; the recording's first request if "".
+        role: which files are listed.
+        iteration: as the supervisor counts; the number of prompts if None.
+        git_diff: of the task's directory.
+        history_lines: most lines of the history that are kept.
+
+    Raises:
+        NotPlainName: the task's id cannot be part of a file's name.
+    """
+    checks = validations(summary, messages)
+    told = goal or ("" if summary.user_requests else first_words(messages))
+    facts = facts_of(summary, goal=told, role=role)
+    entries, count = history(messages, budget.provider, lines=history_lines)
+    stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return ContextCheckpoint(
+        checkpoint_id=checkpoint_id(budget.task_id, budget.provider, capacity, at),
+        created_at=stamp,
+        capacity_threshold=capacity,
+        reason=REASONS[capacity],
+        task_id=budget.task_id,
+        provider_name=budget.provider,
+        tokens=Tokens.of(budget),
+        conversation=Conversation(
+            full_history=entries,
+            summary=facts.text(),
+            iteration_count=count,
+        ),
+        execution_state=ExecutionState(
+            iteration=count if iteration is None else iteration,
+            files_created=facts.files_created,
+            files_modified=facts.files_modified,
+            git_diff=git_diff,
+            last_validation_result=checks[-1] if checks else None,
+            current_error=facts.errors[0] if facts.errors else None,
+        ),
+    )
+
+
+def bare(
+    budget: TaskTokenBudget, capacity: Capacity, at: datetime, *, goal: str = ""
+) -> ContextCheckpoint:
+    """A checkpoint of a task of which no recording can be read: what its budget says."""
+    made = checkpoint_id(budget.task_id, budget.provider, capacity, at)
+    stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return ContextCheckpoint(
+        checkpoint_id=made,
+        created_at=stamp,
+        capacity_threshold=capacity,
+        reason=REASONS[capacity],
+        task_id=budget.task_id,
+        provider_name=budget.provider,
+        tokens=Tokens.of(budget),
+        conversation=Conversation(summary=Facts(task=goal).text()),
+        execution_state=ExecutionState(iteration=0),
+    )
+
+
+# -- checking --------------------------------------------------------------------------------
+
+
+def valid(data: Any) -> ContextCheckpoint:
+    """The checkpoint that a plain value holds, for use.
+
+    Raises:
+        StateError: it has the wrong shape or contradicts itself; the message says where.
+    """
+    made = ContextCheckpoint.from_dict(data)
+    wrong = problems(made)
+    if wrong:
+        raise StateError(f"checkpoint {made.checkpoint_id[:120]}: " + "; ".join(wrong))
+    return made
+
+
+def problems(checkpoint: ContextCheckpoint) -> list[str]:
+    """Where a checkpoint contradicts itself, as sentences; [] if nowhere."""
+    c, found = checkpoint, []
+    if not _PLAIN.match(c.checkpoint_id) or ".." in c.checkpoint_id:
+        found.append("checkpoint_id is not one plain path component")
+    for name, time in (
+        ("created_at", c.created_at),
+        ("dump_timestamp", c.context_dump_outputs.dump_timestamp),
+    ):
+        if time or name == "created_at":
+            try:
+                datetime.fromisoformat(time)
+            except ValueError:
+                found.append(f"{name} is no ISO 8601 time: {time[:40]!r}")
+    if c.reason != REASONS[c.capacity_threshold]:
+        found.append(f"reason {c.reason} does not go with {c.capacity_threshold} %")
+    t = c.tokens
+    if t.total_allocated < 0 or t.consumed < 0:
+        found.append("tokens are negative")
+    if t.remaining != t.total_allocated - t.consumed:
+        found.append("tokens.remaining is not total_allocated minus consumed")
+    if abs(t.percent_used - percent(t.consumed, t.total_allocated)) > 0.5:
+        found.append("tokens.percent_used is not consumed of total_allocated")
+    iterations = [e.iteration for e in c.conversation.full_history]
+    if iterations != sorted(iterations):
+        found.append("the history is not in order")
+    if iterations and iterations[-1] > c.conversation.iteration_count:
+        found.append("the history holds more iterations than iteration_count")
+    if c.next_action.type == "helper_agent" and not c.next_action.next_role:
+        found.append("next_action names no role for the helper")
+    return found

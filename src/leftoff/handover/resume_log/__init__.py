@@ -1,0 +1,1 @@
+"""The resume log: seven sections within a token budget."""

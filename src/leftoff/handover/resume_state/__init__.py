@@ -1,0 +1,1 @@
+"""The resume state of a workflow and its message."""

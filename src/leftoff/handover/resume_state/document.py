@@ -1,0 +1,388 @@
+"""The resume state: what an interrupted workflow leaves so that it can be taken up again.
+
+A `ResumeState` is flat, as the run-time type of the original design; its file groups the same
+values under `workflow_metadata`, `completed_tools`, `chat_history`, `context_evolution` and
+`workflow_variables`. Both forms load, keys in any case. Nothing here tells how far the work
+got: a resume state holds no percentage.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any, ClassVar, Self
+
+from msgspec import field
+from msgspec.structs import replace
+
+from leftoff import codec
+from leftoff.codec import MAX_DOCUMENT
+from leftoff.errors import StateError
+from leftoff.handover.value import Value, squashed, type_name
+
+SCHEMA = "leftoff.resume-state/1"
+
+UNDERSTANDING = "understanding"
+"""The phase of a workflow of which nothing else is known."""
+
+
+_GZIP_AS_TEXT = b"H4sI"
+"""How gzip begins in Base64."""
+
+
+class Part(Value, frozen=True, kw_only=True):
+    """A part of a resume state; what is not known is written as null."""
+
+    NULLS: ClassVar[bool] = True
+
+
+class CompletedTool(Part, frozen=True, kw_only=True):
+    """A tool call that came back.
+
+    Attributes:
+        result: what it gave; "ERROR: …" or the tool's own words where it failed.
+        executed_at: when it was called, ISO 8601.
+        ai_reasoning: why the agent chose it, in its own words.
+    """
+
+    function_name: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    result: str | None = None
+    executed_at: str = ""
+    success: bool = False
+    ai_reasoning: str | None = None
+
+
+class FunctionCall(Part, frozen=True, kw_only=True):
+    """A call that an assistant's message asks for."""
+
+    function_name: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    call_id: str = ""
+
+
+class ChatMessage(Part, frozen=True, kw_only=True):
+    """One message of the conversation. role: user | assistant | tool | system."""
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"tool_call_id", "function_calls"})
+
+    role: str = ""
+    content: str | None = None
+    timestamp: str = ""
+    tool_call_id: str | None = None
+    function_calls: tuple[FunctionCall, ...] | None = None
+
+
+class ContextChange(Part, frozen=True, kw_only=True):
+    """One value of the context changed. `source`: which tool or process did it."""
+
+    timestamp: str = ""
+    key: str = ""
+    old_value: Any = None
+    new_value: Any = None
+    source: str = ""
+    reasoning: str = ""
+
+
+class ContextEvolution(Part, frozen=True, kw_only=True):
+    """What is known now, what was found out, and how the context came to be so."""
+
+    current_context: dict[str, Any] = field(default_factory=dict)
+    key_insights: tuple[str, ...] = ()
+    changes: tuple[ContextChange, ...] = ()
+
+
+class WorkflowMetadata(Part, frozen=True, kw_only=True):
+    """Which workflow this is, and its file as it was. Times ISO 8601.
+
+    `workflow_hash` is the SHA-256 of the file's raw content in hex.
+    """
+
+    id: str = ""
+    file_path: str = ""
+    workflow_hash: str = ""
+    original_content: str = ""
+    started_at: str = ""
+    last_activity: str = ""
+    current_phase: str = UNDERSTANDING
+    current_strategy: str = ""
+
+
+class RecordedFile(Part, frozen=True, kw_only=True):
+    """A file that the work touched. `sha256` is "" where it was not looked at."""
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"sha256"})
+
+    path: str = ""
+    action: str = ""
+    sha256: str = ""
+
+
+class World(Part, frozen=True, kw_only=True):
+    """The world in which the state was saved, as far as it is known: ours, not the design's.
+
+    Attributes:
+        cwd: the folder that relative paths start from.
+        files: what the work changed, and how it was left.
+        occupancy: tokens in the window at the end, None if unknown.
+    """
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset(
+        {"session_id", "session_path", "session_format", "model", "occupancy"}
+    )
+
+    session_id: str = ""
+    session_path: str = ""
+    session_format: str = ""
+    cwd: str = ""
+    branch: str = ""
+    commit: str = ""
+    model: str = ""
+    occupancy: int | None = None
+    files: tuple[RecordedFile, ...] = ()
+
+
+class ResumeFile(Part, frozen=True, kw_only=True):
+    """The file of a resume state.
+
+    Attributes:
+        world: ours: what the work left around it.
+        dropped: ours: how many tools, messages, variables and insights were left out, by kind.
+        needs_value: ours: variables whose value was secret and has to be given again.
+        completed: ours: the workflow is done; its file may be cleaned up.
+    """
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset(
+        {"world", "dropped", "needs_value", "completed"}
+    )
+
+    workflow_metadata: WorkflowMetadata = WorkflowMetadata()
+    completed_tools: tuple[CompletedTool, ...] = ()
+    chat_history: tuple[ChatMessage, ...] = ()
+    context_evolution: ContextEvolution = ContextEvolution()
+    workflow_variables: dict[str, Any] = field(default_factory=dict)
+    world: World | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    needs_value: tuple[str, ...] = ()
+    completed: bool = False
+
+
+class ResumeState(Part, frozen=True, kw_only=True):
+    """Everything that resuming a workflow needs.
+
+    Attributes:
+        original_workflow_hash, original_workflow_content: the workflow's file when it began.
+        available_tools: names of the tools that there were; None if nobody said.
+        workflow_variables: the variables of the run, `available_tools` apart.
+        metadata_extra: unknown keys of the file's `workflow_metadata`.
+
+    The other attributes are those of `WorkflowMetadata` and `ResumeFile`.
+    """
+
+    workflow_id: str = ""
+    workflow_file_path: str = ""
+    original_workflow_hash: str = ""
+    original_workflow_content: str = ""
+    start_time: str = ""
+    last_activity: str = ""
+    current_phase: str = UNDERSTANDING
+    current_strategy: str = ""
+    completed_tools: tuple[CompletedTool, ...] = ()
+    chat_history: tuple[ChatMessage, ...] = ()
+    context_evolution: ContextEvolution = ContextEvolution()
+    available_tools: tuple[str, ...] | None = None
+    workflow_variables: dict[str, Any] = field(default_factory=dict)
+    world: World | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    needs_value: tuple[str, ...] = ()
+    completed: bool = False
+    metadata_extra: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state in the form of its file."""
+        variables = dict(self.workflow_variables)
+        if self.available_tools is not None:
+            variables["available_tools"] = list(self.available_tools)
+        shared = {name: getattr(self, name) for name in _SHARED}
+        metadata = {theirs: getattr(self, ours) for ours, theirs in _METADATA.items()}
+        return ResumeFile(
+            workflow_metadata=WorkflowMetadata(**metadata, extra=self.metadata_extra),
+            workflow_variables=variables,
+            extra=self.extra,
+            **shared,
+        ).to_dict()
+
+    @classmethod
+    def from_dict(cls, value: Any, where: str = "") -> Self:
+        """The state in a file's form, or flat as the run-time type is.
+
+        Raises:
+            StateError: it is neither, or a key has a value of another type.
+        """
+        if not isinstance(value, dict):
+            raise StateError(f"not a resume state: an object is wanted, not {type_name(value)}")
+        keys = {squashed(key) for key in value}
+        if "workflowmetadata" in keys:
+            return cls._from_file(ResumeFile.from_dict(value, where))
+        if "workflowid" not in keys:
+            raise StateError(
+                "not a resume state: it has neither 'workflow_metadata' nor 'workflow_id'"
+            )
+        # The class body is not seen by `super()` here: msgspec makes the class anew.
+        made: Self = Part.from_dict.__func__(cls, value, where)  # type: ignore[attr-defined]
+        return made
+
+    @classmethod
+    def _from_file(cls, file: ResumeFile) -> Self:
+        metadata = file.workflow_metadata
+        variables = dict(file.workflow_variables)
+        tools = variables.get("available_tools")
+        listed = isinstance(tools, list) and all(isinstance(t, str) for t in tools)
+        if listed:
+            del variables["available_tools"]
+        return cls(
+            **{ours: getattr(metadata, theirs) for ours, theirs in _METADATA.items()},
+            **{name: getattr(file, name) for name in _SHARED},
+            available_tools=tuple(tools or ()) if listed else None,
+            workflow_variables=variables,
+            metadata_extra=metadata.extra,
+            extra=file.extra,
+        )
+
+
+_METADATA = {
+    "workflow_id": "id",
+    "workflow_file_path": "file_path",
+    "original_workflow_hash": "workflow_hash",
+    "original_workflow_content": "original_content",
+    "start_time": "started_at",
+    "last_activity": "last_activity",
+    "current_phase": "current_phase",
+    "current_strategy": "current_strategy",
+}
+"""Our name of a field to the file's."""
+
+_SHARED = (
+    "completed_tools",
+    "chat_history",
+    "context_evolution",
+    "world",
+    "dropped",
+    "needs_value",
+    "completed",
+)
+
+AIWorkflowResumeState = ResumeState
+"""The name of the original design."""
+
+
+class ExecutionHistoryEntry(Part, frozen=True, kw_only=True):
+    """One step of a run; `step_type` is function, user_input or another."""
+
+    step_name: str = ""
+    step_type: str = ""
+    start_time: str = ""
+    end_time: str = ""
+    success: bool = False
+    error_message: str | None = None
+
+
+class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
+    """What a running workflow holds. `current_step` is the number of context changes."""
+
+    current_step: int = 0
+    variables: dict[str, Any] = field(default_factory=dict)
+    execution_history: tuple[ExecutionHistoryEntry, ...] = ()
+    start_time: str = ""
+
+
+def execution_context(state: ResumeState) -> WorkflowExecutionContext:
+    """The context with which a saved workflow goes on."""
+    variables = dict(state.workflow_variables)
+    if state.available_tools is not None:
+        variables["available_tools"] = list(state.available_tools)
+    history = tuple(
+        ExecutionHistoryEntry(
+            step_name=tool.function_name,
+            step_type="function",
+            start_time=tool.executed_at,
+            end_time=tool.executed_at,
+            success=tool.success,
+            error_message=None if tool.success else tool.result,
+        )
+        for tool in state.completed_tools
+    )
+    return WorkflowExecutionContext(
+        current_step=len(state.context_evolution.changes),
+        variables=variables,
+        execution_history=history,
+        start_time=state.start_time,
+    )
+
+
+def decode(data: bytes) -> ResumeState:
+    """The resume state in a file's bytes: JSON, gzip, or gzip as Base64 text.
+
+    Raises:
+        StateError: it cannot be unpacked, is no JSON, or no resume state.
+    """
+    try:
+        value = codec.parse(unpacked(data))
+    except (ValueError, zlib.error) as error:
+        raise StateError(f"not a resume state: no JSON ({error})") from error
+    if isinstance(value, dict):
+        value.pop("leftoff", None)  # what a store adds
+    return ResumeState.from_dict(value)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The bytes of a file that may be compressed; the original design wrote gzip as Base64.
+
+    Raises:
+        ValueError: it is cut, or unpacks to more than a document may have.
+        zlib.error: it is damaged.
+    """
+    if data.startswith(_GZIP_AS_TEXT):
+        data = base64.b64decode(data, validate=False)
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    unpacker = zlib.decompressobj(wbits=31)
+    plain = unpacker.decompress(data, MAX_DOCUMENT)
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {MAX_DOCUMENT >> 20} MiB")
+    if not unpacker.eof:
+        raise ValueError("the compressed file is cut")
+    return plain
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the file. Unknown keys are allowed everywhere, and kept."""
+    made = codec.schema(ResumeFile)
+    for definition in made["$defs"].values():
+        known = definition["properties"]
+        known.pop("extra")
+        for value in known.values():
+            if isinstance(value.get("default"), dict):  # it would spell out `extra` again
+                del value["default"]
+    made["$defs"]["ResumeFile"]["required"] = ["workflow_metadata"]
+    return {"title": SCHEMA, **made}
+
+
+def needs_value(state: ResumeState) -> tuple[str, ...]:
+    """Names of the workflow's variables whose value was secret, in whole or in part, and is not
+    kept. What we say of a recording is none of them: nobody could give that again."""
+    held = state.workflow_variables.items()
+    return tuple(name for name, value in held if _holds_placeholder(value))
+
+
+def _holds_placeholder(value: Any) -> bool:
+    if isinstance(value, str):
+        return "[REDACTED:" in value
+    if isinstance(value, dict):
+        return any(map(_holds_placeholder, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_holds_placeholder, value))
+
+
+def finished(state: ResumeState) -> ResumeState:
+    """The same state, marked as done."""
+    return replace(state, completed=True)

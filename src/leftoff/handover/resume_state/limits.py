@@ -1,0 +1,128 @@
+"""A resume state within bounds: what is kept, what is dropped, and how much that was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, ResumeState
+
+
+class Bounds(Struct, frozen=True):
+    """How many of each a stored state holds at most."""
+
+    tools: int = 50
+    messages: int = 20
+    variables: int = 30
+    insights: int = 10
+    changes: int = 100
+
+
+CRITICAL_KEYS = frozenset(
+    "project_path main_goal current_phase last_strategy key_findings target_framework "
+    "critical_issue file_path current_analysis next_steps workflow_intent".split()
+)
+"""Variables without which a workflow is hard to take up."""
+
+
+def importance(key: str, value: Any) -> float:
+    """How much a variable matters for resuming: 1, 2, 3 or 6."""
+    score = 1.0
+    if key.casefold() in CRITICAL_KEYS:
+        score *= 3.0
+    words = value if isinstance(value, list) else [value]
+    if any(isinstance(w, str) and ("discovered" in w or "found" in w) for w in words):
+        score *= 2.0
+    return score
+
+
+def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> ResumeState:
+    """The state within its bounds; `dropped` counts what was left out, added to what it
+    already counted.
+
+    Tools that succeeded come before those that failed, later ones before earlier ones.
+    Variables go by `importance`, earlier ones first where it is equal. Of the conversation the
+    end is kept, so cut that no call is parted from its result.
+    """
+    bounds = bounds or Bounds()
+    evolution = state.context_evolution
+    tools = _tools(state.completed_tools, bounds.tools)
+    chat = _messages(state.chat_history, bounds.messages)
+    context = _variables(evolution.current_context, bounds.variables)
+    insights = _last(evolution.key_insights, bounds.insights)
+    changes = _last(evolution.changes, bounds.changes)
+    lost = {
+        "completed_tools": len(state.completed_tools) - len(tools),
+        "chat_history": len(state.chat_history) - len(chat),
+        "current_context": len(evolution.current_context) - len(context),
+        "key_insights": len(evolution.key_insights) - len(insights),
+        "changes": len(evolution.changes) - len(changes),
+    }
+    dropped = dict(state.dropped)
+    for what, count in lost.items():
+        if count:
+            dropped[what] = dropped.get(what, 0) + count
+    return replace(
+        state,
+        completed_tools=tools,
+        chat_history=chat,
+        context_evolution=replace(
+            evolution, current_context=context, key_insights=insights, changes=changes
+        ),
+        dropped=dropped,
+    )
+
+
+def _last(items: tuple[Any, ...], most: int) -> tuple[Any, ...]:
+    return items[len(items) - most :] if len(items) > most else items
+
+
+def _tools(tools: tuple[CompletedTool, ...], most: int) -> tuple[CompletedTool, ...]:
+    if len(tools) <= most:
+        return tools
+    order = sorted(range(len(tools)), key=lambda i: (not tools[i].success, -i))
+    return tuple(tools[i] for i in sorted(order[:most]))
+
+
+def _variables(context: dict[str, Any], most: int) -> dict[str, Any]:
+    if len(context) <= most:
+        return context
+    ranked = sorted(context, key=lambda key: -importance(key, context[key]))[:most]
+    return {key: value for key, value in context.items() if key in set(ranked)}
+
+
+def _messages(chat: tuple[ChatMessage, ...], most: int) -> tuple[ChatMessage, ...]:
+    """The last messages from the first place on at which nothing is parted.
+
+    Where the end alone is one knot of calls and results that is too long, its words are kept,
+    and its calls go together with their results.
+    """
+    if len(chat) <= most:
+        return chat
+    open_at = _open_until(chat)
+    for start in range(len(chat) - most, len(chat)):
+        if open_at[start] <= start:
+            return chat[start:]
+    spoken = [replace(m, function_calls=None) for m in chat if m.role != "tool" and m.content]
+    return tuple(spoken[max(0, len(spoken) - most) :])
+
+
+def _open_until(chat: tuple[ChatMessage, ...]) -> list[int]:
+    """For each place the index up to which results of calls before it are still to come."""
+    called: dict[str, int] = {}
+    reach = list(range(len(chat)))
+    for index, message in enumerate(chat):
+        if message.role == "tool" and message.tool_call_id in called:
+            at = called[message.tool_call_id]
+            reach[at] = max(reach[at], index)
+        for call in message.function_calls or ():
+            called[call.call_id] = index
+    farthest = -1
+    found: list[int] = []
+    for index in range(len(chat)):
+        # A cut before `index` parts what reaches to `index` or beyond it.
+        found.append(farthest + 1)
+        farthest = max(farthest, reach[index] if reach[index] > index else -1)
+    return found

@@ -1,0 +1,1 @@
+"""Reading only what is new of a growing file."""

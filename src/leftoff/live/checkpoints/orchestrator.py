@@ -1,0 +1,528 @@
+"""What is done when a task's window runs out: checkpoint, dump, decision, handoff.
+
+Our own checkpoint and sections are written first, within seconds. Then the agent is asked for
+its dump, which takes the place of ours if it is one. Every step can be done again: the task's
+document in the store says what is pending, so that a supervisor killed at any point goes on
+from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from leftoff.budget.tasks import TaskTokenBudget, limit_of
+from leftoff.errors import StateError, UsageError
+from leftoff.handover.checkpoint import dumps, file_names, roles
+from leftoff.handover.checkpoint.document import (
+    Capacity,
+    ContextCheckpoint,
+    bare,
+    checkpoint_id,
+    from_summary,
+    valid,
+)
+from leftoff.handover.checkpoint.injection import BUDGET, block, inject
+from leftoff.handover.decision_table import (
+    ERRORS,
+    HELPER,
+    Candidate,
+    Decision,
+    Reached,
+    Situation,
+    announced,
+    decide,
+)
+from leftoff.live.checkpoints.agents import Agent, Answer, ask, ask_async, within
+from leftoff.live.checkpoints.dumps import Ask, Dumped, Dumping, outputs
+from leftoff.live.checkpoints.files import git_diff
+from leftoff.live.checkpoints.plans import Pending, Plan, Plans
+from leftoff.live.checkpoints.recorded import Recorded, Recorder, Recording, Told, told_of
+from leftoff.live.tasks import TaskBudgets, now
+from leftoff.live.telemetry import logger
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.protocol import Store
+from leftoff.tokens import max_tokens
+
+READING = 3.0
+"""Seconds to wait for a recording to be read; without it a checkpoint says what the budget
+says."""
+
+
+class Outcome(Struct, frozen=True):
+    """What came of a crossing or a failure.
+
+    Attributes:
+        where: of the checkpoint in the store.
+        told_by: "agent" or "leftoff": whose dump stands in the sections.
+        why: why the agent's dump was not taken, "" if it was or nobody was asked.
+        seconds: until our own checkpoint was saved.
+    """
+
+    checkpoint: ContextCheckpoint
+    decision: Decision
+    where: str
+    told_by: str = "leftoff"
+    why: str = ""
+    seconds: float = 0.0
+
+    def prompt(self, original: str, *, budget: int = BUDGET) -> str:
+        """The next prompt: with the checkpoint before it, if somebody else goes on."""
+        if not self.decision.now:
+            return original
+        return inject(self.checkpoint, original, budget=budget)
+
+
+class _Attached(Struct):
+    """What a task brings along that cannot be kept."""
+
+    recording: Recorder | None
+    agent: Agent | None
+
+
+_Steps: TypeAlias = Generator[Ask, Answer, list[Outcome]]
+
+
+class CheckpointOrchestrator:
+    """Makes checkpoints of tasks when they cross 90, 95 and 98 %, and hands them over.
+
+        manager = SessionManager()
+        orchestrator = CheckpointOrchestrator(manager, store, providers={"a": 180_000})
+        orchestrator.add("t1", goal="...", provider="a", recording="s.jsonl", agent=call)
+        manager.update_token_usage(..., task_id="t1")
+        for outcome in orchestrator.handle("t1"):
+            prompt = outcome.prompt(prompt)
+
+    Every method may be called from any thread; tasks do not wait for each other.
+
+    Args:
+        manager: counts the tokens.
+        store: keeps checkpoints and tasks.
+        providers: who may take a task over, with how much a task may use of each; names alone
+            take the limits of the settings.
+        known_roles: roles that come before the shipped ones.
+        helper: whether there is a helper agent.
+        diff: gives the diff of a directory, for the globs of a role.
+        clock: gives the time now, with its zone.
+
+    Attributes:
+        unavailable: providers whose circuit is open; nothing is handed to them.
+
+    Raises:
+        UsageError: no limit is known for a provider.
+    """
+
+    def __init__(
+        self,
+        manager: TaskBudgets,
+        store: Store,
+        *,
+        providers: Mapping[str, int] | Iterable[str] = (),
+        known_roles: Mapping[str, roles.Role] | None = None,
+        helper: bool = True,
+        diff: Callable[..., str | None] = git_diff,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self.manager, self.store, self.helper = manager, store, helper
+        self._options = manager.settings.token_budget
+        given = providers if isinstance(providers, Mapping) else dict.fromkeys(providers, 0)
+        limits = dict(self._options.provider_limits)
+        self.providers = {n: total or limit_of(n, limits) or 0 for n, total in given.items()}
+        unknown = sorted(n for n, total in self.providers.items() if not total)
+        if unknown:
+            raise UsageError(
+                f"no limit is known for provider {unknown[0]!r}; give it, as in "
+                "providers={name: tokens}, or set token_budget.provider_limits"
+            )
+        self.unavailable: set[str] = set()
+        self._roles, self._diff, self._clock = known_roles, diff, clock
+        self._attached: dict[str, _Attached] = {}
+        self._plans = Plans(manager, store, clock)
+        self._dumping = Dumping(self._plans, clock)
+
+    def close(self) -> None:
+        """Hears of no crossing any more."""
+        self._plans.close()
+
+    # -- tasks -----------------------------------------------------------------------------
+
+    def add(
+        self,
+        task_id: str,
+        *,
+        goal: str = "",
+        provider: str = "",
+        role: str = "",
+        directory: str | Path = ".",
+        project: str = "",
+        specific: str = "",
+        recording: str | Path | Recorder | None = None,
+        agent: Agent | None = None,
+    ) -> Plan:
+        """Takes care of a task from now on; goes on with one that the store knows.
+
+        Args:
+            goal: the task in its owner's words.
+            provider: who works on it.
+            role: which files are listed and who takes over.
+            directory: where it works; the sandbox is in there.
+            project, specific: names of its files; derived from directory and goal if "".
+            recording: its path, or what gives what is recorded.
+            agent: is asked for dumps.
+
+        Raises:
+            NotPlainName: an id or name could leave its folder.
+            UnknownName: there is no such role.
+            UsageError: no limit is known for the provider.
+            StateError: what the store keeps of the task is damaged.
+        """
+        checkpoint_id(task_id, provider, "90", self._clock())  # says now what would fail later
+        if role:
+            roles.role(role, self._roles)
+        plan = self._plans.load(task_id)
+        known = plan is not None
+        if plan is None:
+            home = Path(directory)
+            plan = Plan(
+                task_id,
+                goal,
+                role,
+                str(home),
+                project or file_names.project_of(str(home.absolute())),
+                specific or file_names.specific_of(goal, task_id),
+            )
+            file_names.paths(plan.project, plan.specific)
+        if provider and not known:
+            self.manager.set_task_budget(task_id, provider, self.providers.get(provider))
+        reads = Recording(recording) if isinstance(recording, (str, Path)) else recording
+        self._attached[task_id] = _Attached(reads, agent)
+        self._plans.put(plan)
+        self._plans.note_crossings(task_id)
+        self._plans.keep(task_id)
+        return self._plans[task_id]
+
+    def plan(self, task_id: str) -> Plan:
+        """What is known of a task.
+
+        Raises:
+            UnknownName: it was not added.
+        """
+        return self._plans[task_id]
+
+    def complete(self, task_id: str) -> int:
+        """A task is done: its checkpoints go; says how many. Its document stays."""
+        self._plans.change(task_id, status="completed", pending=())
+        self.collect(task_id)
+        names = self.manager.task(task_id).checkpoints
+        gone = sum(self.store.delete("checkpoint", name) for name in names)
+        self._plans.keep(task_id)
+        return gone
+
+    def collect(self, task_id: str) -> Dumped | None:
+        """Takes in the dump that nobody waited for at 98 %, if it has come meanwhile; None if
+        none is expected. The next crossing does it anyway."""
+        late = self._plans[task_id].late
+        if late is None:
+            return None
+        found = self._loaded(late.checkpoint_id)
+        dumped = None
+        if found is not None:
+            told = self._told(task_id, self._recorded(task_id))
+            dumped = self._dumping.taken(found, told, late.before, Answer())
+            if dumped.told_by == "agent":
+                self._save(dumped.checkpoint, self._dumping.payload(found, told))
+        self._plans.change(task_id, late=None)
+        self._plans.keep(task_id)
+        return dumped
+
+    def failed(self, task_id: str, error: str) -> None:
+        """The provider of a task failed; `handle` decides who goes on.
+
+        Args:
+            error: one of `handoff.ERRORS`, or what a vendor calls it.
+
+        Raises:
+            UsageError: nobody works on the task.
+        """
+        budget = self.manager.task(task_id).token_budget
+        if budget is None:
+            raise UsageError(f"task {task_id!r} has no provider yet")
+        known = error if error in ERRORS else "unavailable"
+        self._plans.note_failure(task_id, budget.provider, known)
+
+    def handle(self, task_id: str, *, prompt: str = "", growth: int = 0) -> list[Outcome]:
+        """Deals with all that is pending of a task, in order; [] if nothing is.
+
+        Args:
+            prompt: the next one, which has to fit.
+            growth: tokens that an iteration takes; those of the last call if 0.
+        """
+        with self._plans.busy(task_id):
+            steps = self._steps(task_id, prompt, growth)
+            wish, outcomes = _sent(steps, None)
+            while wish is not None:
+                answer = ask(wish.agent, wish.instruction, wish.seconds)
+                wish, outcomes = _sent(steps, answer)
+            return outcomes
+
+    async def handle_async(
+        self, task_id: str, *, prompt: str = "", growth: int = 0
+    ) -> list[Outcome]:
+        """As `handle`; the event loop goes on meanwhile."""
+        busy = self._plans.busy(task_id)
+        await asyncio.to_thread(busy.acquire)
+        try:
+            steps = self._steps(task_id, prompt, growth)
+            wish, outcomes = await asyncio.to_thread(_sent, steps, None)
+            while wish is not None:
+                answer = await ask_async(wish.agent, wish.instruction, wish.seconds)
+                wish, outcomes = await asyncio.to_thread(_sent, steps, answer)
+            return outcomes
+        finally:
+            busy.release()
+
+    # -- the steps -------------------------------------------------------------------------
+
+    def _steps(self, task_id: str, prompt: str, growth: int) -> _Steps:
+        self._plans.note_crossings(task_id)
+        outcomes: list[Outcome] = []
+        if self._plans[task_id].pending:
+            self.collect(task_id)
+        while self._plans[task_id].pending:
+            pending = self._plans[task_id].pending[0]
+            outcomes.append((yield from self._settled(task_id, pending, prompt, growth)))
+        return outcomes
+
+    def _settled(
+        self, task_id: str, pending: Pending, prompt: str, growth: int
+    ) -> Generator[Ask, Answer, Outcome]:
+        """One crossing or failure, from its checkpoint to what is decided."""
+        began = time.monotonic()
+        role = self._role(task_id)
+        recorded = self._recorded(task_id)
+        told = self._told(task_id, recorded)
+        self._note_progress(task_id, told)
+        checkpoint = self._kept(task_id, pending)
+        decided = checkpoint is not None and (not pending.error or pending.handoffs is not None)
+        if checkpoint is None:
+            checkpoint = self._made(task_id, pending, recorded, role)
+        if decided:
+            decision = _decision_of(checkpoint)
+        else:
+            need = max_tokens(prompt or self._plans[task_id].goal) + max_tokens(
+                block(checkpoint)
+            )
+            decision = self._decided(task_id, pending, need, growth, role)
+            checkpoint = checkpoint.deciding(decision.action())
+        payload = self._dumping.payload(checkpoint, told)
+        markdown = self._dumping.enabled and not pending.error
+        if markdown:
+            checkpoint = checkpoint.dumped(outputs(payload, checkpoint.created_at))
+        where = self._save(checkpoint, payload)
+        seconds = time.monotonic() - began
+        if markdown and not pending.asked:
+            self._dumping.write(checkpoint, payload)
+        self._record(checkpoint)
+        dumped = Dumped(checkpoint)
+        agent = self._attached[task_id].agent
+        if markdown and pending.asked:  # killed while the agent wrote
+            late = Answer(why="it was not waited for")
+            dumped = self._dumping.taken(checkpoint, told, pending.before, late)
+        elif markdown and agent is not None and self._is_last(task_id):
+            dumped = yield from self._dumping.asked(checkpoint, told, agent, role)
+        if dumped.told_by == "agent":
+            self._save(dumped.checkpoint, payload)
+        self._hand_over(task_id, decision, checkpoint.checkpoint_id)
+        self._plans.done(task_id, elsewhere=decision.now)
+        return Outcome(dumped.checkpoint, decision, where, dumped.told_by, dumped.why, seconds)
+
+    def _is_last(self, task_id: str) -> bool:
+        """Whether no other crossing is pending: of several at once the agent hears the
+        highest only."""
+        return not any(p.capacity for p in self._plans[task_id].pending[1:])
+
+    def _recorded(self, task_id: str) -> Recorded | None:
+        reading = self._attached[task_id].recording
+        if reading is None:
+            return None
+        try:
+            found = within(READING, reading)
+        except Exception as error:  # noqa: BLE001 - a checkpoint is made whatever happens
+            words = Redactor().text(f"{type(error).__name__}: {error}")
+            logger.warning("the recording of %s cannot be read: %s", task_id, words)
+            return None
+        if found is None:
+            logger.warning("the recording of %s takes more than %g s", task_id, READING)
+        return found
+
+    def _role(self, task_id: str) -> roles.Role | None:
+        name = self._plans[task_id].role
+        return roles.role(name, self._roles) if name else None
+
+    def _told(self, task_id: str, recorded: Recorded | None) -> Told:
+        return told_of(recorded, self._plans[task_id].goal, self._role(task_id))
+
+    def _kept(self, task_id: str, pending: Pending) -> ContextCheckpoint | None:
+        """The checkpoint that this crossing has made already; after a failure the newest
+        valid one."""
+        if pending.error:
+            names = self.manager.task(task_id).checkpoints[::-1]
+        else:
+            at = datetime.fromisoformat(pending.at)
+            names = (checkpoint_id(task_id, pending.provider, pending.capacity, at),)
+        found = (self._loaded(name) for name in names)
+        return next((c for c in found if c is not None), None)
+
+    def _loaded(self, name: str) -> ContextCheckpoint | None:
+        """A checkpoint of the store that is there and valid."""
+        try:
+            kept = self.store.load("checkpoint", name)
+            return None if kept is None else valid(kept.document)
+        except StateError as error:
+            logger.warning("a checkpoint is left aside: %s", Redactor().text(str(error)))
+            return None
+
+    def _made(
+        self,
+        task_id: str,
+        pending: Pending,
+        recorded: Recorded | None,
+        role: roles.Role | None,
+    ) -> ContextCheckpoint:
+        plan = self._plans[task_id]
+        budget = self.manager.task(task_id).budgets[pending.provider]
+        capacity: Any = pending.capacity or nearest(budget)
+        at = datetime.fromisoformat(pending.at)
+        if recorded is None:
+            return bare(budget, capacity, at, goal=plan.goal)
+        return from_summary(
+            recorded.summary,
+            recorded.messages,
+            budget=budget,
+            capacity=capacity,
+            at=at,
+            goal=plan.goal,
+            role=role,
+            git_diff=self._diff(plan.directory, role.files_to_track if role else ()),
+            history_lines=self._options.context_dump.max_history_lines,
+        )
+
+    def _decided(
+        self,
+        task_id: str,
+        pending: Pending,
+        need: int,
+        growth: int,
+        role: roles.Role | None,
+    ) -> Decision:
+        name, task = pending.provider, self.manager.task(task_id)
+        if not self._options.handoff.enabled:
+            return Decision("continue", name, reason="handoffs are switched off")
+        budget = task.budgets[name]
+        used = {n: b.tokens_consumed for n, b in task.budgets.items()}
+        others = tuple(
+            Candidate(other, total, used.get(other, 0), other not in self.unavailable)
+            for other, total in self.providers.items()
+        )
+        available = name not in self.unavailable
+        return decide(
+            Situation(
+                pending.capacity,
+                Candidate(name, budget.total_allocated, budget.tokens_consumed, available),
+                error=pending.error,
+                need=need,
+                growth=growth or self._plans.growth(task_id, name),
+                others=others,
+                role=role,
+                handoffs=task.handoffs,
+                helper=self.helper,
+                force=self._options.handoff.force_at_98_percent,
+            )
+        )
+
+    def _save(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
+        page = payload.project_md
+        return self.store.save(
+            "checkpoint",
+            checkpoint.checkpoint_id,
+            checkpoint.to_dict(),
+            text=f"{page.section}\n{page.content}\n",
+        )
+
+    def _record(self, checkpoint: ContextCheckpoint) -> None:
+        """Adds a checkpoint to its task, once."""
+        c, task = checkpoint, self.manager.task(checkpoint.task_id)
+        if c.checkpoint_id not in task.checkpoints:
+            self.manager.record_checkpoint(
+                c.task_id, c.checkpoint_id, c.capacity_threshold, c.reason
+            )
+            self._plans.keep(c.task_id)
+
+    def _note_progress(self, task_id: str, told: Told) -> None:
+        """Earlier handoffs no longer count once the task has got on since the last crossing."""
+        plan = self._plans[task_id]
+        if plan.pending[0].handoffs is not None:  # it is being handed over already
+            return
+        before = plan.reached if plan.session == told.session else Reached()
+        if self.manager.task(task_id).handoffs and told.reached.beyond(before):
+            self.manager.record_progress(task_id)
+        self._plans.change(task_id, session=told.session, reached=told.reached)
+
+    def _hand_over(self, task_id: str, decision: Decision, name: str) -> None:
+        """Does what was decided. Done again after a kill, it counts the handoff once."""
+        if decision.type == "fallback":
+            self._plans.change(task_id, staged=decision.provider)
+        if decision.type == "stop":
+            self.manager.record_stop(task_id, name)
+            self._plans.change(task_id, status="stopped")
+        if not decision.now or decision.type == "stop":
+            return
+        task, head = self.manager.task(task_id), self._plans[task_id].pending[0]
+        if head.handoffs is None:
+            head = self._plans.change_head(task_id, handoffs=task.handoffs)
+            self._plans.keep(task_id)
+        after = decision.provider or HELPER
+        if task.handoffs == head.handoffs:
+            self.manager.record_handoff(task_id, after, decision.reason, name)
+            if self._options.logging.log_handoffs:
+                line = announced(task_id, head.provider, after, name)
+                logger.warning("%s", Redactor().text(line))
+        if decision.fresh:
+            self.manager.empty_task(task_id)
+        elif decision.provider:
+            total = self.providers.get(decision.provider)
+            self.manager.set_task_budget(task_id, decision.provider, total)
+        self._plans.change(task_id, staged="")
+
+
+def _sent(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcome]]:
+    """The next wish of the steps, or None and what came of them."""
+    try:
+        return (next(steps) if answer is None else steps.send(answer)), []
+    except StopIteration as done:
+        return None, done.value
+
+
+def nearest(budget: TaskTokenBudget) -> Capacity:
+    """The highest capacity that a budget has reached, the lowest if none."""
+    reached: tuple[Capacity, ...] = ("98", "95")
+    return next((c for c in reached if budget.percent_used >= int(c)), "90")
+
+
+def _decision_of(checkpoint: ContextCheckpoint) -> Decision:
+    """The decision that a checkpoint keeps."""
+    action = checkpoint.next_action
+    provider = action.next_provider or ""
+    return Decision(
+        action.type,
+        provider,
+        action.type == "force_handoff" and provider == checkpoint.provider_name,
+        action.next_role or "",
+        action.handoff_instruction or "",
+    )

@@ -1,0 +1,400 @@
+"""`ResumeLogGenerator` of seed 000: makes resume logs, keeps them, and says when."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol, cast, get_args
+
+import msgspec
+
+from leftoff.api import summarize
+from leftoff.budget.tasks import ContextMetrics
+from leftoff.errors import LeftoffError, UnknownName, UsageError
+from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
+from leftoff.live.resume_logs.backends import OwnBackend, Shelf, StorageBackend, StoreShelf
+from leftoff.live.tasks import now
+from leftoff.live.telemetry import logger
+from leftoff.redaction.redactor import Redactor
+from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping
+from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.protocol import Entry, Store
+from leftoff.stores.retention import Retention
+from leftoff.summary import ContextSummary
+
+BUILT_IN: tuple[str, ...] = get_args(Trigger)
+"""The triggers that settings may name."""
+
+_LEVELS = {"threshold_warning": "warning", "threshold_critical": "critical"}
+
+
+class SectionProvider(Protocol):
+    """Adds a section of one's own to every log."""
+
+    def get_section_name(self) -> str:
+        """The heading."""
+        ...
+
+    def get_token_budget(self) -> int:
+        """Tokens that it may take of 10,000; the other sections shrink for it."""
+        ...
+
+    def generate_content(self, session_state: dict[str, Any]) -> str:
+        """Its markdown."""
+        ...
+
+
+class TriggerCondition(Protocol):
+    """A reason of one's own to write a log."""
+
+    def should_trigger(
+        self, context_metrics: ContextMetrics, session_state: dict[str, Any]
+    ) -> bool:
+        """Whether a log should be written now."""
+        ...
+
+
+class ResumeLogGenerator:
+    """Makes resume logs and keeps them.
+
+    Args:
+        config: `Settings`, or the seed's tree: that of a settings file, its
+            `context_management`, or its `resume_logs`; the defaults if None.
+        store: where logs are kept; files where the settings say if None.
+        project: the folder that relative places in settings start from.
+        clock: gives the time now, with its zone.
+
+    Attributes:
+        enabled: whether logs are made at all.
+        max_tokens: what the markdown of a log may take.
+        removed: old logs that went when the last one was kept.
+
+    Raises:
+        UsageError: a key of `config` does not exist, or a value is not valid.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | Settings | None = None,
+        *,
+        store: Store | None = None,
+        project: str | Path = ".",
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self.settings = config if isinstance(config, Settings) else _settings(config or {})
+        self._clock = clock
+        older = [] if store else _others(Path(project))
+        self._shelf: Shelf = StoreShelf(store or store_for(self.settings, project), older)
+        self._providers: list[SectionProvider] = []
+        self._conditions: list[TriggerCondition] = []
+        self.removed: tuple[Path, ...] = ()
+
+    @property
+    def options(self) -> ResumeLogs:
+        """What the settings say of resume logs."""
+        return self.settings.context_management.resume_logs
+
+    @property
+    def enabled(self) -> bool:
+        """Whether logs are made at all."""
+        return self.options.enabled
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens that the markdown of a log may take."""
+        return self.options.max_tokens
+
+    # -- extending -----------------------------------------------------------------------------
+
+    def register_section_provider(self, provider: SectionProvider) -> None:
+        """Every log made from now on has this section, too."""
+        self._providers.append(provider)
+
+    def register_trigger(self, condition: TriggerCondition) -> None:
+        """`should_generate` asks this condition, too."""
+        self._conditions.append(condition)
+
+    def set_storage_backend(self, backend: StorageBackend | Store) -> None:
+        """Keeps logs elsewhere: in a store, or in an object with the seed's four methods.
+
+        Raises:
+            UsageError: a method is missing.
+        """
+        missing = [
+            name
+            for name in ("save", "load", "list", "delete")
+            if not callable(getattr(backend, name, None))
+        ]
+        if missing:
+            raise UsageError(
+                f"{type(backend).__name__} is no storage backend: it has no {missing[0]}()"
+            )
+        wanted = [
+            p
+            for p in inspect.signature(backend.save).parameters.values()
+            if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
+        ]
+        if len(wanted) > 1:
+            self._shelf = StoreShelf(cast("Store", backend))
+        else:
+            self._shelf = OwnBackend(cast("StorageBackend", backend))
+
+    # -- making --------------------------------------------------------------------------------
+
+    def generate_from_session_state(
+        self,
+        session_id: str,
+        session_state: dict[str, Any],
+        stop_reason: str = "end_turn",
+        *,
+        trigger: str = "",
+    ) -> ResumeLog:
+        """A log of a session state: the keys of a log's JSON, all of them optional; others
+        are kept in its metadata.
+
+        Args:
+            trigger: why it is made; the stop reason where that is a trigger.
+
+        Raises:
+            StateError: a value has the wrong type.
+        """
+        log = ResumeLog.from_session_state(
+            session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
+        )
+        return self._completed(log, session_state, trigger or _trigger_of(stop_reason))
+
+    def generate_from_todo_list(
+        self,
+        session_id: str,
+        todos: Iterable[Mapping[str, Any]],
+        context_metrics: ContextMetrics,
+    ) -> ResumeLog:
+        """A log of a to-do list: what is completed is an accomplishment, the rest is ahead."""
+        listed = list(todos)
+        log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
+        return self._completed(log, {"todos": listed}, "")
+
+    def generate_from_transcript(
+        self,
+        path: str | Path,
+        *,
+        session_id: str = "",
+        trigger: str = "manual",
+        format: str | None = None,
+    ) -> ResumeLog:
+        """A log of a recorded session (see `summarize`)."""
+        summary = summarize(path, format=format)
+        return self.generate_from_summary(summary, session_id=session_id, trigger=trigger)
+
+    def generate_from_summary(
+        self, summary: ContextSummary, *, session_id: str = "", trigger: str = "manual"
+    ) -> ResumeLog:
+        """A log of a session that was summarized already."""
+        log = ResumeLog.from_summary(summary, session_id=session_id)
+        return self._completed(log, log.to_dict(), trigger)
+
+    def _completed(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
+        """The log with the providers' sections and the reason for it. A provider that fails
+        costs its own section only."""
+        sections: list[OwnSection] = []
+        failed: list[str] = []
+        for provider in self._providers:
+            name = type(provider).__name__
+            try:
+                name = str(provider.get_section_name())
+                budget = max(0, int(provider.get_token_budget()))
+                content = str(provider.generate_content(state))
+                sections.append(OwnSection(name, budget, content))
+            except Exception as error:  # noqa: BLE001 - whatever another's code may raise
+                words = Redactor().text(f"{type(error).__name__}: {error}")
+                logger.warning("resume log: no section %r (%s)", name, words)
+                failed.append(f"{name}: {words}")
+        more = {"trigger": trigger} if trigger else {}
+        metadata = {**log.metadata, **more, **({"failed_sections": failed} if failed else {})}
+        return msgspec.structs.replace(log, metadata=metadata, sections=tuple(sections))
+
+    def should_generate(
+        self,
+        context_metrics: ContextMetrics,
+        trigger: str = "",
+        session_state: dict[str, Any] | None = None,
+    ) -> bool:
+        """Whether a log should be written now.
+
+        Args:
+            trigger: what happened: one of `BUILT_IN`, or "" to ask the registered conditions
+                alone. Thresholds count only if the metrics have reached them.
+        """
+        options = self.options
+        if not options.enabled:
+            return False
+        if trigger in options.triggers and (options.auto_generate or trigger == "manual_pause"):
+            level = _LEVELS.get(trigger)
+            if level is None:
+                return True
+            share = getattr(self.settings.context_management.thresholds, level)
+            if context_metrics.percentage_used >= 100 * share - 1e-9:
+                return True
+        return options.auto_generate and any(
+            self._asked(condition, context_metrics, session_state or {})
+            for condition in self._conditions
+        )
+
+    def _asked(
+        self, condition: TriggerCondition, metrics: ContextMetrics, state: dict[str, Any]
+    ) -> bool:
+        try:
+            return bool(condition.should_trigger(metrics, state))
+        except Exception as error:  # noqa: BLE001 - whatever another's code may raise
+            words = Redactor().text(f"{type(error).__name__}: {error}")
+            logger.warning("resume log: %s failed (%s)", type(condition).__name__, words)
+            return False
+
+    # -- keeping -------------------------------------------------------------------------------
+
+    def save_resume_log(self, resume_log: ResumeLog) -> Path:
+        """Keeps a log, redacted: JSON, and markdown beside it unless the format is `json`.
+
+        Where the settings say so, the oldest logs go.
+
+        Returns:
+            the markdown if there is one, else the JSON; for a store that has no files, what
+            it says.
+
+        Raises:
+            NotPlainName: the session's id is not one plain path component.
+            StateError: it cannot be kept; what was there stays.
+        """
+        with_page = self.options.format == "markdown"
+        where = self._shelf.save(resume_log, self.max_tokens if with_page else None)
+        cleanup = self.options.cleanup
+        self.removed = ()
+        if cleanup.enabled and cleanup.auto_cleanup:
+            try:
+                retention = Retention(keep=cleanup.keep_count)
+                self.removed = self._pruned(retention, spare=resume_log.session_id)
+            except LeftoffError as error:
+                logger.warning("resume logs: no clean-up (%s)", error)
+        return Path(where)
+
+    def load_resume_log(self, session_id: str) -> ResumeLog | None:
+        """The log of a session, None if there is none. One that is damaged falls back to the
+        last good one, with a warning in the log.
+
+        Raises:
+            StateError: it is damaged, and there is no good one.
+        """
+        return self._shelf.load(session_id)
+
+    def list_resume_logs(self) -> list[tuple[str, Path]]:
+        """Every log's session id and place, newest first."""
+        return [(entry.id, Path(entry.where)) for entry in self._shelf.list()]
+
+    def entries(self) -> list[Entry]:
+        """Every log with when it was saved, its size, and whether it is pinned or damaged;
+        newest first."""
+        return self._shelf.list()
+
+    def pin_resume_log(self, session_id: str, *, pinned: bool = True) -> None:
+        """Protects a log from retention, or no longer.
+
+        Raises:
+            UnknownName: there is no such log.
+            UsageError: the backend cannot do that.
+        """
+        if not self._shelf.pin(session_id, pinned=pinned):
+            raise UnknownName("resume log", session_id, [e.id for e in self._shelf.list()])
+
+    def get_latest_resume_log(self) -> ResumeLog | None:
+        """The newest log that can be read, None if there is none."""
+        for entry in self._shelf.list():
+            try:
+                log = self._shelf.load(entry.id)
+            except LeftoffError as error:
+                logger.warning("resume log %s: %s", entry.id, error)
+                continue
+            if log is not None:
+                return log
+        return None
+
+    def delete_resume_log(self, session_id: str) -> bool:
+        """Removes a log; False if there is none."""
+        return self._shelf.delete(session_id)
+
+    def cleanup_old_logs(
+        self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
+    ) -> list[Path]:
+        """Removes all but the newest logs; pinned ones stay.
+
+        Args:
+            days: logs saved within so many days stay, too.
+            dry_run: only tell what would go.
+
+        Returns:
+            what was removed, or would be.
+        """
+        retention = Retention(keep=keep_count, days=days)
+        return list(self._pruned(retention, dry_run=dry_run))
+
+    def _pruned(
+        self, retention: Retention, *, dry_run: bool = False, spare: str = ""
+    ) -> tuple[Path, ...]:
+        gone = self._shelf.prune(retention, self._clock(), dry_run=dry_run, spare=spare)
+        return tuple(Path(where) for where in gone)
+
+    def get_stats(self) -> dict[str, Any]:
+        """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and
+        `by_trigger`: how many logs were made for which reason."""
+        entries = self._shelf.list()
+        reasons: Counter[str] = Counter()
+        for entry in entries:
+            try:
+                log = self._shelf.load(entry.id)
+            except LeftoffError:
+                reasons["unreadable"] += 1
+                continue
+            if log is not None:
+                reasons[str(log.metadata.get("trigger") or "manual")] += 1
+        zone = self._clock().tzinfo
+        times = [datetime.fromtimestamp(e.saved, zone).isoformat() for e in entries]
+        return {
+            "count": len(entries),
+            "bytes": sum(e.size for e in entries),
+            "oldest": times[-1] if times else None,
+            "newest": times[0] if times else None,
+            "by_trigger": dict(sorted(reasons.items())),
+        }
+
+
+def _others(project: Path) -> list[Store]:
+    """The store of the program that the seed describes, where there is one."""
+    folder = project / ".claude-mpm" / "resume-logs"
+    return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
+
+
+def _trigger_of(stop_reason: str) -> str:
+    return stop_reason if stop_reason in BUILT_IN else ""
+
+
+def _settings(config: Mapping[str, Any]) -> Settings:
+    """Settings from the whole tree, `context_management`, or `resume_logs` alone."""
+    names = {f.name for f in msgspec.structs.fields(ResumeLogs)}
+    tree: Mapping[str, Any] = config
+    if "resume_logs" in config or "budget_total" in config or "thresholds" in config:
+        tree = {"context_management": config}
+    elif config and set(config) <= names:
+        tree = {"context_management": {"resume_logs": config}}
+    return from_mapping(tree).settings
+
+
+__all__ = [
+    "BUILT_IN",
+    "KIND",
+    "ResumeLogGenerator",
+    "SectionProvider",
+    "StorageBackend",
+    "TriggerCondition",
+]

@@ -1,0 +1,356 @@
+"""Asks an agent's client, and goes on with the client's own conversation where it still has it.
+
+A follow-up is sent alone to a conversation that the client remembers. If that fails, for
+whatever reason, it is sent once more with everything that was said before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.errors import ClientError, SourceError, StateError, UnknownName, UsageError
+from leftoff.handover.review import (
+    DEAD,
+    DEFAULT_MODEL,
+    Resumption,
+    Review,
+    ReviewRound,
+    full_prompt,
+    next_review_id,
+)
+from leftoff.handover.review_metrics import ReviewMetrics, metrics
+from leftoff.live.reviews.clients import Answer, Asking, Client, Failure
+from leftoff.live.tasks import now
+from leftoff.live.telemetry import logger
+from leftoff.model import Usage
+from leftoff.settings import Settings, load_here
+from leftoff.stores.atomic import inside
+from leftoff.stores.lookup import reason
+from leftoff.stores.protocol import Store
+from leftoff.tokens import estimate_tokens
+
+KIND = "review"
+"""The kind under which a store keeps reviews."""
+
+LIMIT = 600.0
+"""Seconds that a review may take, with the attempt to resume."""
+
+PATIENCE = 30.0
+"""Seconds to wait for another process that is saving a review."""
+
+
+class ReviewRequest(Struct, frozen=True):
+    """A question.
+
+    Attributes:
+        prompt: what is new.
+        full_prompt: what is sent to a client that remembers nothing; by default the earlier
+            rounds of the review and the prompt.
+        previous_review_id: the review that is continued, "" for a new one.
+        model: the client's name of a model.
+        allowed_tools: tools that the agent may use without asking, as the client writes them.
+        resume: False sends the full prompt, whatever the settings say.
+    """
+
+    prompt: str
+    full_prompt: str | None = None
+    previous_review_id: str = ""
+    model: str = DEFAULT_MODEL
+    allowed_tools: str = ""
+    resume: bool = True
+
+
+class ReviewResult(Struct, frozen=True):
+    """An answer, as the client gave it, and the round that was kept of it.
+
+    Attributes:
+        review_id: "" if this is a new review and could not be kept.
+        unsaved: why the round could not be kept, "" if it was.
+    """
+
+    review_id: str
+    text: str
+    round: ReviewRound
+    unsaved: str = ""
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the client went on with its own conversation."""
+        return self.round.resume == "resumed"
+
+
+class Reviewer:
+    """Asks a client and keeps its conversations' ids, by review and model.
+
+    Ids give access to what was said: they are kept in the store, and nowhere else.
+
+    Args:
+        client: whom to ask.
+        store: where reviews are kept.
+        settings: `enable_resume`; by default those that hold in the current directory.
+        folder: the client's working directory; by default the current one.
+        environ: the client's environment; ours by default.
+        limit: seconds that a review may take.
+        lock: a file that keeps processes from saving at once; by default one in the folder
+            of a file store. Without any, only threads are kept from it.
+        clock: gives the time now, with its zone.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        *,
+        settings: Settings | None = None,
+        folder: str | Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        limit: float = LIMIT,
+        lock: Path | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self.client = client
+        self.settings = load_here().settings if settings is None else settings
+        self._store, self._environ, self._limit = store, environ, limit
+        self._folder = folder
+        root = getattr(store, "root", None)
+        if lock is None and isinstance(root, Path):
+            lock = root / "state" / "reviews.lock"
+        self._lock_file, self._lock = lock, threading.Lock()
+        self._clock = clock
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def review(self, request: ReviewRequest) -> ReviewResult:
+        """Asks, and keeps question, answer and the conversation's id.
+
+        Raises:
+            UsageError: the prompt is empty, or an argument is none for the client.
+            UnknownName: there is no such review to continue.
+            ClientError: the client is not there, or gave no answer, also to the full prompt.
+        """
+        return self._review(request, None)
+
+    async def review_async(self, request: ReviewRequest) -> ReviewResult:
+        """`review` in a thread of its own; cancelling it stops the client.
+
+        Raises:
+            LeftoffError: as `review` does.
+        """
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._review, request, stop)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    def _review(self, request: ReviewRequest, stop: threading.Event | None) -> ReviewResult:
+        prompt = _sendable(request.prompt)
+        if not prompt.strip():
+            raise UsageError("there is nothing to ask: the prompt is empty")
+        previous = self.load(request.previous_review_id) if request.previous_review_id else None
+        model = request.model or DEFAULT_MODEL
+        folder = os.path.realpath(self._folder or ".")
+        if not Path(folder).is_dir():
+            raise UsageError(f"{folder}: no such folder to ask in")
+        if request.full_prompt is not None:
+            full = _sendable(request.full_prompt)
+        else:
+            full = prompt if previous is None else full_prompt(previous, prompt)
+        began = self._clock()
+        session_id, resume, age = self._resumable(previous, request, model, folder, began)
+        ask = Asking(
+            self.client, self._environ, folder, model, request.allowed_tools, self._limit, stop
+        )
+        outcome: Answer | Failure | None = None
+        failure = ""
+        lost = 0.0
+        if session_id:
+            outcome = ask(prompt, session_id)
+            if isinstance(outcome, Answer):
+                resume = "resumed"
+            else:
+                resume, failure = outcome.kind, outcome.words
+                logger.debug(
+                    "review %s: resuming failed (%s)", request.previous_review_id, resume
+                )
+                if outcome.kind != "time_out":  # else there is no time left to ask again
+                    outcome, lost = None, ask.seconds
+        if outcome is None:
+            outcome = ask(full)
+        made = ReviewRound(
+            began.isoformat(),
+            self.client.name,
+            model,
+            folder,
+            prompt,
+            resume=resume,
+            failure=failure,
+            age=age,
+            seconds=round(ask.seconds, 3),
+            lost_seconds=round(lost, 3),
+            sent_bytes=sum(len(p.encode()) for p in ask.sent),
+            sent_tokens=sum(map(estimate_tokens, ask.sent)),
+            full_bytes=len(full.encode()),
+            full_tokens=estimate_tokens(full),
+        )
+        dead = session_id if resume in DEAD else ""
+        if isinstance(outcome, Failure):
+            made = msgspec.structs.replace(made, error=outcome.kind, failure=outcome.words)
+            if previous is not None:  # of a first question without an answer nothing is kept
+                with suppress(StateError, SourceError):  # the client's failure is told
+                    self._keep(previous.review_id, made, dead=dead)
+            raise ClientError(f"{self.client.name} gave no answer: {outcome.words}")
+        usage = outcome.usage
+        if usage is not None and self.client.counts_all and resume == "resumed":
+            usage = _less(usage, _counted(previous, self.client.name, model))
+        made = msgspec.structs.replace(made, response=outcome.text, usage=usage)
+        review_id = request.previous_review_id
+        unsaved = ""
+        try:
+            review_id = self._keep(review_id, made, dead=dead, session_id=outcome.session_id)
+        except (StateError, SourceError) as error:  # the answer must not be lost for that
+            unsaved = str(error)
+        return ReviewResult(review_id, outcome.text, made, unsaved)
+
+    def _resumable(
+        self,
+        previous: Review | None,
+        request: ReviewRequest,
+        model: str,
+        folder: str,
+        at: datetime,
+    ) -> tuple[str, Resumption, float | None]:
+        """The conversation to go on with, or "" and why not, and its age in seconds."""
+        session_id = previous.session_id(self.client.name, model) if previous else ""
+        if previous is None or not session_id:
+            return "", "", None
+        if not (self.settings.enable_resume and request.resume):
+            return "", "off", None
+        last = previous.last_round(self.client.name, model)
+        # What is redacted in a path cannot be compared.
+        known = last is not None and last.folder and "[REDACTED:" not in last.folder
+        if known and self.client.by_folder and last is not None and last.folder != folder:
+            return "", "elsewhere", None
+        return session_id, "", _age(last, at)
+
+    # -- keeping ---------------------------------------------------------------------------
+
+    def _keep(
+        self, review_id: str, made: ReviewRound, *, dead: str = "", session_id: str = ""
+    ) -> str:
+        """Adds a round to a review, or to a new one; gives its id."""
+        with self._locked():
+            # Read again: somebody else may have gone on with it meanwhile.
+            if review_id:
+                review = self.load(review_id)
+            else:
+                day = self._clock().date().isoformat()
+                taken = [entry.id for entry in self._store.list(KIND)]
+                review = Review(next_review_id(day, taken))
+            if dead:
+                review = review.without_session_id(made.client, dead)
+            if session_id:
+                review = review.with_session_id(made.client, made.model, session_id)
+            review = review.with_round(made)
+            self._store.save(KIND, review.review_id, review.to_dict())
+        return review.review_id
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            if self._lock_file is None:
+                yield
+                return
+            where = self._lock_file
+            with ExitStack() as stack:
+                try:
+                    folder = stack.enter_context(inside(where.parent))
+                    stack.enter_context(folder.locked(where.name, PATIENCE))
+                except TimeoutError as error:
+                    raise SourceError(f"{where}: held by another process; try again") from error
+                except OSError as error:
+                    why = f"cannot be locked ({reason(error)})"
+                    raise SourceError(f"{where}: {why}") from error
+                yield
+
+    def load(self, review_id: str) -> Review:
+        """A review.
+
+        Raises:
+            UnknownName: there is none of that id.
+            StateError: it is damaged.
+        """
+        kept = self._store.load(KIND, review_id)
+        if kept is None:
+            known = [entry.id for entry in self._store.list(KIND)]
+            raise UnknownName("review", review_id, known[:10])
+        for issue in kept.issues:
+            if issue.severity != "info":
+                logger.warning("review %s: %s", review_id, issue.what)
+        return Review.from_dict(kept.document)
+
+    def latest(self) -> str:
+        """The id of the review that was saved last.
+
+        Raises:
+            UsageError: there is none.
+        """
+        for entry in self._store.list(KIND):
+            return str(entry.id)
+        raise UsageError("there is no review yet")
+
+    def metrics(self) -> ReviewMetrics:
+        """What resuming has been worth, over all reviews that are kept."""
+        found: list[Review] = []
+        unreadable = 0
+        for entry in self._store.list(KIND):
+            try:
+                found.append(self.load(entry.id))
+            except (StateError, UnknownName):  # damaged, or removed meanwhile
+                unreadable += 1
+        return metrics(found, unreadable)
+
+
+def _sendable(prompt: str) -> str:
+    """A prompt as UTF-8 can hold it: lone surrogates become question marks."""
+    return prompt.encode("utf-8", "replace").decode()
+
+
+def _age(last: ReviewRound | None, at: datetime) -> float | None:
+    """Seconds since a round; None if its time is not known."""
+    if last is None:
+        return None
+    try:
+        return round(max(0.0, (at - datetime.fromisoformat(last.at)).total_seconds()), 3)
+    except (ValueError, TypeError):  # no time, or one without its zone
+        return None
+
+
+def _counted(previous: Review | None, client: str, model: str) -> Usage:
+    """What the rounds of the present conversation with a model have used."""
+    total = Usage()
+    for one in reversed(previous.rounds if previous else ()):
+        if (one.client, one.model) != (client, model) or one.error:
+            continue
+        total += one.usage or Usage()
+        if one.resume != "resumed":  # this is where the conversation began
+            break
+    return total
+
+
+def _less(usage: Usage, before: Usage) -> Usage:
+    return Usage(
+        *(
+            max(0, getattr(usage, name) - getattr(before, name))
+            for name in Usage.__struct_fields__
+        )
+    )

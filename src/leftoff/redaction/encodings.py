@@ -1,0 +1,114 @@
+"""Stretches of text that are private keys, or text in base64 or hexadecimal."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+_KEY_BEGIN = re.compile(
+    r"(?:-|%2D|\\u002[dD]){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"|Private-Lines: [0-9]{1,4}"
+)
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{16}")
+_KEY_RUN = re.compile(
+    r"(?:(?:\\{1,8}[nrt]|%0[AaDd]|[\s\"'+|>,:#`\\-]|[0-9]{1,6}[\u2192:|\t])*"
+    r"(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,}))*"
+)
+MAX_KEY: Final = 20_000
+
+
+def _key_words(text: str) -> list[int]:
+    found: list[int] = []
+    for word in ("PRIVATE KEY", "Private-Lines"):
+        at = text.find(word)
+        while at >= 0:
+            found.append(at)
+            at = text.find(word, at + len(word))
+    return sorted(found)
+
+
+def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Private key blocks with a body; one that is cut short ends where its body ends."""
+    after = 0
+    closing = 0
+    for word in _key_words(text):
+        if word < after:
+            continue
+        begin = _KEY_BEGIN.search(text, max(after, word - 80), word + 50)
+        if begin is None:
+            continue
+        body = begin.end()
+        if 0 <= closing < body:
+            closing = text.find("-----END ", body)
+        end = -1
+        if closing >= 0 and closing - body <= MAX_KEY:
+            inner = text[body:closing]
+            if "-----BEGIN" not in inner and _KEY_BODY.search(inner):
+                tail = text.find("-----", closing + 9)
+                end = tail + 5 if 0 <= tail <= closing + 60 else closing
+        if end < 0:
+            run = _KEY_RUN.match(text, body, body + MAX_KEY)
+            end = run.end() if run is not None else body
+            if not _KEY_BODY.search(text, body, end):
+                continue
+        yield begin.start(), end
+        after = end
+
+
+_LINE_END = re.compile(r"\r?\n|\\n")
+_HEX_RUN = re.compile(r"(?:[2-7][0-9a-fA-F]|0[9aAdD]){20,}")
+_READABLE = bytes({9, 10, 13, *range(32, 127), *range(0x80, 0xF5)})
+
+_BASE64_RUN = re.compile(
+    r"(?:[A-Za-z0-9+/]{76}(?:\r?\n|\\n)|[A-Za-z0-9+/]{64}(?:\r?\n|\\n))*"
+    r"[A-Za-z0-9+/_-]{4,}(?:={1,2}|%3[Dd](?:%3[Dd])?)?"
+)
+_BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+
+
+def _as_text(raw: bytes) -> str:
+    """The text that these bytes spell, or nothing when it is not mostly readable."""
+    if len(raw.translate(None, _READABLE)) * 10 > len(raw):
+        return ""
+    return raw.decode("utf-8", "replace")
+
+
+def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str]]:
+    """Runs of base64 that spell text: start, end, text.
+
+    A hint is where seven groups of four begin that stand for ASCII; it tells how a run is
+    aligned.
+    """
+    after = 0
+    for hint in hints:
+        if hint < after:
+            continue
+        start = hint
+        while start >= after + 4 and _is_base64(text, start - 4):
+            start -= 4
+        run = _BASE64_RUN.match(text, start)
+        if run is None:
+            continue
+        after = run.end()
+        body = run.group().split("%")[0].rstrip("=")
+        if not body.isalnum():
+            body = _LINE_END.sub("", body)
+        body = body.replace("-", "+").replace("_", "/")
+        body = body[: len(body) - (len(body) % 4 == 1)]
+        decoded = _as_text(binascii.a2b_base64(body + "=" * (-len(body) % 4)))
+        if decoded:
+            yield start, after, decoded
+
+
+def _is_base64(text: str, start: int) -> bool:
+    return _BASE64_DIGITS.issuperset(text[start : start + 4])
+
+
+def hex_text(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of hexadecimal that spell text: start, end, text."""
+    for run in _HEX_RUN.finditer(text):
+        decoded = _as_text(bytes.fromhex(run.group()))
+        if decoded:
+            yield run.start(), run.end(), decoded

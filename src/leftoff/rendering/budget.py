@@ -1,0 +1,191 @@
+"""An account of tokens as plain values and as text: how full, what for, how long it lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from leftoff import codec
+from leftoff.budget.account import Account
+from leftoff.handover.wording import number, plural
+from leftoff.model import Usage
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.sanitize import clean
+
+SCHEMA = "leftoff.budget/1"
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_HEIGHT = 4
+"""Lines of the chart."""
+
+_STYLES = {"bold": "1", "dim": "2", "yellow": "33", "red": "31", "cyan": "36"}
+
+
+def plain(
+    account: Account,
+    *,
+    id: str = "",
+    format: str = "",
+    path: str = "",
+    models: tuple[str, ...] = (),
+    preset: str = "",
+    gate: Redactor | None = None,
+) -> dict[str, Any]:
+    """An account as plain JSON values, redacted. Every figure is in tokens."""
+    everything = _sum([*account.spend.values(), *account.subagents.values()])
+    value = {
+        "schema": SCHEMA,
+        "session": {"id": id, "format": format, "path": path, "models": list(models)},
+        "context": codec.plain(account.context),
+        "spend": {
+            "main": _usage(_sum(account.spend.values())),
+            "with_subagents": _usage(everything),
+            "by_model": {m: _usage(u) for m, u in account.spend.items()},
+            "by_model_of_subagents": {m: _usage(u) for m, u in account.subagents.items()},
+        },
+        "estimated": account.estimated,
+        "calls": len(account.curve),
+        "curve": [codec.plain(point) for point in account.curve],
+        "preset": preset,
+        "crossed": [
+            {
+                "name": c.crossing.threshold.name,
+                "at": c.crossing.threshold.at,
+                "message": c.message,
+                "tokens": c.crossing.used,
+                "percent": round(c.crossing.percent, 1),
+                "says": c.crossing.words(c.crossing.threshold.says).strip(),
+            }
+            for c in account.crossed
+        ],
+        "forecast": codec.plain(account.forecast) if account.forecast else None,
+    }
+    redacted: dict[str, Any] = (gate or Redactor()).value(value)
+    return redacted
+
+
+def _sum(usages: Any) -> Usage:
+    whole = Usage()
+    for usage in usages:
+        whole += usage
+    return whole
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    return {**codec.plain(usage), "total": usage.total}
+
+
+def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> str:
+    """An account (as `plain` gives it) as text of at most `width` columns."""
+    lines = [*_now(value, colour), *_chart(value, colour, width)]
+    if value["crossed"]:
+        lines += ["", _style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
+        lines += [_crossed(c, colour) for c in value["crossed"][-8:]]
+        if len(value["crossed"]) > 8:
+            lines.append(f"    … {len(value['crossed']) - 8} more before")
+    lines += _spent(value["spend"], colour)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _style(text: str, name: str, colour: bool) -> str:
+    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text else text
+
+
+def _now(value: Mapping[str, Any], colour: bool) -> list[str]:
+    """What the window holds and how long it lasts."""
+    context = value["context"]
+    if context["occupancy"] is None:
+        words = "No usage is recorded"
+        if value["estimated"] is not None:
+            words += f"; the text is about {number(value['estimated'])} tokens"
+        return [words + "."]
+    head = _style(f"{number(context['occupancy'])} tokens in context", "bold", colour)
+    parts = [head]
+    if context["fraction"] is not None:
+        shade = _shade(context["fraction"])
+        share = f"{context['fraction']:.1%} of {number(context['usable_window'])} usable"
+        parts.append(_style(share, shade, colour) if shade else share)
+        parts.append(f"{context['fraction_of_window']:.1%} of {number(context['window'])}")
+    else:
+        parts.append("window unknown")
+    lines = [" · ".join(parts)]
+    forecast = value["forecast"]
+    if forecast is not None:
+        lines.append(
+            f"about {plural(forecast['calls_left'], 'call')} left "
+            f"({number(forecast['tokens_left'])} tokens, "
+            f"{number(round(forecast['growth']))} a call, seen {forecast['calls_seen']})"
+        )
+    return lines
+
+
+def _shade(fraction: float) -> str:
+    if fraction >= 0.95:
+        return "red"
+    return "yellow" if fraction >= 0.7 else ""
+
+
+def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
+    """The window's filling over the session, a column for one or more calls."""
+    curve = value["curve"]
+    if len(curve) < 2:
+        return []
+    full = value["context"]["usable_window"] or max(p["tokens"] for p in curve)
+    top = max(full, *(p["tokens"] for p in curve))
+    room = max(16, width - 10)
+    columns = _columns([p["tokens"] for p in curve], min(room, len(curve)))
+    lines = [""]
+    for row in range(_HEIGHT - 1, -1, -1):
+        cells = []
+        for tokens in columns:
+            filled = tokens * _HEIGHT * 8 / top - row * 8
+            cells.append(_EIGHTHS[max(0, min(8, round(filled)))])
+        mark = f"{_short(top):>7} " if row == _HEIGHT - 1 else " " * 8
+        lines.append(mark + _style("".join(cells), "cyan", colour))
+    count = sum(1 for p in curve if p["emptied"])
+    note = plural(len(curve), "call")
+    if count:
+        note += ", " + plural(count, "compaction")
+    lines.append(" " * 8 + _style(note, "dim", colour))
+    return lines
+
+
+def _columns(counts: list[int], room: int) -> list[int]:
+    """At most `room` counts: the largest of each stretch of calls."""
+    edges = [len(counts) * i // room for i in range(room + 1)]
+    return [max(counts[a:b]) for a, b in pairwise(edges)]
+
+
+def _short(tokens: int) -> str:
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.1f}M"
+    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
+
+
+def _crossed(crossing: Mapping[str, Any], colour: bool) -> str:
+    at = f"{crossing['at'] * 100:g} %"
+    place = _style(f"#{crossing['message'] + 1}", "dim", colour)
+    return f"  {at:>6}  {crossing['name']}  at {number(crossing['tokens'])} tokens  {place}"
+
+
+_KINDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
+
+
+def _spent(spend: Mapping[str, Any], colour: bool) -> list[str]:
+    """A table of tokens by model, subagents apart."""
+    rows = [(name or "?", usage) for name, usage in spend["by_model"].items()]
+    rows += [(f"{n or '?'} (subagents)", u) for n, u in spend["by_model_of_subagents"].items()]
+    if not rows:
+        return []
+    if len(rows) > 1:
+        rows.append(("all", spend["with_subagents"]))
+    heads = [kind.replace("_", " ") for kind in _KINDS]
+    table = [["", *heads], *([clean(n), *(number(u[k]) for k in _KINDS)] for n, u in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = ["", _style("Spent", "bold", colour)]
+    for row in table:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(size) for cell, size in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  " + "  ".join(cells))
+    return lines

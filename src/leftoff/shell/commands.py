@@ -1,0 +1,267 @@
+"""What programs do to files, given their arguments.
+
+The knowledge is data: `commands.toml` says for each program which options take a value,
+which operands it reads, writes or changes, and examples that must and must not fire. A program
+whose arguments need more than that names a handler, kept in `programs.py`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from leftoff.shell.ast import Command, Logical, Pipeline, Sequence, Statement
+
+__all__ = ["Entry", "Invocation", "Knowledge", "is_quiet", "knowledge", "load"]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What is known of one program (or of several that behave alike).
+
+    Attributes:
+        names: Program names; two words for a program with subcommands.
+        kind: ``inert`` (no effect on files that are told), ``table`` (the fields below say it),
+            ``opaque`` (may change files that cannot be told), or ``handler``.
+        operands: What happens to operands: ``read``, ``write``, ``append``, ``modify``,
+            ``touch``, ``tree`` (read, directories as well) or ``none``.
+        skip: Leading operands that are no files.
+        skip_unless: Options that give what the skipped operand would have given.
+        last: What happens to the last of several operands, where that differs.
+        takes: Options that take a value.
+        roles: Options whose value is a file, and what happens to it.
+        in_place: Options that make the operands be changed rather than read.
+        recursive: Options with which directories are read as trees.
+        fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
+            where it may come from what a file holds.
+        slow: Whether the program may run long, so that an interruption falls on it.
+        firm: Whether the program hardly ever fails.
+        handler: The name of a function in `programs.py`.
+        fires: Examples: files before, command, effects.
+        silent: Commands that must have no effect.
+    """
+
+    names: tuple[str, ...]
+    kind: str = "table"
+    operands: str = "none"
+    skip: int = 0
+    skip_unless: tuple[str, ...] = ()
+    last: str = ""
+    takes: tuple[str, ...] = ()
+    roles: dict[str, str] = {}
+    in_place: tuple[str, ...] = ()
+    recursive: tuple[str, ...] = ()
+    fails: str = ""
+    slow: bool = False
+    firm: bool = False
+    handler: str = ""
+    fires: tuple[tuple[str, str, str], ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """The rules by program name, with the programs that are slow, firm or have subcommands."""
+
+    entries: dict[str, Entry]
+    rules: tuple[Entry, ...]
+    slow: frozenset[str]
+    firm: frozenset[str]
+    families: frozenset[str]
+
+
+def load(text: str) -> Knowledge:
+    """The knowledge that a TOML document holds.
+
+    Raises:
+        msgspec.ValidationError: A rule does not have the shape of `Entry`.
+    """
+    document: dict[str, Any] = tomllib.loads(text)
+    rules = tuple(msgspec.convert(item, Entry) for item in document["command"])
+    entries = {name: rule for rule in rules for name in rule.names}
+    return Knowledge(
+        entries,
+        rules,
+        frozenset(name for rule in rules if rule.slow for name in rule.names),
+        frozenset(name for rule in rules if rule.firm for name in rule.names),
+        frozenset(name.partition(" ")[0] for name in entries if " " in name),
+    )
+
+
+_SHIPPED = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+
+
+def knowledge() -> Knowledge:
+    """The rules that ship with the package, read when this module is imported."""
+    return _SHIPPED
+
+
+class Invocation:
+    """One program with its arguments taken apart.
+
+    Attributes:
+        name: The program, without its directory.
+        words: All arguments.
+        flags: Options that were given: ``-r`` (letters apart), ``--force``.
+        values: Option values, in order, by option.
+        operands: The rest.
+        entry: The rule of the program.
+    """
+
+    __slots__ = ("entry", "flags", "name", "operands", "values", "words")
+
+    def __init__(self, name: str, words: list[str], entry: Entry) -> None:
+        self.name = name
+        self.words = words
+        self.entry = entry
+        self.flags: set[str] = set()
+        self.values: dict[str, list[str]] = {}
+        self.operands: list[str] = []
+        takes, roles = entry.takes, entry.roles
+        i, size = 0, len(words)
+        while i < size:
+            word = words[i]
+            i += 1
+            if word[:1] != "-" or word == "-":
+                self.operands.append(word)
+            elif word == "--":
+                self.operands.extend(words[i:])
+                break
+            elif word[:2] == "--":
+                option, found, value = word.partition("=")
+                self.flags.add(option)
+                if found:
+                    self.values.setdefault(option, []).append(value)
+                elif (option in takes or option in roles) and i < size:
+                    self.values.setdefault(option, []).append(words[i])
+                    i += 1
+            elif word in takes or word in roles:
+                self.flags.add(word)
+                if i < size:
+                    self.values.setdefault(word, []).append(words[i])
+                    i += 1
+            else:
+                i = self._letters(word, words, i)
+
+    def _letters(self, word: str, words: list[str], i: int) -> int:
+        takes, roles = self.entry.takes, self.entry.roles
+        for j in range(1, len(word)):
+            option = "-" + word[j]
+            self.flags.add(option)
+            if option in takes or option in roles:
+                value = word[j + 1 :]
+                if not value and i < len(words):
+                    value = words[i]
+                    i += 1
+                self.values.setdefault(option, []).append(value)
+                break
+            if word[j] == "i" and option in self.entry.in_place:
+                break
+        if len(word) > 2:
+            self.flags.add(word)
+        return i
+
+    def has(self, *options: str) -> bool:
+        """Whether one of these options was given."""
+        return not self.flags.isdisjoint(options)
+
+    def value(self, *options: str) -> str | None:
+        """The last value of an option, if given."""
+        for option in options:
+            if option in self.values:
+                return self.values[option][-1]
+        return None
+
+
+_STILL_GIT = frozenset(
+    (
+        "status",
+        "log",
+        "add",
+        "commit",
+        "push",
+        "fetch",
+        "branch",
+        "remote",
+        "tag",
+        "config",
+        "rev-parse",
+        "show-ref",
+        "describe",
+        "blame",
+        "ls-files",
+        "reflog",
+        "shortlog",
+        "grep",
+        "rev-list",
+        "merge-base",
+        "cat-file",
+        "for-each-ref",
+        "symbolic-ref",
+        "ls-remote",
+    )
+)
+_QUIET_WITHOUT = {
+    "head": 0, "tail": 0, "wc": 0, "sort": 0, "uniq": 0, "tr": 9, "cut": 0, "cat": 0,
+    "grep": 1, "egrep": 1, "fgrep": 1, "column": 0, "tac": 0, "nl": 0, "jq": 1, "echo": 99,
+    "printf": 99, "ls": 99, "pwd": 9, "true": 9, "seq": 9, "basename": 9, "dirname": 9,
+}  # fmt: skip
+"""Programs with at most so many words besides options are quiet in a pipe."""
+
+
+def is_quiet(body: Statement) -> bool:
+    """Whether no program of a statement reads or changes a file by name, so that there is
+    nothing to follow. Only plain lists and pipes of plain commands are looked at."""
+    stack: list[Statement] = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Command):
+            if not node.plain or node.assignments or not _is_quiet_command(node):
+                return False
+        elif isinstance(node, Sequence | Pipeline):
+            stack.extend(node.items)
+        elif isinstance(node, Logical):
+            stack.append(node.left)
+            stack.append(node.right)
+        else:
+            return False
+    return True
+
+
+def _is_quiet_command(node: Command) -> bool:
+    for item in node.redirects:
+        if item.operator == ">&" or item.target == "/dev/null":
+            continue
+        return False
+    words = node.words
+    name = words[0]
+    if not isinstance(name, str):
+        return False
+    if name == "git":
+        at = 3 if len(words) > 3 and words[1] in ("-C", "-c") else 1
+        if words[at - 1 :][1:2] and words[at] in _STILL_GIT:
+            return True
+        return (
+            len(words) > at
+            and words[at] in ("diff", "show", "log")
+            and not any(isinstance(word, str) and "--output" in word for word in words)
+        )
+    limit = _QUIET_WITHOUT.get(name)
+    if limit is not None:
+        count = 0
+        taken = name in ("head", "tail")
+        for word in words[1:]:
+            if isinstance(word, str) and word[:1] == "-":
+                if len(word) > 1 and word[1] in "rRof" and limit < 9:
+                    return False
+            elif not (taken and isinstance(word, str) and word.isdecimal()):
+                count += 1
+        return count <= limit
+    if name == "cd":
+        return len(words) == 2 and words[1] != "-"
+    rule = knowledge().entries.get(name)
+    if rule is None or rule.kind != "inert":
+        second = words[1] if len(words) > 1 else ""
+        rule = knowledge().entries.get(f"{name} {second}")
+    return rule is not None and rule.kind == "inert"

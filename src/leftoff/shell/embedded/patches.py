@@ -1,0 +1,183 @@
+"""What the text of a patch does to files: the one reader of diffs and marked patches."""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.shell.embedded.steps import MANY, Embedded
+
+__all__ = ["diff_steps", "marked_patch_effects", "marked_steps", "patch_effects"]
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
+_PLAIN_ESCAPES = {"t": "\t", "n": "\n"}
+
+
+def patch_effects(text: str, level: str | None = None, *, reverse: bool = False) -> Embedded:
+    """What a unified diff does: files added, changed, removed and renamed.
+
+    `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
+    A change of mode alone is none.
+    """
+    steps = diff_steps(text, level, reverse=reverse)
+    return Embedded(tuple(steps[:MANY]), not steps)
+
+
+def diff_steps(
+    text: str, level: str | None = None, *, reverse: bool = False
+) -> list[tuple[str, str, str]]:
+    """All steps of a unified diff as (add | modify | delete | move, path, second path)."""
+    reader = _Diff(level, reverse)
+    left = right = 0
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if left > 0 or right > 0:
+            mark = line[:1]
+            starts = line[:4] == "--- " and [text[:3] for text in lines[i + 1 : i + 3]] == [
+                "+++",
+                "@@ ",
+            ]
+            if line[:11] != "diff --git " and not starts and mark in " +-\\":
+                left -= mark != "+" and mark != "\\"
+                right -= mark != "-" and mark != "\\"
+                continue
+            left = right = 0
+        if line[:3] == "@@ ":
+            found = _HUNK.match(line)
+            if found is not None:
+                left, right = (int(size) if size else 1 for size in found.groups())
+        else:
+            reader.header(line)
+    reader.flush()
+    return reader.steps
+
+
+class _Diff:
+    """The headers of one file's part of a diff, until the next one begins."""
+
+    def __init__(self, level: str | None, reverse: bool) -> None:
+        self.level = level
+        self.reverse = reverse
+        self.steps: list[tuple[str, str, str]] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.old = self.new = ""
+        self.kind = ""
+        self.source = ""
+        self.changed = self.paired = False
+
+    def header(self, line: str) -> None:
+        """Take in a line that stands outside of hunks."""
+        if line.startswith("diff --git "):
+            self.flush()
+            self.old, self.new = _both_names(line[11:], self.level)
+        elif line.startswith("--- "):
+            if self.paired:
+                self.flush()
+            self.old = _name(line[4:], self.level)
+        elif line.startswith("+++ ") and self.old:
+            self.new = _name(line[4:], self.level)
+            self.changed = self.paired = True
+        elif line.startswith("new file mode "):
+            self.kind = "add"
+        elif line.startswith("deleted file mode "):
+            self.kind = "delete"
+        elif line.startswith(("rename from ", "copy from ")):
+            self.source = _unquoted(line.partition(" from ")[2].strip())
+        elif line.startswith(("rename to ", "copy to ")) and self.source:
+            self.kind = "move" if line[0] == "r" else "copy"
+            self.new = _unquoted(line.partition(" to ")[2].strip())
+        elif line.startswith(("index ", "Binary files ", "GIT binary patch")):
+            self.changed = self.changed or bool(self.new)
+
+    def flush(self) -> None:
+        """Say what the part that ends here does."""
+        old, new, kind, changed = self.old, self.new, self.kind, self.changed
+        source = self.source
+        self._clear()
+        if kind in ("move", "copy"):
+            first, second = (new, source) if self.reverse else (source, new)
+            if kind == "copy":
+                self.steps.append(("add", new, "") if not self.reverse else ("delete", new, ""))
+                return
+            self.steps.append(("move", first, second))
+            if changed:
+                self.steps.append(("modify", second, ""))
+            return
+        if not new or not (changed or kind):
+            return
+        if old == "/dev/null":
+            kind = "add"
+        elif new == "/dev/null":
+            kind = "delete"
+        path = old if new == "/dev/null" else new
+        if self.reverse and kind:
+            kind = "delete" if kind == "add" else "add"
+        self.steps.append((kind or "modify", path, ""))
+
+
+def _both_names(rest: str, level: str | None) -> tuple[str, str]:
+    """The two names of a ``diff --git`` line, which stand side by side."""
+    if rest[:1] == '"':
+        first, _, second = rest[1:].partition('" ')
+        return _name('"' + first + '"', level), _name(second, level)
+    middle = len(rest) // 2
+    if rest[middle : middle + 1] == " " and rest[2:middle] == rest[middle + 3 :]:
+        return _name(rest[:middle], level), _name(rest[middle + 1 :], level)
+    first, found, second = rest.partition(" b/")
+    return (_name(first, level), _name("b/" + second, level)) if found else ("", "")
+
+
+def _unquoted(name: str) -> str:
+    """A name as git writes it, with its octal escapes undone."""
+    if len(name) < 2 or name[0] != '"' or name[-1] != '"':
+        return name
+    raw = bytearray()
+    last = 0
+    body = name[1:-1]
+    for found in _ESCAPE.finditer(body):
+        raw += body[last : found.start()].encode()
+        octal, plain = found.groups()
+        if octal:
+            raw.append(int(octal, 8) & 255)
+        else:
+            raw += _PLAIN_ESCAPES.get(plain, plain).encode()
+        last = found.end()
+    raw += body[last:].encode()
+    return raw.decode("utf-8", "replace")
+
+
+def _name(text: str, level: str | None) -> str:
+    name = _unquoted(text.partition("\t")[0].strip())
+    if name == "/dev/null":
+        return name
+    if level is None:
+        return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
+    if not level.isdecimal():
+        return name
+    parts = name.split("/")
+    return "/".join(parts[min(int(level[:3]), len(parts) - 1) :])
+
+
+def marked_patch_effects(text: str) -> Embedded:
+    """What a patch in the ``*** Begin Patch`` form does."""
+    steps = marked_steps(text)
+    return Embedded(tuple(steps[:MANY]), not steps)
+
+
+def marked_steps(text: str) -> list[tuple[str, str, str]]:
+    """All steps of a patch in the ``*** Begin Patch`` form."""
+    steps: list[tuple[str, str, str]] = []
+    current = ""
+    for line in text.splitlines():
+        if line.startswith("*** Add File: "):
+            steps.append(("add", line[14:].strip(), ""))
+        elif line.startswith("*** Delete File: "):
+            steps.append(("delete", line[17:].strip(), ""))
+        elif line.startswith("*** Update File: "):
+            current = line[17:].strip()
+            steps.append(("modify", current, ""))
+        elif line.startswith("*** Move to: ") and current:
+            steps.append(("move", current, line[13:].strip()))
+    return steps

@@ -1,0 +1,579 @@
+"""What a Python script does to files whose paths are literals, by its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import warnings
+from collections.abc import Iterable
+
+from leftoff.shell.ast import BRACKET, QUESTION, STAR, UNKNOWN
+from leftoff.shell.embedded.python_paths import (
+    PATH_METHODS,
+    Value,
+    before_names,
+    part_of,
+    path_method,
+)
+from leftoff.shell.embedded.steps import LAST, LONGEST_SCRIPT, MANY, PATTERN, WHOLE, Embedded
+
+__all__ = ["python_effects"]
+
+_CALLS: dict[str, tuple[str, int]] = {
+    "os.remove": ("delete", 1), "os.unlink": ("delete", 1), "os.rename": ("move", 2),
+    "os.replace": ("move", 2), "os.renames": ("move", 2), "os.makedirs": ("mkdir", 1),
+    "os.mkdir": ("mkdir", 1), "os.rmdir": ("none", 1), "os.chdir": ("cd", 1),
+    "os.symlink": ("link", 2), "os.link": ("copy", 2), "os.truncate": ("modify", 1),
+    "os.removedirs": ("none", 1), "os.system": ("shell", 1),
+    "shutil.rmtree": ("delete_tree", 1), "shutil.move": ("move_into", 2),
+    "shutil.copy": ("copy", 2), "shutil.copy2": ("copy", 2), "shutil.copyfile": ("copy", 2),
+    "shutil.copytree": ("copy_tree", 2), "np.save": ("write", 1), "np.load": ("read", 1),
+    "pd.read_csv": ("read", 1), "sqlite3.connect": ("append", 1),
+    "subprocess.run": ("shell", 1), "subprocess.call": ("shell", 1),
+    "subprocess.check_call": ("shell", 1), "subprocess.check_output": ("shell", 1),
+    "subprocess.Popen": ("shell", 1), "os.popen": ("shell", 1),
+    "tarfile.open": ("open", 1), "zipfile.ZipFile": ("open", 1), "gzip.open": ("open", 1),
+    "io.open": ("open", 1), "codecs.open": ("open", 1), "open": ("open", 1),
+    "fileinput.input": ("fileinput", 1), "fileinput.FileInput": ("fileinput", 1),
+    # Tools that an agent calls from a notebook cell.
+    "open_file": ("read", 1), "create_file": ("write", 1), "append_file": ("modify", 1),
+    "edit_file": ("modify", 1), "edit_file_by_replace": ("modify", 1),
+    "edit_file_by_line": ("modify", 1), "insert_content_at_line": ("modify", 1),
+}  # fmt: skip
+_METHODS: dict[str, str] = {
+    "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
+    "unlink": "delete", "touch": "touch", "rename": "move", "replace": "move",
+    "mkdir": "mkdir", "rmdir": "none", "to_csv": "write_argument", "savefig": "write_argument",
+    "to_json": "write_argument", "save": "write_argument", "open": "open_method",
+    "hardlink_to": "none", "symlink_to": "link_method", "extractall": "partial",
+    "extract": "partial",
+}  # fmt: skip
+
+
+_PYTHON_HINTS = (
+    "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
+    "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
+    "_csv", "runpy", "import_module", "__import__", "link", "_file", "ZipFile",
+)  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def python_effects(code: str, arguments: tuple[str, ...] = ()) -> Embedded:
+    """What a Python script does to files whose paths are literals."""
+    if len(code) > LONGEST_SCRIPT:
+        return Embedded((), True)
+    if not any(hint in code for hint in _PYTHON_HINTS):
+        return Embedded((), False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+        reader = _Python(arguments)
+        reader.block(tree.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Embedded((), True)
+    return Embedded(tuple(reader.steps), reader.partial)
+
+
+class _Python:
+    """Walks a syntax tree in order, with the values of names that are plain strings."""
+
+    def __init__(self, arguments: tuple[str, ...]) -> None:
+        self.steps: list[tuple[str, str, str]] = []
+        self.partial = False
+        self.values: dict[str, Value] = {"sys.argv": ["", *arguments]}
+        self.paths: set[str] = set()
+        self.tables: dict[str, ast.Dict] = {}
+        self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        self.modules: dict[str, str] = {}
+        self.depth = 0
+        self.guarded = 0
+        self.budget = 4_000
+
+    def add(self, verb: str, first: Value, second: Value = "") -> None:
+        if verb == "none":
+            return
+        if (
+            not isinstance(first, str)
+            or not isinstance(second, str)
+            or UNKNOWN in first
+            or UNKNOWN in second
+            or len(self.steps) >= MANY
+        ):
+            if verb not in ("read", "mkdir", "cd"):
+                self.partial = True
+            return
+        if self.guarded and verb not in ("read", "mkdir"):
+            verb = "delete_if" if verb == "delete" else verb
+        self.steps.append((verb, first, second))
+
+    def block(self, body: list[ast.stmt]) -> None:
+        for item in body:
+            self.statement(item)
+
+    def statement(self, item: ast.stmt) -> None:
+        self.budget -= 1
+        if self.budget <= 0 or self.depth > 30:
+            self.partial = True
+            return
+        self.depth += 1
+        try:
+            self._statement(item)
+        finally:
+            self.depth -= 1
+
+    def _statement(self, item: ast.stmt) -> None:
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
+            self.functions[item.name] = item
+        elif isinstance(item, ast.ClassDef):
+            self.methods(item)
+        elif isinstance(item, ast.Import):
+            for alias in item.names:
+                self.modules[alias.asname or alias.name] = alias.name
+        elif isinstance(item, ast.ImportFrom):
+            for alias in item.names:
+                self.modules[alias.asname or alias.name] = f"{item.module}.{alias.name}"
+        elif isinstance(item, ast.Assign):
+            self.expression(item.value)
+            value = self.value(item.value)
+            for target in item.targets:
+                self.bind(target, value, item.value)
+        elif isinstance(item, ast.For | ast.AsyncFor):
+            self.loop(item)
+        elif isinstance(item, ast.With | ast.AsyncWith):
+            for context in item.items:
+                self.expression(context.context_expr)
+            self.block(item.body)
+        elif isinstance(item, ast.If):
+            self.choice(item)
+        elif isinstance(item, ast.Try | ast.TryStar):
+            self.guarded += 1
+            self.block(item.body)
+            self.block(item.orelse)
+            self.guarded -= 1
+            self.block(item.finalbody)
+        elif isinstance(item, ast.While):
+            self.expression(item.test)
+            self.block(item.body)
+        elif isinstance(item, ast.Match):
+            self.expression(item.subject)
+            self.one_of(case.body for case in item.cases)
+        else:
+            for child in ast.iter_child_nodes(item):
+                if isinstance(child, ast.expr):
+                    self.expression(child)
+
+    def methods(self, item: ast.ClassDef) -> None:
+        """Objects are not followed: what a class would change cannot be told."""
+        inner = _Python(())
+        inner.depth = self.depth
+        for method in item.body:
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner.block(method.body)
+        if inner.partial or any(step[0] not in ("read", "mkdir", "cd") for step in inner.steps):
+            self.partial = True
+
+    def choice(self, item: ast.If) -> None:
+        test = item.test
+        text = ast.dump(test) if isinstance(test, ast.Compare) else ""
+        if "__name__" in text:
+            self.block(item.body)
+            return
+        self.expression(test)
+        name = self.name(test.func) if isinstance(test, ast.Call) else ""
+        if name.endswith(("exists", "isfile", "is_file")):
+            self.guarded += 1
+            self.block(item.body)
+            self.guarded -= 1
+            return
+        self.one_of((item.body, item.orelse))
+
+    def one_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
+        """Follow bodies of which it is not known which one ran."""
+        before = len(self.steps)
+        for body in bodies:
+            self.block(body)
+        kept = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
+        if len(kept) != len(self.steps) - before:
+            # Which way it went is not known: what may have been done is no more than likely.
+            self.steps.insert(before, ("maybe", "", ""))
+            self.steps.append(("surely", "", ""))
+            self.partial = True
+
+    def loop(self, item: ast.For | ast.AsyncFor) -> None:
+        self.expression(item.iter)
+        values = self.values_of(item.iter)
+        if values is None:
+            self.bind(item.target, None, item.iter)
+            self.block(item.body)
+            return
+        for value in values[:MANY]:
+            if isinstance(item.target, ast.Tuple) and isinstance(value, list):
+                for part, inner in zip(item.target.elts, value, strict=False):
+                    self.bind(part, inner, item.iter)
+            else:
+                self.bind(item.target, value, item.iter)
+            self.block(item.body)
+
+    def bind(self, target: ast.expr, value: Value, source: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.values[target.id] = value
+            self.tables.pop(target.id, None)
+            if isinstance(source, ast.Dict):
+                self.tables[target.id] = source
+            if self.is_path(source):
+                self.paths.add(target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            values = self.values_of(source)
+            if values is not None and len(values) == len(target.elts):
+                for part, inner in zip(target.elts, values, strict=True):
+                    self.bind(part, inner if not isinstance(inner, list) else None, source)
+            else:
+                for part in target.elts:
+                    self.bind(part, None, source)
+
+    def is_path(self, node: ast.expr) -> bool:
+        """Whether an expression is a ``Path``, or several of them."""
+        if isinstance(node, ast.Name):
+            return node.id in self.paths
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.Div)
+        if isinstance(node, ast.Attribute):
+            return node.attr == "parent"
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.name(node.func)
+        if name in ("sorted", "list", "reversed") and node.args:
+            return self.is_path(node.args[0])
+        if name.endswith(("Path", "Path.cwd", "Path.home")):
+            return True
+        method = name.rpartition(".")[2]
+        return (
+            isinstance(node.func, ast.Attribute)
+            and name not in ("glob.glob", "glob.iglob")
+            and method in PATH_METHODS
+        )
+
+    def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            out: list[str | list[str]] = []
+            for item in node.elts:
+                if isinstance(item, ast.Tuple | ast.List):
+                    row = [self.value(part) for part in item.elts]
+                    out.append([part if isinstance(part, str) else UNKNOWN for part in row])
+                else:
+                    value = self.value(item)
+                    out.append(value if isinstance(value, str) else UNKNOWN)
+            return out
+        if isinstance(node, ast.Name) and node.id in self.tables:
+            node = self.tables[node.id]
+        if isinstance(node, ast.Dict):
+            keys = [self.value(key) for key in node.keys if key is not None]
+            return [key if isinstance(key, str) else UNKNOWN for key in keys]
+        if isinstance(node, ast.Call):
+            name = self.name(node.func)
+            pattern = self._pattern(name, node)
+            if pattern is not None:
+                return [pattern]
+            if name == "range":
+                numbers = [
+                    arg.value
+                    for arg in node.args
+                    if isinstance(arg, ast.Constant) and isinstance(arg.value, int)
+                ]
+                if len(numbers) == len(node.args) and numbers:
+                    span = range(*numbers[:3])[:MANY]
+                    return [str(n) for n in span]
+            if name.endswith(".items") and isinstance(node.func, ast.Attribute):
+                owner = node.func.value
+                table = owner if isinstance(owner, ast.Dict) else None
+                if isinstance(owner, ast.Name):
+                    table = self.tables.get(owner.id)
+                if table is not None:
+                    rows: list[str | list[str]] = []
+                    for key, content in zip(table.keys, table.values, strict=True):
+                        first = self.value(key) if key is not None else None
+                        second = self.value(content)
+                        rows.append(
+                            [
+                                first if isinstance(first, str) else UNKNOWN,
+                                second if isinstance(second, str) else UNKNOWN,
+                            ]
+                        )
+                    return rows
+            if name in ("enumerate", "sorted", "list", "reversed") and node.args:
+                inner = self.values_of(node.args[0])
+                if inner is None or name != "enumerate":
+                    return inner
+                return [
+                    [str(i), value if isinstance(value, str) else UNKNOWN]
+                    for i, value in enumerate(inner)
+                ]
+        if isinstance(node, ast.Name):
+            value = self.values.get(node.id)
+            if isinstance(value, list):
+                return list(value)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            listed = self.values["sys.argv"] if self.name(node.value) == "sys.argv" else None
+            lower = node.slice.lower
+            if isinstance(listed, list) and isinstance(lower, ast.Constant):
+                if isinstance(lower.value, int) and not (node.slice.upper or node.slice.step):
+                    return list(listed[lower.value :])
+        return None
+
+    def _pattern(self, name: str, node: ast.Call) -> str | None:
+        """The value of a name in a loop over ``glob.glob("*.txt")`` and its like."""
+        base, part = "", WHOLE
+        if name in ("glob.glob", "glob.iglob") and len(node.args) == 1:
+            text = self.value(node.args[0])
+        elif name == "os.listdir" and len(node.args) < 2:
+            folder = self.value(node.args[0]) if node.args else "."
+            base, text, part = before_names(folder), "*", LAST
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("glob", "iterdir"):
+            base = before_names(self.value(node.func.value))
+            text = self.value(node.args[0]) if node.args else "*"
+        else:
+            return None
+        if not isinstance(text, str) or "**" in text or UNKNOWN in text + base:
+            return None
+        marked = text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
+        return PATTERN + base + marked + part if STAR in marked else None
+
+    def value(self, node: ast.expr | None) -> Value:
+        if isinstance(node, ast.Constant):
+            return (
+                node.value
+                if isinstance(node.value, str)
+                else (str(node.value) if isinstance(node.value, int) else None)
+            )
+        if isinstance(node, ast.Name):
+            return self.values.get(node.id)
+        if isinstance(node, ast.JoinedStr):
+            out: list[str] = []
+            for part in node.values:
+                piece = (
+                    self.value(part.value)
+                    if isinstance(part, ast.FormattedValue)
+                    else self.value(part)
+                )
+                if not isinstance(piece, str):
+                    return None
+                out.append(piece)
+            return "".join(out)
+        if isinstance(node, ast.BinOp):
+            left, right = self.value(node.left), self.value(node.right)
+            if isinstance(left, str) and isinstance(right, str):
+                if isinstance(node.op, ast.Add):
+                    return left + right
+                if isinstance(node.op, ast.Div):
+                    return f"{left.rstrip('/')}/{right}" if right[:1] != "/" else right
+            return None
+        if isinstance(node, ast.List | ast.Tuple):
+            values = [self.value(item) for item in node.elts]
+            return [item if isinstance(item, str) else UNKNOWN for item in values]
+        if isinstance(node, ast.Subscript):
+            if self.name(node.value) == "sys.argv" and isinstance(node.slice, ast.Constant):
+                listed = self.values["sys.argv"]
+                index = node.slice.value
+                if isinstance(listed, list) and isinstance(index, int):
+                    return listed[index] if 0 <= index < len(listed) else None
+            if isinstance(node.value, ast.Name) and node.value.id in self.tables:
+                table, key = self.tables[node.value.id], self.value(node.slice)
+                for known, content in zip(table.keys, table.values, strict=True):
+                    if isinstance(key, str) and known and self.value(known) == key:
+                        return self.value(content)
+            return None
+        if isinstance(node, ast.Call):
+            name = self.name(node.func)
+            if name in ("Path", "pathlib.Path", "str", "PurePath", "os.fspath"):
+                parts = [self.value(arg) for arg in node.args]
+                if not parts:
+                    return "." if name.endswith("Path") else None
+                joined = [part for part in parts if isinstance(part, str)]
+                return "/".join(joined) if len(joined) == len(parts) else None
+            if name == "os.path.basename" and node.args:
+                return part_of(self.value(node.args[0]), "name")
+            if name == "os.path.join":
+                pieces = [self.value(arg) for arg in node.args]
+                texts = [piece for piece in pieces if isinstance(piece, str)]
+                return "/".join(texts) if len(texts) == len(pieces) and texts else None
+            if isinstance(node.func, ast.Attribute) and node.func.attr in (
+                "joinpath",
+                "with_suffix",
+                "with_name",
+                "resolve",
+                "absolute",
+            ):
+                base = self.value(node.func.value)
+                extra = self.value(node.args[0]) if node.args else ""
+                if isinstance(base, str) and isinstance(extra, str):
+                    return path_method(base, node.func.attr, extra)
+        if isinstance(node, ast.Attribute) and node.attr in ("parent", "name", "stem"):
+            return part_of(self.value(node.value), node.attr)
+        return None
+
+    def name(self, node: ast.expr) -> str:
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name):
+            parts.append(self.modules.get(node.id, node.id))
+        elif not parts:
+            return ""
+        else:
+            parts.append("?")
+        return ".".join(reversed(parts)).removeprefix("builtins.")
+
+    def expression(self, node: ast.expr) -> None:
+        self.budget -= 1
+        if self.budget <= 0 or self.depth > 60:
+            self.partial = True
+            return
+        self.depth += 1
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                self.expression(node.func.value)
+            for arg in node.args:
+                self.expression(arg)
+            for keyword in node.keywords:
+                self.expression(keyword.value)
+            self.call(node)
+        elif isinstance(node, ast.Lambda):
+            pass
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+            self.comprehension(node)
+        else:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self.expression(child)
+        self.depth -= 1
+
+    def comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+    ) -> None:
+        first = node.generators[0]
+        self.expression(first.iter)
+        values = self.values_of(first.iter)
+        bodies = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        for value in values if values is not None else [UNKNOWN]:
+            self.bind(first.target, value if isinstance(value, str) else None, first.iter)
+            for body in bodies:
+                self.expression(body)
+
+    def call(self, node: ast.Call) -> None:
+        name = self.name(node.func)
+        known = _CALLS.get(name)
+        if known is not None:
+            self._known(known[0], name, node)
+            return
+        if isinstance(node.func, ast.Name) and node.func.id in self.functions:
+            self._own(self.functions[node.func.id], node)
+            return
+        if isinstance(node.func, ast.Attribute):
+            self._method(node.func, node)
+
+    def _known(self, verb: str, name: str, node: ast.Call) -> None:
+        first = self.value(node.args[0]) if node.args else None
+        second = self.value(node.args[1]) if len(node.args) > 1 else ""
+        if verb == "open":
+            mode = second if len(node.args) > 1 else "r"
+            for keyword in node.keywords:
+                if keyword.arg == "mode":
+                    mode = self.value(keyword.value)
+                elif keyword.arg == "file":
+                    first = self.value(keyword.value)
+            self._open(first, mode)
+        elif verb == "shell":
+            if isinstance(first, list):
+                quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
+                first = None if any(UNKNOWN in part for part in first) else " ".join(quoted)
+            self.add("shell", first)
+        elif verb == "fileinput":
+            changed = any(
+                word.arg == "inplace"
+                and isinstance(word.value, ast.Constant)
+                and bool(word.value.value)
+                for word in node.keywords
+            )
+            for item in first if isinstance(first, list) else [first]:
+                self.add("modify" if changed else "read", item)
+        elif verb == "link":
+            self.add("add", second)
+        elif verb == "delete_tree" or verb in ("move", "move_into", "copy", "copy_tree"):
+            self.add(verb, first, second if verb != "delete_tree" else "")
+        else:
+            self.add(verb, first)
+
+    def _open(self, path: Value, mode: Value) -> None:
+        if not isinstance(mode, str):
+            self.partial = True
+            return
+        if "w" in mode or "x" in mode:
+            self.add("write", path)
+        elif "a" in mode:
+            self.add("append", path)
+        elif "+" in mode:
+            self.add("modify", path)
+        else:
+            self.add("read", path)
+
+    def _method(self, func: ast.Attribute, node: ast.Call) -> None:
+        verb = _METHODS.get(func.attr)
+        if verb is None:
+            return
+        if verb == "write_argument":
+            if node.args and isinstance(self.value(node.args[0]), str):
+                self.add("write", self.value(node.args[0]))
+            return
+        if verb == "partial":
+            self.partial = True
+            return
+        owner = func.value
+        path = self.value(owner)
+        is_path = isinstance(owner, ast.BinOp | ast.Call | ast.Attribute) or (
+            isinstance(owner, ast.Name)
+            and (owner.id in self.paths or "path" in owner.id.lower())
+        )
+        if func.attr in ("replace", "rename", "open", "touch", "mkdir", "unlink", "rmdir"):
+            if not is_path or (func.attr == "replace" and len(node.args) != 1):
+                if isinstance(owner, ast.Name) and path is None and func.attr == "unlink":
+                    self.partial = True
+                return
+        if verb == "move":
+            target = self.value(node.args[0]) if node.args else None
+            if path is None and not isinstance(target, str):
+                if func.attr == "rename":
+                    self.partial = True
+                return
+            self.add("move", path, target)
+        elif verb == "open_method":
+            mode = self.value(node.args[0]) if node.args else "r"
+            for keyword in node.keywords:
+                if keyword.arg == "mode":
+                    mode = self.value(keyword.value)
+            if path is not None:
+                self._open(path, mode)
+        elif verb == "link_method":
+            self.add("add", path)
+        else:
+            missing = any(word.arg == "missing_ok" for word in node.keywords)
+            self.add("delete_if" if verb == "delete" and missing else verb, path)
+
+    def _own(self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call) -> None:
+        if self.depth > 25:
+            return
+        saved = dict(self.values)
+        names = [arg.arg for arg in function.args.args]
+        defaults = function.args.defaults
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=False):
+            self.values[name] = self.value(default)
+        for name, arg in zip(names, node.args, strict=False):
+            self.values[name] = self.value(arg)
+            if self.is_path(arg):
+                self.paths.add(name)
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                self.values[keyword.arg] = self.value(keyword.value)
+        self.block(function.body)
+        self.values = saved

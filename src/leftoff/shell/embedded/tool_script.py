@@ -1,0 +1,113 @@
+"""The tools that an agent's JavaScript calls: ``tools.exec_command({cmd: "..."})``.
+
+Only literals count, and names that were given a literal.
+"""
+
+from __future__ import annotations
+
+from leftoff.shell.embedded.other_languages import tokens
+from leftoff.shell.embedded.steps import LONGEST_SCRIPT, MANY
+
+__all__ = ["tool_steps"]
+
+_COMMANDS = frozenset({"tools.exec_command", "tools.shell", "tools.shell_command"})
+_PATCHES = frozenset({"tools.apply_patch", "tools.applyPatch"})
+_COMMAND_KEYS = frozenset({"cmd", "command"})
+_PLACE_KEYS = frozenset({"workdir", "cwd"})
+_PATCH_KEYS = frozenset({"patch", "input"})
+
+
+def tool_steps(code: str) -> list[tuple[str, str, str]]:
+    """(command | patch, its text, its directory or "") for each call, in order."""
+    if "tools." not in code or len(code) > 4 * LONGEST_SCRIPT:
+        return []
+    found: list[tuple[str, str, str]] = []
+    names: dict[str, str] = {}
+    stream = tokens(code, "node")
+    for i, (kind, text) in enumerate(stream):
+        if kind != "name":
+            continue
+        if stream[i + 1 : i + 2] == [("mark", "=")]:
+            value = _literal(stream, i + 2, names)
+            if value is not None:
+                names[text] = value
+            continue
+        wanted = text in _COMMANDS or text in _PATCHES
+        if not wanted or stream[i + 1 : i + 2] != [("mark", "(")] or len(found) >= MANY:
+            continue
+        given, place = _arguments(stream, i + 2, names)
+        if given:
+            found.append(("patch" if text in _PATCHES else "command", given, place))
+    return found
+
+
+def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> str | None:
+    """The text that stands at a place: a literal, literals joined by ``+``, or a list of them
+    joined; None where it is more than that."""
+    if at < len(stream) and stream[at] == ("name", "String.raw"):
+        at += 1
+    if stream[at : at + 1] == [("mark", "[")]:
+        return _joined_list(stream, at + 1)
+    pieces: list[str] = []
+    while at < len(stream):
+        kind, text = stream[at]
+        if kind == "text":
+            pieces.append(text)
+        elif kind == "name" and text in names:
+            pieces.append(names[text])
+        else:
+            return None
+        at += 1
+        while stream[at : at + 1] == [("mark", "\n")]:
+            at += 1
+        if stream[at : at + 1] != [("mark", "+")]:
+            return "".join(pieces)
+        at += 1
+        while stream[at : at + 1] == [("mark", "\n")]:
+            at += 1
+    return None
+
+
+def _joined_list(stream: list[tuple[str, str]], at: int) -> str | None:
+    """A list of literals, joined by another one."""
+    items: list[str] = []
+    while at < len(stream) and stream[at] != ("mark", "]"):
+        kind, text = stream[at]
+        if kind == "text":
+            items.append(text)
+        elif text not in (",", "\n"):
+            return None
+        at += 1
+    after = [word for word in stream[at + 1 : at + 6] if word != ("mark", "\n")]
+    if len(after) > 3 and after[:2] == [("mark", "."), ("name", "join")]:
+        return after[3][1].join(items) if after[3][0] == "text" else None
+    return None
+
+
+def _arguments(
+    stream: list[tuple[str, str]], at: int, names: dict[str, str]
+) -> tuple[str, str]:
+    """(command or patch, directory) of a call whose arguments begin at a place."""
+    while stream[at : at + 1] == [("mark", "\n")]:
+        at += 1
+    if stream[at : at + 1] != [("mark", "{")]:
+        return _literal(stream, at, names) or "", ""
+    given = place = ""
+    depth = 0
+    while at < len(stream):
+        kind, text = stream[at]
+        if kind == "mark":
+            depth += (text in "{[(") - (text in "}])")
+            if depth <= 0:
+                break
+        elif depth == 1 and stream[at - 1][1] in ("{", ",", "\n"):
+            if stream[at + 1 : at + 2] == [("mark", ":")]:
+                value = _literal(stream, at + 2, names)
+            else:
+                value = names.get(text) if kind == "name" else None  # {cmd}
+            if value is not None and text in _COMMAND_KEYS | _PATCH_KEYS:
+                given = value
+            elif value is not None and text in _PLACE_KEYS:
+                place = value
+        at += 1
+    return given, place

@@ -1,0 +1,326 @@
+"""Expands the words of a command: variables, substitutions, splitting, patterns."""
+
+from __future__ import annotations
+
+from leftoff.shell.ast import (
+    BRACKET,
+    MAX_FIELDS,
+    PATTERN_MARKS,
+    QUESTION,
+    STAR,
+    TEMPORARY,
+    UNKNOWN,
+    Command,
+    Statement,
+    Substitution,
+    Variable,
+    Word,
+)
+from leftoff.shell.globs import ends
+from leftoff.shell.quoting import plain_text
+from leftoff.shell.state import LONGEST, SPECIAL, Ground
+
+__all__ = ["Expansion", "globbed", "known_value", "plain", "split_words"]
+
+_IFS = " \t\n"
+
+
+class Expansion(Ground):
+    """The words of a walk."""
+
+    def fields(self, words: tuple[str | Word, ...]) -> list[str]:
+        """Words after expansion. A field holds `UNKNOWN` where its text is not known, and
+        pattern marks where its matches are not all known."""
+        out: list[str] = []
+        for word in words:
+            if isinstance(word, str):
+                if PATTERN_MARKS.isdisjoint(word):
+                    out.append(word)
+                else:
+                    out.extend(self._glob(word))
+            else:
+                out.extend(self._word(word))
+            if len(out) > 4 * MAX_FIELDS:
+                out.append(UNKNOWN)
+                break
+        return [field if len(field) <= LONGEST else UNKNOWN for field in out]
+
+    def text(self, word: str | Word, *, keep: bool = False) -> str:
+        """One word without splitting or globbing; with `keep`, pattern marks stay."""
+        parts: tuple[str | Variable | Substitution, ...]
+        parts = (word,) if isinstance(word, str) else word.parts
+        out: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                out.append(part if keep else plain(part))
+            elif isinstance(part, Variable):
+                out.append(" ".join(self.variable(part)))
+            else:
+                out.append(self.substitute(part))
+        return "".join(out)
+
+    def _word(self, word: Word) -> list[str]:
+        rows: list[str] = [""]
+        split = False
+        started = False
+        for part in word.parts:
+            if isinstance(part, str):
+                rows[-1] += part
+                started = True
+                continue
+            if isinstance(part, Variable):
+                values = self.variable(part)
+                quoted = part.quoted
+                if quoted and part.name == "@" or (quoted and "[@]" in part.operation):
+                    if not values and len(word.parts) == 1:
+                        return []
+                    for i, value in enumerate(values):
+                        if i:
+                            rows.append("")
+                        rows[-1] += plain(value)
+                    started = started or bool(values)
+                    continue
+                text = " ".join(values)
+            else:
+                text = self.substitute(part)
+                quoted = part.quoted
+            if quoted:
+                rows[-1] += plain(text)
+                started = True
+                continue
+            split = True
+            pieces = text.split()
+            if len(pieces) > 4 * MAX_FIELDS:
+                pieces = [*pieces[: 4 * MAX_FIELDS], UNKNOWN]
+            if not pieces:
+                continue
+            if text[:1] in _IFS and rows[-1]:
+                rows.append("")
+            rows[-1] += globbed(pieces[0])
+            rows.extend(globbed(piece) for piece in pieces[1:])
+            if text[-1:] in _IFS:
+                rows.append("")
+            started = True
+        if split:
+            rows = [row for row in rows if row] if len(rows) > 1 or not rows[0] else rows
+            if not started:
+                return []
+        out: list[str] = []
+        for row in rows:
+            if PATTERN_MARKS.isdisjoint(row):
+                out.append(row)
+            else:
+                out.extend(self._glob(row))
+        return out
+
+    def _glob(self, pattern: str) -> list[str]:
+        if UNKNOWN in pattern:
+            return [pattern]
+        if "=" in pattern and pattern[:1] == "-":
+            return [plain(pattern)]
+        found, complete = self.state.expand(self.cwd, pattern)
+        if complete:
+            return found or [plain(pattern)]
+        return [*found, pattern]
+
+    def variable(self, part: Variable) -> list[str]:
+        """The values of a variable; several for arrays."""
+        name, operation = part.name, part.operation
+        if name == "((":
+            number = self.arithmetic(operation)
+            return [UNKNOWN if number is None else str(number)]
+        if name == "$":
+            return [TEMPORARY + "pid"]
+        value = self.variables.get(name)
+        if name == "OLDPWD" and isinstance(value, str) and value[:1] not in "/~":
+            return [UNKNOWN]
+        if value is None:
+            if name == "HOME" and self.home is not None:
+                value = self.home
+            elif name == "PWD" and self.cwd is not None:
+                # Seen from here, a directory of which no more is known is the one we are in.
+                value = self.cwd if self.cwd[0] in "/~" else "."
+            elif name in ("@", "*"):
+                value = self.variables.get("@", [])
+            elif operation[:2] in (":-", ":="):
+                return [UNKNOWN if "$" in operation else operation[2:].strip("\"'")]
+            else:
+                return [UNKNOWN]
+        if isinstance(value, list):
+            if operation in ("[@]", "[*]") or name in ("@", "*"):
+                return value
+            if operation[:1] == "[" and operation[-1:] == "]" and operation[1:-1].isdecimal():
+                index = int(operation[1:-1][:6])
+                return [value[index]] if index < len(value) else [""]
+            if operation == "#":
+                return [UNKNOWN]
+            value = value[0] if value else ""
+            operation = "" if operation[:1] == "[" else operation
+        if not operation:
+            return [value]
+        if UNKNOWN in value:
+            return [UNKNOWN]
+        return [_apply(value, operation)]
+
+    def arithmetic(self, text: str) -> int | None:
+        """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
+        for operators in ("+", "-", "*%/"):  # the last of those that bind alike is done last
+            at = max(map(text.rfind, operators))
+            left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
+            if at > 0 and left.strip():
+                first, second = self.arithmetic(left), self.arithmetic(right)
+                if first is None or second is None or (operator in "%/" and second == 0):
+                    return None
+                if operator in "+-":
+                    return first + second if operator == "+" else first - second
+                if operator == "*":
+                    return first * second if abs(first) + abs(second) < 10**9 else None
+                return first % second if operator == "%" else first // second
+        text = text.strip().strip("${}")
+        if text.lstrip("-").isdecimal():
+            return int(text[:12])
+        value = self.variables.get(text)
+        if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 12:
+            return int(value)
+        return None
+
+    def substitute(self, part: Substitution) -> str:
+        """The text that ``$(…)`` stands for."""
+        text = self._inner(part.body)
+        if part.process:
+            return "/dev/fd/63"
+        return UNKNOWN if text is None else text.rstrip("\n")
+
+    def _inner(self, body: Statement) -> str | None:
+        cwd, variables, want = self.cwd, dict(self.variables), self.want
+        captured, stdin = self.captured, self.stdin
+        self.captured = True
+        if isinstance(body, Command) and not body.words and len(body.redirects) == 1:
+            only = body.redirects[0]
+            self.redirect(body.redirects)
+            text = self.stdin if only.operator == "<" else ""
+        else:
+            parting, self.parting = self.parting, None
+            self.run(body)
+            self.leave()
+            self.parting = parting
+            text = self.stdout
+        self.cwd, self.variables, self.want = cwd, variables, want
+        self.captured, self.stdin = captured, stdin
+        self.resume()
+        self.stdout = text
+        return text
+
+
+def split_words(line: str, most: int | None, separators: str = _IFS) -> list[str]:
+    """The words of a line as ``read`` takes them: at most so many, the last one with the rest.
+
+    `separators` is the value of ``IFS``: blanks in it count once however many there are, and
+    not at all around the line; each other character ends a word.
+    """
+    blanks = "".join(char for char in separators if char in _IFS)
+    line = line.strip(blanks) if blanks else line
+    found: list[str] = []
+    at, size = 0, len(line)
+    while at < size and (most is None or len(found) < most - 1):
+        start = at
+        while at < size and line[at] not in separators:
+            at += 1
+        found.append(line[start:at])
+        at = _past(line, at, blanks)
+        if at < size and line[at] in separators and line[at] not in blanks:
+            at = _past(line, at + 1, blanks)
+    if at < size:
+        alone = not any(char in separators for char in line[at:-1])
+        mark = line[-1] in separators and line[-1] not in blanks
+        found.append(line[at:-1] if alone and mark else line[at:])
+    return found
+
+
+def _past(line: str, at: int, blanks: str) -> int:
+    while at < len(line) and line[at] in blanks:
+        at += 1
+    return at
+
+
+def known_value(value: str) -> str:
+    """A field as the value of a variable: one that is not known in full is unknown."""
+    return value if SPECIAL.isdisjoint(value) else UNKNOWN
+
+
+def plain(text: str) -> str:
+    """Text with its pattern marks turned back into the characters."""
+    if PATTERN_MARKS.isdisjoint(text):
+        return text
+    return plain_text(text)
+
+
+def globbed(text: str) -> str:
+    """Text with its pattern characters marked, as the shell sees unquoted text."""
+    if "*" in text or "?" in text or "[" in text:
+        return text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
+    return text
+
+
+def _apply(value: str, operation: str) -> str:
+    """``${name operation}`` for the usual operations; `UNKNOWN` for the rest."""
+    if "$" in operation or "`" in operation:
+        return UNKNOWN
+    if operation == "#":
+        return str(len(value))
+    head = operation[0]
+    if head in "%#":
+        greedy = operation[:2] in ("%%", "##")
+        pattern = _pattern(operation[2 if greedy else 1 :])
+        found = ends(value, pattern, last=head == "%")
+        if found is None:
+            return value
+        size = found[greedy]
+        return value[: len(value) - size] if head == "%" else value[size:]
+    if head == "/":
+        every = operation[1:2] == "/"
+        rest = operation[2:] if every else operation[1:]
+        anchor = rest[:1] if rest[:1] in ("#", "%") and not every else ""
+        rest = rest[len(anchor) :]
+        old, _, new = rest.partition("/")
+        old, new = old.strip("\"'").replace("\\", ""), new.strip("\"'").replace("\\", "")
+        if not old or any(char in old for char in "*?["):
+            return UNKNOWN
+        if anchor == "#":
+            return new + value[len(old) :] if value.startswith(old) else value
+        if anchor == "%":
+            return value[: -len(old)] + new if value.endswith(old) else value
+        return value.replace(old, new) if every else value.replace(old, new, 1)
+    if operation in ("^^", "^", ",,", ","):
+        if operation == "^^":
+            return value.upper()
+        if operation == ",,":
+            return value.lower()
+        first = value[:1].upper() if operation == "^" else value[:1].lower()
+        return first + value[1:]
+    if head == ":":
+        if operation[1:2] in ("-", "=", "?"):
+            return value or operation[2:].strip("\"'")
+        if operation[1:2] == "+":
+            return operation[2:].strip("\"'") if value else ""
+        numbers = operation[1:].split(":")
+        if all(item.strip().isdecimal() for item in numbers) and len(numbers) < 3:
+            start = int(numbers[0][:6])
+            return value[start:] if len(numbers) == 1 else value[start:][: int(numbers[1][:6])]
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _pattern(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    out: list[str] = []
+    i = 0
+    while i < len(text):
+        if text[i] == "\\" and i + 1 < len(text):
+            out.append(text[i + 1])
+            i += 2
+            continue
+        out.append({"*": STAR, "?": QUESTION, "[": BRACKET}.get(text[i], text[i]))
+        i += 1
+    return "".join(out)

@@ -1,0 +1,91 @@
+"""Most commands are lists of plain words: those are read without the grammar.
+
+What stands here must say exactly what the grammar says, or nothing: a property test compares
+them. Whatever needs an expansion, a nested statement or a doubtful reading is left to the
+grammar.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
+from leftoff.shell.statements import RESERVED, USUAL, simple_command
+
+__all__ = ["plain_list"]
+
+LONGEST = 600
+"""Characters of a command above which nothing is gained."""
+
+_WORD = r"[\w./:@%+,-][\w./:@%+,=-]*"
+_TOKEN = re.compile(
+    rf"(?:({'|'.join(map(re.escape, sorted(USUAL, key=len, reverse=True)))})|({_WORD})"
+    r"|'([^'\x00-\x1f\x7f]*)'|\"([^\"$`\\\x00-\x1f\x7f]*)\")(?:[ \t]+|(?=[;|&\n])|\Z)"
+    r"|(&&|\|\||[;|\n])[ \t]*",
+    re.ASCII,
+)
+_REDIRECT, _PLAIN, _SINGLE, _DOUBLE, _OPERATOR = 1, 2, 3, 4, 5
+
+
+def plain_list(command: str) -> Statement | None:
+    """A command of plain and quoted words, with the redirections that most commands use, in
+    pipes and lists; None for any other."""
+    simple = simple_command(command)
+    size = len(command)
+    if simple is not None or size >= LONGEST:
+        return simple
+    items: list[Statement] = []
+    left: Statement | None = None
+    both = True
+    piped: list[Statement] = []
+    words: list[str] = []
+    redirects: list[Redirect] = []
+    open_end = ""
+    at = size - len(command.lstrip(" \t"))
+    match = _TOKEN.match
+    while at < size:
+        token = match(command, at)
+        if token is None:
+            return None
+        at = token.end()
+        kind = token.lastindex
+        if kind != _OPERATOR:
+            text = token[kind]  # type: ignore[index]
+            if kind == _REDIRECT:
+                if not words:
+                    return None
+                redirects.append(USUAL[text])
+                continue
+            if redirects:
+                return None
+            if not words and (kind != _PLAIN or text in RESERVED or "=" in text):
+                return None
+            words.append(text)
+            continue
+        operator = token[_OPERATOR]
+        if not words:
+            if operator == "\n" and not open_end:
+                continue
+            return None
+        piped.append(Command(tuple(words), (), tuple(redirects), True))
+        words, redirects = [], []
+        if operator == "|":
+            open_end = operator
+            continue
+        whole = piped[0] if len(piped) == 1 else Pipeline(tuple(piped))
+        left = whole if left is None else Logical(both, left, whole)
+        piped = []
+        if operator == ";" or operator == "\n":
+            items.append(left)
+            left, open_end = None, ""
+        else:
+            both, open_end = operator == "&&", operator
+    if words:
+        piped.append(Command(tuple(words), (), tuple(redirects), True))
+        whole = piped[0] if len(piped) == 1 else Pipeline(tuple(piped))
+        items.append(whole if left is None else Logical(both, left, whole))
+    elif open_end:
+        return None
+    if not items:
+        return None
+    return items[0] if len(items) == 1 else Sequence(tuple(items))

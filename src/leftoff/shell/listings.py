@@ -1,0 +1,271 @@
+"""What listings in the output of a call say about files.
+
+``ls``, ``find``, ``git status``, ``git diff --stat`` and their like name files that exist, and
+some that do not. Such a line is evidence about the state of files, not something that the call
+did to them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from leftoff.shell.ast import (
+    PATTERN_MARKS,
+    UNKNOWN,
+    Command,
+    Logical,
+    Pipeline,
+    Script,
+    Sequence,
+    Statement,
+)
+from leftoff.shell.filesystem import join
+from leftoff.shell.programs.git import summary_lines
+
+__all__ = ["Observation", "observed"]
+
+Fact = Literal["file", "directory", "absent", "added", "removed", "changed", "untracked"]
+_LINES = 5_000
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One fact about a path.
+
+    Attributes:
+        path: The path.
+        fact: ``file``, ``directory`` or ``absent`` as seen; ``added``, ``removed``, ``changed``
+            or ``untracked`` as git tells it, against the commit before.
+        source: The listing, such as ``git status``.
+    """
+
+    path: str
+    fact: Fact
+    source: str
+
+
+def observed(script: Script, output: str) -> list[Observation]:
+    """The facts in the output of a script whose printing command can be told apart."""
+    body = script.body
+    cwd: str | None = script.cwd if script.cwd is not None else "."
+    commands: list[Command] = []
+    stack = [body]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Logical):
+            stack.extend((item.right, item.left))
+        elif isinstance(item, Sequence):
+            stack.extend(reversed(item.items))
+        elif isinstance(item, Command):
+            commands.append(item)
+        elif isinstance(item, Pipeline) and all(map(_only_picks, item.items[1:])):
+            stack.append(item.items[0])
+        else:
+            return []
+        if len(commands) + len(stack) > 12:
+            return []
+    printing: list[tuple[Command, str | None]] = []
+    for command in commands:
+        words = command.words
+        name = words[0] if words and isinstance(words[0], str) else ""
+        if name == "cd" and len(words) > 1:
+            target = words[1]
+            known = isinstance(target, str) and UNKNOWN not in target and cwd is not None
+            cwd = join(cwd, target) if known and isinstance(target, str) else None
+        elif name not in ("echo", "true", "export", "set", "sleep", "mkdir", "touch", "rm", ""):
+            printing.append((command, cwd))
+    if not printing:
+        return []
+    if not any(_last_name(item[0]) in _LISTING for item in printing):
+        return []
+    if len(printing) > 1 and any(item[0].words[0] != "git" for item in printing):
+        return []
+    lines = output[:400_000].splitlines()[:_LINES]
+    out: list[Observation] = []
+    for command, place in printing:
+        if any(item.operator[:1] == ">" and item.descriptor != 2 for item in command.redirects):
+            continue
+        plain = [word for word in command.words if isinstance(word, str)]
+        if len(plain) != len(command.words) or any(
+            not PATTERN_MARKS.isdisjoint(word) for word in plain
+        ):
+            continue
+        out.extend(_of_command(plain, place, lines))
+    return out
+
+
+_PICKING = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
+
+
+def _only_picks(item: Statement) -> bool:
+    """Whether a later part of a pipe prints lines that it is given as they are."""
+    if not isinstance(item, Command) or item.redirects or not item.words:
+        return False
+    words = [word for word in item.words if isinstance(word, str)]
+    if words[:1] != [item.words[0]] or words[0] not in _PICKING:
+        return False
+    counts = words[0] in ("grep", "uniq", "cat") and any(
+        word[:1] == "-" and set("conAB").intersection(word) for word in words[1:]
+    )
+    return not counts
+
+
+_LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
+"""Programs whose output may list files."""
+
+
+def _last_name(command: Command) -> str:
+    word = command.words[0]
+    return word.rpartition("/")[2] if isinstance(word, str) else ""
+
+
+def _of_command(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
+    name = words[0].rpartition("/")[2]
+    if name == "git":
+        return _git(words[1:], cwd, lines)
+    operands = [word for word in words[1:] if word[:1] != "-"]
+    flags = "".join(word[1:] for word in words[1:] if word[:1] == "-" and word[:2] != "--")
+    if name == "ls" and len(operands) < 2 and "R" not in flags and "d" not in flags:
+        return _ls(operands, flags, cwd, lines)
+    if name in ("find", "fd", "rg") or (name == "grep" and "l" in flags):
+        if name == "rg" and "--files" not in words and "l" not in flags:
+            return []
+        if any(word in ("-exec", "-delete", "-printf", "-ls") for word in words):
+            return []
+        directories = name == "find" and "-type" not in words
+        return [
+            Observation(path, "file", name)
+            for line in lines
+            if (path := _plain_path(line, cwd)) is not None
+            and (not directories or "." in path.rpartition("/")[2][1:])
+        ]
+    return []
+
+
+def _plain_path(line: str, cwd: str | None) -> str | None:
+    line = line.strip()
+    if not line or ": " in line or len(line) > 400 or line[-1:] in "/.:":
+        return None
+    return join(cwd, line)
+
+
+def _ls(
+    operands: list[str], flags: str, cwd: str | None, lines: list[str]
+) -> list[Observation]:
+    place = join(cwd, operands[0]) if operands else cwd
+    if place is None:
+        return []
+    names: list[tuple[str, bool]] = []
+    long = "l" in flags
+    for line in lines:
+        if long:
+            pieces = line.split(None, 8)
+            if len(pieces) < 9 or len(pieces[0]) < 10 or pieces[0][0] not in "-dl":
+                continue
+            name = pieces[8].partition(" -> ")[0]
+            names.append((name.rstrip("/*"), pieces[0][0] == "d"))
+        else:
+            name = line.strip()
+            if not name or ": " in name or name.endswith(":"):
+                continue
+            names.append((name.rstrip("*@"), name.endswith("/")))
+    if operands and len(names) == 1 and names[0][0] == operands[0]:
+        return [Observation(place, "file", "ls")]
+    out: list[Observation] = []
+    for name, directory in names:
+        if name in (".", "..", ""):
+            continue
+        path = join(place, name.rstrip("/"))
+        if path is None:
+            continue
+        if directory:
+            out.append(Observation(path, "directory", "ls"))
+        elif long or "." in name[1:]:
+            out.append(Observation(path, "file", "ls"))
+    return out
+
+
+_LONG_STATUS: dict[str, Fact] = {
+    "modified:": "changed", "new file:": "added", "deleted:": "removed", "renamed:": "added",
+}  # fmt: skip
+
+
+def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
+    i = 0
+    while i < len(words) and words[i][:1] == "-":
+        if words[i] == "-C" and i + 1 < len(words):
+            cwd = join(cwd, words[i + 1])
+            i += 1
+        i += 1
+    name = words[i] if i < len(words) else ""
+    rest = words[i + 1 :]
+    out: list[Observation] = []
+
+    def add(path: str, fact: Fact) -> None:
+        path = path.strip().strip('"')
+        whole = join(cwd, path) if path and len(path) < 400 else None
+        if whole is not None and not path.endswith("/"):
+            out.append(Observation(whole, fact, f"git {name}"))
+
+    if name == "status":
+        short = any(word in ("-s", "--short", "--porcelain", "-sb") for word in rest)
+        for line in lines:
+            if short:
+                _short_status(line, add)
+            else:
+                text = line.strip()
+                for label, fact in _LONG_STATUS.items():
+                    if text.startswith(label):
+                        path = text[len(label) :].strip()
+                        add(path.partition(" -> ")[2] or path, fact)
+    elif name == "ls-files":
+        for line in lines:
+            if ": " not in line and not any(word in ("-s", "--stage", "-d") for word in rest):
+                add(line, "file")
+    elif name in ("commit", "merge", "pull", "diff", "show", "log"):
+        if name == "diff" and "--name-only" in rest:
+            for line in lines:
+                if " " not in line:
+                    add(line, "changed")
+        elif "--name-status" in rest:
+            letters: dict[str, Fact] = {"A": "added", "M": "changed", "D": "removed"}
+            for line in lines:
+                letter, tab, path = line.partition("\t")
+                if tab and letter in letters:
+                    add(path, letters[letter])
+        elif name != "log":
+            facts: dict[str, Fact] = {
+                "created": "added", "deleted": "removed", "changed": "changed",
+                "renamed": "added",
+            }  # fmt: skip
+            for what, path, old in summary_lines(lines):
+                add(path, facts[what])
+                if old:
+                    add(old, "removed")
+    return [
+        Observation(seen.path, "absent", seen.source)
+        if seen.fact == "removed" and name == "status"
+        else seen
+        for seen in out
+    ]
+
+
+def _short_status(line: str, add: object) -> None:
+    if len(line) < 4 or line[2] != " " or line.startswith("##"):
+        return
+    code, path = line[:2], line[3:]
+    put = add  # a narrower type than object is not worth a protocol here
+    assert callable(put)
+    if " -> " in path:
+        old, _, new = path.partition(" -> ")
+        put(old, "removed")
+        put(new, "added")
+    elif code == "??":
+        put(path, "untracked")
+    elif "D" in code:
+        put(path, "removed")
+    elif "A" in code:
+        put(path, "added")
+    elif set(code) <= set(" MTU"):
+        put(path, "changed")

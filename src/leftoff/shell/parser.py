@@ -1,0 +1,600 @@
+"""Reads a shell command by the tree-sitter grammar for bash and compiles it to a `Script`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leftoff.shell.ast import (
+    MAX_FIELDS,
+    PATTERN_MARKS,
+    UNKNOWN,
+    Array,
+    Background,
+    Case,
+    Command,
+    Document,
+    Function,
+    Group,
+    If,
+    Logical,
+    Loop,
+    Negated,
+    Opaque,
+    Redirect,
+    Script,
+    Sequence,
+    Statement,
+    Substitution,
+    Variable,
+    While,
+    Word,
+)
+from leftoff.shell.fastpath import plain_list
+from leftoff.shell.heredocs import DOCUMENT, STRING, take_documents
+from leftoff.shell.quoting import (
+    ansi_text,
+    append,
+    expand_braces,
+    expansion,
+    finish,
+    has_braces,
+    is_plain,
+    mark,
+    plain_text,
+    rejoin,
+    unescape_quoted,
+)
+from leftoff.shell.statements import (
+    MAX_WORD,
+    USUAL,
+    appended,
+    clipped,
+    counted_loop,
+    document,
+    grammar,
+    piped,
+    redirected,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["by_grammar", "parse"]
+
+MAX_SYNTAX = 10_000
+"""Characters outside here-documents above which a command is not analysed: error recovery of
+the grammar takes quadratic time on hostile text."""
+MAX_DEPTH = 60
+_EXPANDS = frozenset("$`\\")
+_PRIVATE = dict.fromkeys(range(57344, 57360), "�")
+_OF_TESTS = frozenset(("test_operator", "regex", "extglob_pattern"))
+_EMPTY = Sequence(())
+
+
+def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+    """The command as data. Any string is accepted; what is not understood is `Opaque`."""
+    if not command.isascii():
+        command = command.translate(_PRIVATE)
+    if "\r" in command:
+        command = command.replace("\r\n", "\n")
+    plain = plain_list(command)
+    if plain is not None:
+        return Script(plain, cwd, home)
+    return by_grammar(command, cwd=cwd, home=home)
+
+
+def by_grammar(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+    """What `parse` gives, read by the grammar whatever the command is like."""
+    documents: list[tuple[str, bool]] = []
+    text = command
+    if "<<" in command:
+        text, documents = take_documents(command)
+    if len(text) > MAX_SYNTAX:
+        return Script(Opaque("long"), cwd, home, True)
+    raw = text.encode("utf-8", "replace")
+    root = grammar().parse(raw).root_node
+    compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
+    broken = root.has_error
+    try:
+        body = compiler.sequence(root.children)
+    except RecursionError:
+        body, broken = Opaque("deep"), True
+    return Script(body, cwd, home, broken or compiler.broken)
+
+
+_LITERAL = frozenset(("word", "number", "variable_name", "extglob_pattern", "file_descriptor"))
+_SKIP = frozenset((";", "\n", ";;", "comment", "&", "|", "|&", "&&", "||", "heredoc_body"))
+
+
+class _Compiler:
+    """Turns syntax nodes into statements. One instance for each command."""
+
+    __slots__ = ("broken", "depth", "documents", "expansions", "home", "source")
+
+    def __init__(
+        self, source: str | bytes, documents: list[tuple[str, bool]], home: str | None
+    ) -> None:
+        self.source = source
+        self.documents = documents
+        self.home = home
+        self.depth = 0
+        self.expansions = 0
+        self.broken = False
+
+    def text(self, node: Any) -> str:
+        piece = self.source[node.start_byte : node.end_byte]
+        return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+
+    def span(self, start: int, end: int) -> str:
+        piece = self.source[start:end]
+        return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+
+    # statements
+
+    def sequence(self, nodes: list[Any]) -> Statement:
+        items: list[Statement] = []
+        for node in nodes:
+            kind = node.type
+            if kind in _SKIP:
+                if kind == "&" and items:
+                    items[-1] = Background(items[-1])
+                continue
+            if not node.is_named:
+                continue
+            items.append(self.statement(node, kind))
+        if len(items) == 1:
+            return items[0]
+        return Sequence(tuple(items))
+
+    def statement(self, node: Any, kind: str) -> Statement:
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            self.broken = True
+            return Opaque(kind)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.depth -= 1
+            self.broken = True
+            return Opaque("deep")
+        result = handler(self, node)
+        self.depth -= 1
+        return result
+
+    def command(self, node: Any) -> Statement:
+        words: list[str | Word] = []
+        assignments: list[tuple[str, str | Word | Array]] = []
+        redirects: list[Redirect] = []
+        span = self.span
+        plain = True
+        end = -1
+        for child in node.children:
+            kind = child.type
+            if child.start_byte == end and words and span(end - 1, end) == "$":
+                # The grammar splits ``_$x.txt`` after the dollar sign.
+                words[-1] = rejoin(words[-1], span(child.start_byte, child.end_byte))
+                plain = False
+                end = child.end_byte
+                continue
+            end = child.end_byte
+            if kind == "command_name":
+                child = child.children[0]
+                kind = child.type
+            # The usual words first, without looking into them: this loop is the hot one.
+            if kind == "word" or kind == "number":
+                raw = span(child.start_byte, child.end_byte)
+                if is_plain(raw) and raw[:1] != "~":
+                    words.append(raw)
+                    continue
+            elif kind == "raw_string":
+                words.append(span(child.start_byte + 1, child.end_byte - 1))
+                continue
+            elif kind == "string":
+                raw = span(child.start_byte + 1, child.end_byte - 1)
+                if _EXPANDS.isdisjoint(raw):
+                    words.append(raw)
+                    continue
+            elif kind == "file_redirect":
+                redirects.append(self.redirect(child))
+                continue
+            elif kind == "variable_assignment":
+                found = self.assignment(child)
+                if found is not None:
+                    assignments.append(found)
+                continue
+            elif kind == "ERROR":
+                self.broken = True
+                continue
+            elif kind == "comment":
+                continue
+            more = self.words(child, kind)
+            for word in more:
+                plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
+            words.extend(more)
+        if node.end_byte - node.start_byte > MAX_WORD:
+            return Command(clipped(words), tuple(assignments), tuple(redirects))
+        return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
+
+    def redirected(self, node: Any) -> Statement:
+        body: Statement = Command(())
+        redirects: list[Redirect] = []
+        for child in node.children:
+            kind = child.type
+            if kind == "file_redirect":
+                redirects.append(self.redirect(child))
+                extra = child.children[2:] if child.child_count > 2 else ()
+                if extra and isinstance(body, Command):
+                    body = self.late_words(body, child)
+            elif kind == "ERROR" or kind in ("heredoc_redirect", "herestring_redirect"):
+                self.broken = True
+            elif child.is_named:
+                body = self.statement(child, kind)
+        return redirected(body, tuple(redirects))
+
+    def late_words(self, body: Command, node: Any) -> Command:
+        """``cmd > out arg``: the grammar hangs later words on the redirection."""
+        words: list[str | Word] = []
+        targets = 0
+        for child in node.children:
+            if not child.is_named or child.type == "file_descriptor":
+                continue
+            targets += 1
+            if targets > 1:
+                words.extend(self.words(child, child.type))
+        if not words:
+            return body
+        return Command(body.words + tuple(words), body.assignments, body.redirects)
+
+    def redirect(self, node: Any) -> Redirect:
+        if node.end_byte - node.start_byte < 14:
+            usual = USUAL.get(self.text(node))
+            if usual is not None:
+                return usual
+        operator, descriptor = ">", -1
+        target: str | Word | Document = ""
+        seen = False
+        for child in node.children:
+            kind = child.type
+            if kind == "file_descriptor":
+                digits = self.text(child)
+                descriptor = int(digits) if digits.isdecimal() and len(digits) < 4 else -1
+            elif not child.is_named:
+                operator = kind
+            elif not seen:
+                seen = True
+                found = self.words(child, kind)
+                target = found[0] if len(found) == 1 else Word((UNKNOWN,))
+        if operator in (">&-", "<&-"):
+            return Redirect(operator[:2], descriptor, "-")
+        if operator == "<":
+            if isinstance(target, str) and target.startswith("/dev/here-"):
+                if target.startswith(DOCUMENT):
+                    return Redirect(
+                        "<<", descriptor, document(target[len(DOCUMENT) :], self.documents)
+                    )
+                body = target[len(STRING) :] + "\n"
+                return Redirect("<<", descriptor, Document(body, False))
+            if isinstance(target, Word) and target.parts:
+                first = target.parts[0]
+                if isinstance(first, str) and first.startswith(STRING):
+                    return Redirect("<<<", descriptor, Word((first[17:], *target.parts[1:])))
+        return Redirect(operator, descriptor, target)
+
+    def assignment(self, node: Any) -> tuple[str, str | Word | Array] | None:
+        name, append = "", False
+        value: str | Word | Array | None = None
+        for child in node.children:
+            kind = child.type
+            if kind == "variable_name" and not name:
+                name = self.text(child)
+            elif kind == "subscript":
+                return None
+            elif kind == "array":
+                fields: list[str | Word] = []
+                for item in child.children:
+                    if item.is_named:
+                        fields.extend(self.words(item, item.type))
+                value = Array(tuple(fields))
+            elif kind == "+=":
+                append = True
+            elif child.is_named:
+                found = self.words(child, kind)
+                value = found[0] if len(found) == 1 else Word((UNKNOWN,))
+        if value is None:
+            value = ""
+        if append:
+            value = appended(name, value)
+        return (name, value) if name else None
+
+    def assignments(self, node: Any) -> Statement:
+        found = [
+            self.assignment(child)
+            for child in (node.children if node.type != "variable_assignment" else [node])
+            if child.type == "variable_assignment"
+        ]
+        return Command((), tuple(item for item in found if item is not None))
+
+    def declaration(self, node: Any) -> Statement:
+        words: list[str | Word] = []
+        found: list[tuple[str, str | Word | Array]] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                item = self.assignment(child)
+                if item is not None:
+                    found.append(item)
+            elif not words:
+                words.append(self.text(child))
+            elif child.is_named:
+                words.extend(self.words(child, child.type))
+        return Command(tuple(words), tuple(found))
+
+    def logical(self, node: Any) -> Statement:
+        children = node.children
+        left: Statement | None = None
+        both = True
+        for child in children:
+            kind = child.type
+            if kind == "&&":
+                both = True
+            elif kind == "||":
+                both = False
+            elif kind == "&" and left is not None:
+                left = Background(left)
+            elif child.is_named and kind != "comment":
+                item = self.statement(child, kind)
+                left = item if left is None else Logical(both, left, item)
+        return left if left is not None else _EMPTY
+
+    def pipeline(self, node: Any) -> Statement:
+        named = [c for c in node.children if c.is_named and c.type != "comment"]
+        return piped([self.statement(child, child.type) for child in named])
+
+    def negated(self, node: Any) -> Statement:
+        return Negated(self.sequence(node.children[1:]))
+
+    def subshell(self, node: Any) -> Statement:
+        return Group(self.sequence(node.children), (), True)
+
+    def compound(self, node: Any) -> Statement:
+        children = node.children
+        if children and children[0].type == "((":
+            return Command(("((", self.text(node)[2:-2].strip()))
+        return Group(self.sequence(children), (), False)
+
+    def loop(self, node: Any) -> Statement:
+        name, body = "", _EMPTY
+        values: list[str | Word] = []
+        listed = False
+        for child in node.children:
+            kind = child.type
+            if kind == "do_group":
+                body = self.sequence(child.children)  # type: ignore[assignment]
+            elif kind == "variable_name" and not name:
+                name = self.text(child)
+            elif kind == "in":
+                listed = True
+            elif child.is_named and kind != "comment":
+                values.extend(self.words(child, kind))
+        if not listed:
+            return Loop(name, (Word((Variable("@", "", True),)),), body)
+        return Loop(name, tuple(values), body)
+
+    def counted(self, node: Any) -> Statement:
+        """``for ((i=A; i<B; i++))`` with plain numbers is a loop over them."""
+        name, body, start, end, closed = "", _EMPTY, None, None, False
+        steps = 0
+        for child in node.children:
+            kind = child.type
+            if kind in ("do_group", "compound_statement"):
+                body = self.sequence(child.children)  # type: ignore[assignment]
+            elif kind == "variable_assignment":
+                found = self.assignment(child)
+                if found is not None and isinstance(found[1], str) and found[1].isdecimal():
+                    name, start = found[0], int(found[1][:9])
+            elif kind == "binary_expression":
+                sides = [self.text(item).strip() for item in child.children]
+                if len(sides) == 3 and sides[1] in ("<", "<=") and sides[2].isdecimal():
+                    end, closed = int(sides[2][:9]), sides[1] == "<="
+            elif kind in ("postfix_expression", "unary_expression"):
+                steps += "++" in self.text(child)
+        return counted_loop(name, body, start, end, single=steps == 1, closed=closed)
+
+    def repeat(self, node: Any) -> Statement:
+        conditions: list[Any] = []
+        body: Statement = _EMPTY
+        until = False
+        for child in node.children:
+            if child.type == "do_group":
+                body = self.sequence(child.children)
+            elif child.type == "until":
+                until = True
+            else:
+                conditions.append(child)
+        return While(self.sequence(conditions), body, until)
+
+    def choice(self, node: Any) -> Statement:
+        branches: list[tuple[Statement, Statement]] = []
+        otherwise: Statement | None = None
+        condition: list[Any] = []
+        block: list[Any] = []
+        in_body = False
+        for child in node.children:
+            kind = child.type
+            if kind == "then":
+                in_body = True
+            elif kind == "elif_clause":
+                inner = self.choice(child)
+                if isinstance(inner, If):
+                    branches.extend(inner.branches)
+            elif kind == "else_clause":
+                otherwise = self.sequence(child.children)
+            elif kind in ("if", "elif", "fi"):
+                continue
+            elif in_body:
+                block.append(child)
+            else:
+                condition.append(child)
+        first = (self.sequence(condition), self.sequence(block))
+        return If((first, *branches), otherwise)
+
+    def case(self, node: Any) -> Statement:
+        word: str | Word = ""
+        branches: list[tuple[tuple[str | Word, ...], Statement]] = []
+        for child in node.children:
+            kind = child.type
+            if kind == "case_item":
+                patterns: list[str | Word] = []
+                block: list[Any] = []
+                in_body = False
+                for item in child.children:
+                    if in_body:
+                        block.append(item)
+                    elif item.type == ")":
+                        in_body = True
+                    elif item.is_named:
+                        patterns.extend(self.words(item, item.type))
+                branches.append((tuple(patterns), self.sequence(block)))
+            elif child.is_named and kind != "comment" and not branches:
+                word = next(iter(self.words(child, kind)), "")
+        return Case(word, tuple(branches))
+
+    def function(self, node: Any) -> Statement:
+        name, body = "", _EMPTY
+        for child in node.children:
+            if child.type == "word" and not name:
+                name = self.text(child)
+            elif child.is_named:
+                body = self.statement(child, child.type)  # type: ignore[assignment]
+        return Function(name, body)
+
+    def test(self, node: Any) -> Statement:
+        children = node.children
+        words: list[str | Word] = [self.text(children[0])] if children else ["["]
+        self.flatten(children[1:-1], words)
+        if words[0] == "[[":  # no file names are put in here; `==` compares with a pattern
+            words = [plain_text(word) if isinstance(word, str) else word for word in words]
+        return Command(tuple(words))
+
+    def flatten(self, nodes: list[Any], words: list[str | Word]) -> None:
+        for child in nodes:
+            kind = child.type
+            if kind in ("unary_expression", "binary_expression", "parenthesized_expression"):
+                self.depth += 1
+                if self.depth < MAX_DEPTH:
+                    self.flatten(child.children, words)
+                self.depth -= 1
+            elif not child.is_named or kind in _OF_TESTS:
+                words.append(self.text(child))
+            else:
+                words.extend(self.words(child, kind))
+
+    def unset(self, node: Any) -> Statement:
+        names = [self.text(child) for child in node.children]
+        return Command(tuple(names))
+
+    def skipped(self, node: Any) -> Statement:
+        self.broken = True
+        return Opaque("error")
+
+    # words
+
+    def words(self, node: Any, kind: str) -> list[str | Word]:
+        """The words that a syntax node stands for: several after brace expansion."""
+        parts: list[str | Variable | Substitution] = []
+        self.collect(node, kind, parts, False)
+        if not parts:
+            return [""]
+        first = parts[0]
+        if isinstance(first, str) and first[:1] == "~" and kind in ("word", "concatenation"):
+            if self.home is not None and first[1:2] in ("", "/"):
+                parts[0] = self.home + first[1:]
+            elif first[1:2] in ("+", "-") and first[2:3] in ("", "/"):
+                there = "PWD" if first[1] == "+" else "OLDPWD"
+                parts[:1] = [Variable(there, "", True), first[2:]]
+        whole = "".join(part for part in parts if isinstance(part, str))
+        if has_braces(whole):
+            if self.expansions > 2 * MAX_FIELDS:
+                return [UNKNOWN]
+            rows = expand_braces(parts)
+            self.expansions += len(rows)
+            return [finish(row) for row in rows]
+        return [finish(parts)]
+
+    def collect(
+        self, node: Any, kind: str, parts: list[str | Variable | Substitution], quoted: bool
+    ) -> None:
+        if kind == "string_content":
+            append(parts, unescape_quoted(self.text(node)))
+        elif kind in _LITERAL:
+            text = self.text(node)
+            append(parts, text if quoted else mark(text))
+        elif kind == "raw_string":
+            append(parts, self.text(node)[1:-1])
+        elif kind == "string":
+            position = node.start_byte + 1
+            children = node.children
+            for child in children[1:]:
+                if child.start_byte > position:
+                    append(parts, unescape_quoted(self.span(position, child.start_byte)))
+                position = child.end_byte
+                if child.is_named:
+                    self.collect(child, child.type, parts, True)
+                elif child.type != '"':
+                    append(parts, self.text(child))
+            if not parts:
+                parts.append("")
+        elif kind == "concatenation":
+            for child in node.children:
+                if child.is_named:
+                    self.collect(child, child.type, parts, quoted)
+                else:
+                    append(parts, self.text(child))
+        elif kind == "simple_expansion":
+            parts.append(Variable(self.text(node)[1:], "", quoted))
+        elif kind == "expansion":
+            parts.append(expansion(self.text(node)[2:-1], quoted))
+        elif kind in ("command_substitution", "process_substitution"):
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                self.broken = True
+                body: Statement = Opaque("deep")
+            else:
+                body = self.sequence(node.children)
+            self.depth -= 1
+            process = kind == "process_substitution"
+            if not process and isinstance(body, Group) and not body.subshell:
+                body = body.item if not body.redirects else body
+            parts.append(Substitution(body, quoted, process))
+        elif kind == "arithmetic_expansion":
+            parts.append(Variable("((", self.text(node)[3:-2].strip(), True))
+        elif kind == "ansi_c_string":
+            append(parts, ansi_text(self.text(node)[2:-1]))
+        elif kind == "translated_string":
+            for child in node.children:
+                if child.is_named:
+                    self.collect(child, child.type, parts, True)
+        elif kind == "brace_expression":
+            text = self.text(node)
+            append(parts, mark(text))
+        elif kind == "regex":
+            append(parts, mark(self.text(node)))
+        else:
+            if kind == "ERROR":
+                self.broken = True
+            append(parts, UNKNOWN)
+
+
+_HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
+    "command": _Compiler.command, "redirected_statement": _Compiler.redirected,
+    "variable_assignment": _Compiler.assignments,
+    "variable_assignments": _Compiler.assignments,
+    "declaration_command": _Compiler.declaration, "unset_command": _Compiler.unset,
+    "list": _Compiler.logical, "pipeline": _Compiler.pipeline,
+    "negated_command": _Compiler.negated, "subshell": _Compiler.subshell,
+    "compound_statement": _Compiler.compound, "for_statement": _Compiler.loop,
+    "c_style_for_statement": _Compiler.counted, "while_statement": _Compiler.repeat,
+    "if_statement": _Compiler.choice, "case_statement": _Compiler.case,
+    "function_definition": _Compiler.function, "test_command": _Compiler.test,
+    "ERROR": _Compiler.skipped,
+    # A redirection alone, as in ``$(< file)``.
+    "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)),
+}  # fmt: skip

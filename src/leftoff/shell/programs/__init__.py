@@ -1,0 +1,1 @@
+"""Effects of programs on files, by handler."""

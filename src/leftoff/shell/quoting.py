@@ -1,0 +1,257 @@
+"""The text of shell words: quotes, escapes, patterns and braces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from leftoff.shell.ast import (
+    BRACKET,
+    MAX_FIELDS,
+    QUESTION,
+    STAR,
+    UNKNOWN,
+    Substitution,
+    Variable,
+    Word,
+)
+
+__all__ = [
+    "ansi_text",
+    "append",
+    "expand_braces",
+    "expansion",
+    "finish",
+    "has_braces",
+    "is_plain",
+    "mark",
+    "plain_text",
+    "rejoin",
+    "unescape_quoted",
+]
+
+Part = str | Variable | Substitution
+_BRACE_OPEN = "\ue004"
+_BRACE_COMMA = "\ue005"
+_BRACE_CLOSE = "\ue006"
+_MARKED = {"*": STAR, "?": QUESTION, "[": BRACKET}
+_BRACED = {"{": _BRACE_OPEN, ",": _BRACE_COMMA, "}": _BRACE_CLOSE}
+_ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_ANSI = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "0": "\0",
+    "e": "\x1b",
+}
+_LONGEST = 1_000
+
+
+def is_plain(text: str) -> bool:
+    """Whether an unquoted word stands for itself."""
+    return _ESCAPED_OR_PATTERN.isdisjoint(text)
+
+
+def plain_text(text: str) -> str:
+    """Text with its pattern marks turned back into the characters."""
+    return text.replace(STAR, "*").replace(QUESTION, "?").replace(BRACKET, "[")
+
+
+def has_braces(text: str) -> bool:
+    """Whether marked text holds unquoted braces or commas."""
+    return _BRACE_OPEN in text or _BRACE_CLOSE in text or _BRACE_COMMA in text
+
+
+def rejoin(word: str | Word, text: str) -> str | Word:
+    """A word that ended in ``$`` with the text right after it: a variable, and the rest."""
+    parts: list[Part] = [word] if isinstance(word, str) else list(word.parts)
+    last = parts.pop()
+    if not isinstance(last, str) or last[-1:] != "$":
+        return Word((*parts, last, UNKNOWN))
+    if last[:-1]:
+        parts.append(last[:-1])
+    size = 0
+    while size < len(text) and text[size] in _NAME:
+        size += 1
+    if not size or not text.isprintable() or any(char in "\"'`$" for char in text):
+        return Word((*parts, UNKNOWN))
+    parts.append(Variable(text[:size], "", False))
+    if text[size:]:
+        parts.append(mark(text[size:]))
+    return Word(tuple(parts))
+
+
+def append(parts: list[Part], text: str) -> None:
+    """Add text, joined to text before it."""
+    if parts and isinstance(parts[-1], str):
+        parts[-1] += text
+    else:
+        parts.append(text)
+
+
+def finish(parts: list[Part]) -> str | Word:
+    """The word that the parts make."""
+    if len(parts) == 1 and isinstance(parts[0], str):
+        return parts[0]
+    return Word(tuple(parts))
+
+
+def mark(text: str) -> str:
+    """Unquoted text with escapes resolved and pattern characters marked."""
+    if _ESCAPED_OR_PATTERN.isdisjoint(text):
+        return text
+    out: list[str] = []
+    i, size = 0, len(text)
+    while i < size:
+        char = text[i]
+        if char == "\\":
+            following = text[i + 1 : i + 2]
+            if following != "\n":
+                out.append(following)
+            i += 2
+            continue
+        out.append(_MARKED.get(char) or _BRACED.get(char) or char)
+        i += 1
+    return "".join(out)
+
+
+def unescape_quoted(text: str) -> str:
+    """Text between double quotes with its escapes resolved."""
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    i, size = 0, len(text)
+    while i < size:
+        char = text[i]
+        if char == "\\" and i + 1 < size and text[i + 1] in '$`"\\\n':
+            if text[i + 1] != "\n":
+                out.append(text[i + 1])
+            i += 2
+            continue
+        out.append(char)
+        i += 1
+    return "".join(out)
+
+
+def ansi_text(text: str) -> str:
+    """Text of ``$'…'`` with its escapes resolved."""
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    i, size = 0, len(text)
+    while i < size:
+        if text[i] == "\\" and i + 1 < size:
+            out.append(_ANSI.get(text[i + 1], UNKNOWN))
+            i += 2
+        else:
+            out.append(text[i])
+            i += 1
+    return "".join(out)
+
+
+def expansion(text: str, quoted: bool) -> Variable:
+    """The variable of ``${…}``, given what is between the braces."""
+    if text[:1] in ("#", "!") and len(text) > 1:
+        return Variable(text[1:], text[0], quoted)
+    end = 0
+    while end < len(text) and text[end] in _NAME:
+        end += 1
+    if end == 0 and text:
+        end = 1
+    return Variable(text[:end], text[end:], quoted)
+
+
+def expand_braces(
+    parts: list[Part],
+) -> list[list[Part]]:
+    """Brace expansion, at most `MAX_FIELDS` words; braces without a list are plain text."""
+    flat: list[Part] = []
+    for part in parts:
+        if isinstance(part, str):
+            flat.extend(part)
+        else:
+            flat.append(part)
+    if len(flat) > _LONGEST:
+        return [[UNKNOWN]]
+    results: list[list[Part]] = []
+    queue = [flat]
+    while queue:
+        item = queue.pop()
+        found = _first_braces(item)
+        if len(queue) + len(results) > MAX_FIELDS:
+            return [[UNKNOWN]]
+        if found is None:
+            joined: list[Part] = []
+            for part in item:
+                if isinstance(part, str):
+                    append(joined, _PLAIN.get(part, part))
+                else:
+                    joined.append(part)
+            results.append(joined or [""])
+            continue
+        start, end, options = found
+        queue.extend(item[:start] + option + item[end + 1 :] for option in reversed(options))
+    return results
+
+
+_PLAIN = {_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"}
+
+
+def _first_braces(
+    item: list[Part],
+) -> tuple[int, int, list[list[Part]]] | None:
+    opens: list[tuple[int, list[int]]] = []
+    best: tuple[int, int, list[int]] | None = None
+    for i, part in enumerate(item):
+        if part == _BRACE_OPEN:
+            opens.append((i, []))
+        elif part == _BRACE_COMMA and opens:
+            opens[-1][1].append(i)
+        elif part == _BRACE_CLOSE and opens:
+            start, commas = opens.pop()
+            if (commas or _is_range(item[start + 1 : i])) and (best is None or start < best[0]):
+                best = (start, i, commas)
+    if best is None:
+        return None
+    start, end, commas = best
+    if not commas:
+        inner = "".join(part for part in item[start + 1 : end] if isinstance(part, str))
+        return start, end, [list(text) for text in _range(inner)]
+    edges = [start, *commas, end]
+    return start, end, [item[a + 1 : b] for a, b in pairwise(edges)]
+
+
+def _is_range(inner: list[Part]) -> bool:
+    if not all(isinstance(part, str) for part in inner):
+        return False
+    return bool(_range("".join(part for part in inner if isinstance(part, str))))
+
+
+def _range(text: str) -> list[str]:
+    ends = text.split("..")
+    if len(ends) not in (2, 3):
+        return []
+    first, last = ends[0], ends[1]
+    step = ends[2] if len(ends) == 3 else "1"
+    if not step.lstrip("-").isdecimal() or len(step) > 4:
+        return []
+    stride = abs(int(step)) or 1
+    if len(first) == 1 and len(last) == 1 and first.isalpha() and last.isalpha():
+        codes = _steps(ord(first), ord(last), stride)
+        return [chr(code) for code in codes]
+    if not (first.lstrip("-").isdecimal() and last.lstrip("-").isdecimal()):
+        return []
+    if len(first) > 8 or len(last) > 8:
+        return []
+    padded = first.startswith("0") and len(first) > 1 or last.startswith("0") and len(last) > 1
+    width = max(len(first), len(last)) if padded else 0
+    return [str(n).zfill(width) for n in _steps(int(first), int(last), stride)]
+
+
+def _steps(first: int, last: int, stride: int) -> list[int]:
+    step = stride if first <= last else -stride
+    count = abs(last - first) // stride + 1
+    return [first + step * n for n in range(min(count, MAX_FIELDS))]

@@ -1,0 +1,207 @@
+"""Statements of a shell put together from their parts, as the shell groups them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from leftoff.shell.ast import (
+    MAX_FIELDS,
+    UNKNOWN,
+    Array,
+    Command,
+    Document,
+    Group,
+    Logical,
+    Loop,
+    Negated,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Statement,
+    Variable,
+    Word,
+)
+from leftoff.shell.embedded.steps import RUNNABLE
+
+__all__ = [
+    "MAX_WORD",
+    "RESERVED",
+    "USUAL",
+    "appended",
+    "clipped",
+    "counted_loop",
+    "document",
+    "grammar",
+    "piped",
+    "redirected",
+    "simple_command",
+    "trimmed",
+]
+
+MAX_WORD = 1_000
+MAX_BODY = 512
+READS_SCRIPTS = frozenset(
+    (
+        "bash",
+        "sh",
+        "zsh",
+        "dash",
+        "ksh",
+        "eval",
+        "pyth",
+        "node",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "awk",
+        "gawk",
+        "mawk",
+        "sed",
+        "patc",
+        "git",
+        "appl",
+        "ssh",
+        "sudo",
+        "env",
+        "time",
+    )
+)
+"""First four letters of programs whose long arguments and bodies are scripts to be read."""
+USUAL = {
+    "2>&1": Redirect(">&", 2, "1"),
+    "2>/dev/null": Redirect(">", 2, "/dev/null"),
+    "2> /dev/null": Redirect(">", 2, "/dev/null"),
+    ">/dev/null": Redirect(">", -1, "/dev/null"),
+    "> /dev/null": Redirect(">", -1, "/dev/null"),
+    "&>/dev/null": Redirect("&>", -1, "/dev/null"),
+    ">&2": Redirect(">&", -1, "2"),
+}
+"""Redirections that most commands use."""
+
+_PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
+RESERVED = frozenset(
+    (
+        "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case",
+        "esac", "in", "function", "select", "time", "coproc", "declare", "typeset", "export",
+        "readonly", "local", "unset", "unsetenv",
+    )
+)  # fmt: skip
+
+
+@functools.cache
+def grammar() -> Any:
+    """The parser of the shell's grammar, loaded when it is first needed."""
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def simple_command(command: str) -> Command | None:
+    """A command of nothing but plain words, which no grammar is needed for; None for others."""
+    if len(command) >= 400 or _PLAIN.match(command) is None:
+        return None
+    words = command.split()
+    return None if words[0] in RESERVED else Command(tuple(words), (), (), True)
+
+
+def piped(items: list[Statement]) -> Statement:
+    """The pipeline of some statements. Of ``a && b 2>&1 | c`` the grammar takes all that is
+    left of the bar into the pipe, and of some ``a | b && c`` all that is right of it; the shell
+    takes one command. What is in brackets is a `Group`."""
+    first = items[0] if items else Sequence(())
+    if isinstance(first, Negated):
+        return Negated(piped([first.item, *items[1:]]))
+    parts: list[Statement] = []
+    for number, item in enumerate(items):
+        if isinstance(item, Logical):
+            left = piped([*parts, item.left])
+            return Logical(item.both, left, piped([item.right, *items[number + 1 :]]))
+        parts += item.items if isinstance(item, Pipeline) else (item,)
+    return parts[0] if len(parts) == 1 else Pipeline(tuple(parts))
+
+
+def redirected(body: Statement, found: tuple[Redirect, ...]) -> Statement:
+    """The statement with redirections on the command that they belong to: the grammar hangs
+    those of ``a && b > c`` and ``a | b > c`` on the whole."""
+    if isinstance(body, Command):
+        kept = trimmed(body, body.redirects + found)
+        return Command(body.words, body.assignments, kept, body.plain)
+    if isinstance(body, Logical):
+        return Logical(body.both, body.left, redirected(body.right, found))
+    if isinstance(body, Pipeline):
+        return Pipeline((*body.items[:-1], redirected(body.items[-1], found)))
+    if isinstance(body, Negated):
+        return Negated(redirected(body.item, found))
+    if isinstance(body, Group):
+        return Group(body.item, body.redirects + found, body.subshell)
+    return Group(body, found, False)
+
+
+def clipped(words: list[str | Word]) -> tuple[str | Word, ...]:
+    """The words, where one that is too long to be a path and no script becomes unknown."""
+    for i, word in enumerate(words):
+        if isinstance(word, str) and len(word) > MAX_WORD and i:
+            name = words[0] if isinstance(words[0], str) else ""
+            if name.rpartition("/")[2][:4] not in READS_SCRIPTS:
+                words[i] = UNKNOWN
+    return tuple(words)
+
+
+def trimmed(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect, ...]:
+    """The redirections, where a long body that no interpreter reads is not kept."""
+    if not any(
+        isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
+        for item in redirects
+    ):
+        return redirects
+    if any(
+        isinstance(word, str) and word.rpartition("/")[2][:4] in READS_SCRIPTS
+        for word in command.words
+    ):
+        return redirects
+    if any(
+        isinstance(item.target, str) and item.target.endswith(RUNNABLE) for item in redirects
+    ) or any(isinstance(word, str) and word.endswith(RUNNABLE) for word in command.words):
+        return redirects  # a script is written, which may be run later
+    return tuple(
+        Redirect(item.operator, item.descriptor, Document(None, item.target.expands))
+        if isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
+        else item
+        for item in redirects
+    )
+
+
+def document(number: str, documents: list[tuple[str, bool]]) -> Document:
+    """The here-document of that number, of those that were taken out of the command."""
+    index = int(number) if number.isdecimal() else -1
+    if not 0 <= index < len(documents):
+        return Document(None, False)
+    text, expands = documents[index]
+    return Document(text, expands and any(char in text for char in "$`\\"))
+
+
+def counted_loop(
+    name: str,
+    body: Statement,
+    start: int | None,
+    end: int | None,
+    *,
+    single: bool,
+    closed: bool,
+) -> Loop:
+    """A loop over the numbers from `start` to before `end` (or to it, where `closed`)."""
+    if start is None or end is None or not single or end - start > MAX_FIELDS:
+        return Loop(name, None, body)
+    return Loop(name, tuple(str(n) for n in range(start, end + closed)), body)
+
+
+def appended(name: str, value: str | Word | Array) -> Word | Array:
+    """What ``name+=value`` assigns."""
+    if isinstance(value, Array):
+        return Array((Word((Variable(name, "[@]", True),)), *value.items))
+    parts = (value,) if isinstance(value, str) else value.parts
+    return Word((Variable(name, "", True), *parts))

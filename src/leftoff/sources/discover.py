@@ -1,0 +1,564 @@
+"""Which sessions there are on this machine, told by their headers, and which one is meant.
+
+Where clients keep their sessions is data, in `places.toml` beside this file. Of each file no
+more is looked at than its name, its size, its time of change and its first 64 KiB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from fnmatch import translate
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.errors import SourceError, UsageError
+from leftoff.formats.reader import Cursor, Sample, detect, formats
+from leftoff.model import Message, Record, SessionFacts
+from leftoff.shell.paths import absolute, is_within
+from leftoff.sources.multi_file import conversations, in_pieces
+from leftoff.sources.open import STDIN, head_of
+from leftoff.text.truncation import whole
+
+LATEST = "latest"
+
+HEAD = 64 * 1024
+"""Bytes of a recording that are read to tell what it is."""
+
+CANDIDATES = 8
+"""How many sessions an ambiguous name lists."""
+
+
+class Place(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where one client keeps its sessions; the fields are explained in `places.toml`."""
+
+    client: str
+    formats: tuple[str, ...]
+    variable: str
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    id: str
+    under: str = ""
+    skip: str = ""
+    root: str = ""
+
+
+class Recorded(Struct, frozen=True):
+    """A file that holds a session, as its name and its entry in the folder tell.
+
+    Attributes:
+        id: the session's id as far as the name tells it; "" if it does not.
+        modified: seconds since 1970.
+        size: bytes.
+    """
+
+    path: str
+    place: Place
+    id: str
+    modified: float
+    size: int
+    project: str = ""
+
+
+class Listed(Struct, frozen=True):
+    """A session as its header tells it.
+
+    Attributes:
+        project: the working directory; "" where the header does not tell it.
+        title: the recorder's title, else the beginning of the first prompt.
+        started: as recorded; "" if the header has no time.
+        modified: when the file last changed, ISO 8601 in UTC.
+        size: bytes of the file.
+        parent_id: the session that started this one, for a subagent's.
+        files: all files of the session, the newest first.
+    """
+
+    id: str
+    client: str
+    format: str
+    path: str
+    project: str = ""
+    branch: str = ""
+    title: str = ""
+    started: str = ""
+    modified: str = ""
+    size: int = 0
+    parent_id: str = ""
+    files: tuple[str, ...] = ()
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """Every known place, in the order of the data."""
+    data = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
+    return tuple(msgspec.convert(data["place"], list[Place]))
+
+
+def folders(place: Place, environ: Mapping[str, str]) -> list[Path]:
+    """The folders of a place that exist on this machine, each once."""
+    named = environ.get(place.variable, "") if place.variable else ""
+    given = [name.strip() for name in named.split(",") if name.strip()]
+    if given:
+        found = [Path(name).expanduser() / place.under for name in given]
+    else:
+        home = home_folder(environ)
+        config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        support = home / "Library" / "Application Support"
+        roaming = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+        roots = {
+            "~": [home],
+            "{config}": [config],
+            "{data}": [Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")],
+            "{apps}": [config, support, roaming],
+        }
+        split = (folder.partition("/") for folder in place.folders)
+        found = [folder / rest for root, _, rest in split for folder in roots[root]]
+    unique: dict[str, Path] = {}
+    for folder in found:
+        if folder.is_dir():
+            unique.setdefault(os.path.realpath(folder), folder)
+    return list(unique.values())
+
+
+def home_folder(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> Path:
+    """The home folder, as clients see it: on Windows, a shell from elsewhere sets HOME to a
+    path of its own."""
+    return Path(environ.get("USERPROFILE" if windows else "HOME") or Path.home())
+
+
+def recordings(environ: Mapping[str, str], format: str = "") -> list[Recorded]:
+    """The files of all sessions in the default places, last changed first; opens none.
+
+    Args:
+        format: only those of places where this format is written.
+    """
+    found: dict[str, Recorded] = {}
+    for place in places():
+        if format and format not in place.formats:
+            continue
+        for folder in folders(place, environ):
+            for recorded in _inside(place, str(folder)):
+                found.setdefault(recorded.path, recorded)
+    return sorted(found.values(), key=lambda r: (-r.modified, r.path))
+
+
+def recordings_in(folder: str, environ: Mapping[str, str]) -> list[Recorded]:
+    """The files of all sessions in a folder where some client keeps its own, by path; [] if
+    it is no such folder: neither one of the default places nor called as one of them is."""
+    path = os.path.abspath(folder)  # noqa: PTH100 - compared as a string
+    found: dict[str, Recorded] = {}
+    for place in places():
+        named = {"/" + known.partition("/")[2] for known in place.folders}
+        here = [os.path.realpath(known) for known in folders(place, environ)]
+        if path.replace(os.sep, "/").endswith(tuple(named)) or os.path.realpath(path) in here:
+            for recorded in _inside(place, path):
+                found.setdefault(recorded.path, recorded)
+    return sorted(found.values(), key=lambda r: r.path)
+
+
+def _inside(place: Place, folder: str) -> Iterator[Recorded]:
+    """What stands in one of the folders of a place."""
+    pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
+    base = len(folder) + 1
+    for files in place.files:
+        for entry in _walk(folder, files.split("/")):
+            below = entry.path[base:].replace(os.sep, "/")
+            if not skip.search(below):
+                yield from _entries(entry, place, pattern.search("/" + below))
+
+
+def _entries(
+    entry: os.DirEntry[str], place: Place, named: re.Match[str] | None
+) -> Iterator[Recorded]:
+    """What one file holds: one session, or a database of them."""
+    try:
+        if entry.name.endswith(".sqlite3"):
+            for one in conversations(entry.path):
+                path = f"{entry.path}:{one.id}"
+                yield Recorded(path, place, one.id, one.modified, one.size, one.project)
+            return
+        told = entry.stat()
+    except (OSError, SourceError):
+        return  # gone, locked or unreadable: not on this list, and an error when asked for
+    yield Recorded(entry.path, place, named[1] if named else "", told.st_mtime, told.st_size)
+
+
+@cache
+def _level(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))
+
+
+def _walk(folder: str, levels: list[str]) -> Iterator[os.DirEntry[str]]:
+    """The files below a folder whose names fit, level by level."""
+    wanted = _level(levels[0])
+    try:
+        with os.scandir(folder) as entries:
+            fitting = [e for e in entries if wanted.match(e.name)]
+    except OSError:
+        return
+    for entry in fitting:
+        if len(levels) > 1:
+            yield from _walk(entry.path, levels[1:])
+        elif entry.is_file():
+            yield entry
+
+
+# -- headers ---------------------------------------------------------------------------------
+
+
+class _Header:
+    """What the first records tell."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.prompt = ""
+        self.spoken = 0
+        self.of_subagent = 0
+
+    def learn(self, found: Iterable[Record]) -> None:
+        for record in found:
+            if isinstance(record, Message):
+                self._message(record)
+            elif isinstance(record, SessionFacts) and not record.link:
+                for name in ("id", "cwd", "branch", "title", "started", "parent_id"):
+                    told = getattr(record, name)
+                    if told:
+                        self.facts.setdefault(name, told)
+
+    def _message(self, message: Message) -> None:
+        if message.agent:
+            self.of_subagent += 1
+            return
+        self.spoken += 1
+        if message.time:
+            self.facts.setdefault("started", message.time)
+        if message.cwd:
+            self.facts.setdefault("cwd", message.cwd)
+        if not self.prompt:
+            for typed in message.typed:
+                text = getattr(message.parts[typed.part], "text", "")
+                self.prompt = self.prompt or text[typed.start : typed.end].strip()
+
+
+def describe(recorded: Recorded) -> Listed | None:
+    """The session in a file, by its header; None if the file is no session of its own: no
+    message in it, or a subagent's words only."""
+    try:
+        data = head_of(recorded.path, HEAD)
+    except SourceError:
+        return None
+    complete = len(data) < HEAD or recorded.path.endswith(f":{recorded.id}")
+    name, header = _read(data, recorded.place.formats, complete=complete)
+    if not header.spoken and (complete or header.of_subagent):
+        return None
+    facts = header.facts
+    project = facts.get("cwd") or recorded.project or _root(recorded)
+    told = facts.get("id", "")
+    # The name is the id that the client itself goes by; lines may be copies of another session.
+    identity = told if told.startswith(recorded.id) else recorded.id
+    return Listed(
+        id=identity,
+        client=recorded.place.client,
+        format=name,
+        path=recorded.path,
+        project=project,
+        branch=facts.get("branch", ""),
+        title=" ".join(whole(facts.get("title") or header.prompt, 400).split()),
+        started=facts.get("started", ""),
+        modified=_time(recorded.modified),
+        size=recorded.size,
+        parent_id=facts.get("parent_id", ""),
+        files=(recorded.path,),
+    )
+
+
+def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
+    header = _Header()
+    sample = Sample(data, complete)
+    found = None
+    if len(names) == 1:  # recognising would cost more than reading
+        found = formats.get(names[0])
+    else:
+        fitting = (formats.get(name) for name in names)
+        found = next((f for f in fitting if f.detect(sample)), None)
+        if found is None and not complete:
+            whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
+            found = formats.get(names[0] if whole else names[-1])
+    if found is None:
+        found = detect(sample)
+    if found is None:
+        return names[0], header
+    reader: Any = found.reader()
+    cursor = Cursor()
+    if found.shape == "lines":
+        decode = codec.LineDecoder(reader.record).decode
+        lines = data.split(b"\n")
+        if not complete:
+            del lines[-1]
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            cursor.line, cursor.raw = number, line
+            for record in decode(line)[0]:
+                header.learn(reader.read(record, cursor))
+            if header.prompt and "id" in header.facts:
+                break
+    else:
+        cursor.raw = data if complete else closed(data)
+        header.learn(reader.read(cursor.raw, cursor))
+    return found.name, header
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
+
+
+def closed(head: bytes) -> bytes:
+    """The beginning of a JSON document as a document: cut after the last whole item of a list
+    or object, with what is open closed."""
+    open_: list[bytes] = []
+    end, still = 0, b""
+    for token in _TOKEN.finditer(head):
+        mark = token[0]
+        if mark in b"[{":
+            open_.append(b"]" if mark == b"[" else b"}")
+            end, still = token.end(), b"".join(reversed(open_))
+        elif mark in b"]}":
+            if open_:
+                open_.pop()
+            end, still = token.end(), b"".join(reversed(open_))
+        elif mark == b",":
+            end, still = token.start(), b"".join(reversed(open_))
+    return head[:end] + still
+
+
+def _root(recorded: Recorded) -> str:
+    """The project as a file beside the session tells it."""
+    if not recorded.place.root:
+        return ""
+    try:
+        beside = Path(recorded.path).parent / recorded.place.root
+        return head_of(str(beside), 4096).decode("utf-8", "replace").strip()
+    except SourceError:
+        return ""
+
+
+def _time(seconds: float) -> str:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+# -- listing ---------------------------------------------------------------------------------
+
+
+def sessions(
+    environ: Mapping[str, str],
+    *,
+    project: str = "",
+    format: str = "",
+    since: float | None = None,
+    until: float | None = None,
+    subagents: bool = False,
+    known: Sequence[Recorded] | None = None,
+) -> Iterator[Listed]:
+    """The sessions in the default places, last changed first, each as soon as it is known.
+
+    Args:
+        project: only those that worked in this directory or below it.
+        format: only those read as this format.
+        since, until: only files last changed in this span, seconds since 1970.
+        subagents: also sessions that another session started.
+        known: what `recordings` found, where it was asked before.
+    """
+    seen: set[tuple[str, str]] = set()
+    known = recordings(environ, format) if known is None else known
+    files: dict[tuple[str, str], list[str]] = {}
+    for recorded in known:
+        files.setdefault((recorded.place.client, recorded.id), []).append(recorded.path)
+    for recorded in known:
+        if since is not None and recorded.modified < since:
+            break  # the list is in order of time
+        if until is not None and recorded.modified > until:
+            continue
+        if recorded.id and (recorded.place.client, recorded.id) in seen:
+            continue
+        listed = describe(recorded)
+        if listed is None or (listed.parent_id and not subagents):
+            continue
+        if (format and listed.format != format) or (listed.client, listed.id) in seen:
+            continue
+        if project and not _within(listed, project):
+            continue
+        seen.add((listed.client, listed.id))
+        if recorded.id:
+            seen.add((listed.client, recorded.id))
+            paths = files[listed.client, recorded.id]
+            listed = msgspec.structs.replace(listed, files=tuple(paths))
+        yield listed
+
+
+def _within(listed: Listed, folder: str) -> bool:
+    """Whether a session worked in a folder or below it."""
+    if listed.project:
+        return is_within(listed.project, folder)
+    return bool(_spellings(folder) & set(listed.path.replace(os.sep, "/").split("/")))
+
+
+@cache
+def _spellings(folder: str) -> frozenset[str]:
+    """How clients spell a directory in the name of a folder."""
+    spelled: set[str] = set()
+    for name in {folder, _other_drive(folder)}:
+        dashed = re.sub(r"[^A-Za-z0-9]", "-", name)
+        digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        spelled |= {dashed, dashed.lstrip("-"), digest}
+    return frozenset(spelled)
+
+
+def _other_drive(folder: str) -> str:
+    """A Windows directory with its drive in the other case: editors write it small."""
+    drive = re.match(r"[A-Za-z](?=:)", folder)
+    return folder if drive is None else drive[0].swapcase() + folder[1:]
+
+
+def moment(text: str, now: float) -> float:
+    """A point in time, seconds since 1970: `2d`, `12h`, `2w` before `now`, or an ISO 8601 date
+    or time, in UTC unless it names a zone.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    ago = re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip())
+    if ago:
+        unit = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
+        return now - timedelta(**{unit: int(ago[1])}).total_seconds()
+    try:
+        given = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no time: say 2d, 12h or 2w, or a date such as 2026-11-01"
+        ) from None
+    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+
+
+# -- naming ----------------------------------------------------------------------------------
+
+
+def find(session: str, environ: Mapping[str, str], cwd: str) -> str:
+    """The path of the session that is meant.
+
+    Args:
+        session: a path, "-", an id, an unambiguous beginning of an id, or "latest": the newest
+            session of the directory `cwd`.
+
+    Raises:
+        UsageError: several sessions are meant; the message lists them.
+        SourceError: none is.
+    """
+    if session == STDIN or _exists(session) or in_pieces(session):
+        return session
+    if session == LATEST:
+        return latest(environ, cwd).path
+    if os.sep in session or "/" in session:
+        return session  # opening it says what is wrong with it
+    known = recordings(environ)
+    meant = [r for r in known if r.id and r.id.startswith(session)]
+    if not meant or any(session.startswith(r.id) for r in known if r.id):
+        # The name of the file tells only the beginning of the id, or nothing of it.
+        unsure = [r for r in known if not r.id or session.startswith(r.id)]
+        sure = {r.path for r in meant}
+        told = ((r, describe(r)) for r in unsure if r.path not in sure)
+        meant += [r for r, listed in told if listed and listed.id.startswith(session)]
+    exact = [r for r in meant if r.id == session]
+    meant = exact or meant
+    ids = {(r.place.client, r.id) for r in meant}
+    if len(ids) > 1:
+        named = [_named(r) for r in meant[:CANDIDATES]]
+        more = len(meant) - len(named)
+        rest = f", and {more} more" if more > 0 else ""
+        raise UsageError(
+            f"{len(ids)} sessions begin with {session!r}: {'; '.join(named)}{rest}. "
+            "Give more of the id"
+        )
+    if not meant:
+        raise SourceError(
+            f"{session}: no such file, and no session with an id that begins so; "
+            "`leftoff list` shows those on this machine"
+        )
+    return meant[0].path
+
+
+def _exists(session: str) -> bool:
+    try:
+        return Path(session).exists()
+    except (OSError, ValueError):  # too long, or with a NUL: no path in any case
+        return False
+
+
+def _named(recorded: Recorded) -> str:
+    listed = describe(recorded)
+    where = f" in {listed.project}" if listed and listed.project else ""
+    return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
+
+
+def latest(environ: Mapping[str, str], cwd: str) -> Listed:
+    """The newest session that worked in a directory; else below it; else in the nearest
+    directory above it.
+
+    Raises:
+        SourceError: there is none.
+    """
+    home = str(home_folder(environ))
+    below: Listed | None = None
+    above: Listed | None = None
+    newest: Listed | None = None
+    for listed in sessions(environ):
+        newest = newest or listed
+        inside = _within(listed, cwd)
+        around = bool(listed.project) and is_within(cwd, listed.project)
+        if inside and (around or not listed.project):
+            return listed
+        if inside:
+            below = below or listed
+        elif around and not _wide(listed.project, home):
+            if above is None or len(listed.project) > len(above.project):
+                above = listed
+    found = below or above
+    if found is None:
+        hint = "there is none on this machine"
+        if newest is not None:
+            where = newest.project or "an unknown directory"
+            hint = f"the newest elsewhere is {newest.id}, in {where}"
+        raise SourceError(f"no session worked in {cwd}; {hint}")
+    return found
+
+
+def _wide(project: str, home: str) -> bool:
+    """Whether a directory is the root of a disk or the home folder: nobody's project."""
+    path = absolute(project, "")
+    return path in {"/", absolute(home, "")} or re.fullmatch(r"[A-Z]:/?", path) is not None
+
+
+def short_ids(known: Iterable[str], least: int = 8) -> dict[str, str]:
+    """Each id with its shortest beginning, of at least `least` characters, that only it has."""
+    ordered = sorted({i for i in known if i})
+    shared = [0] * (len(ordered) + 1)
+    for number in range(1, len(ordered)):
+        pair = zip(ordered[number - 1], ordered[number], strict=False)
+        shared[number] = sum(1 for _ in takewhile(lambda two: two[0] == two[1], pair))
+    return {
+        name: name[: max(least, shared[number] + 1, shared[number + 1] + 1)]
+        for number, name in enumerate(ordered)
+    }

@@ -1,0 +1,263 @@
+"""Cuts text: to one line, to a length, to a token budget.
+
+`whole` and `short` cut raw text so that no secret is halved; `truncate` cuts at the end of a
+sentence, else of a word, else of a grapheme cluster, and closes what it leaves open. All are
+pure, and linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from leftoff.text.markdown import (
+    COMMENT,
+    FENCE,
+    FENCE_LINE,
+    PROSE_KINDS,
+    Block,
+    block_before,
+    blocks_of,
+    closer_of_cut,
+    closer_of_fence,
+    sentences_of_block,
+)
+from leftoff.text.sanitize import UNSAFE, clean
+
+# ----------------------------------------------------------------------------------------------
+# Grapheme clusters
+# ----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _grapheme_pattern() -> Callable[[str, int, int], list[str]]:
+    # Imported on first need: text that is plain ASCII at its cut never needs it.
+    import regex
+
+    find_all: Callable[[str, int, int], list[str]] = regex.compile(r"\X").findall
+    return find_all
+
+
+def _is_plain(text: str, position: int) -> bool:
+    """Says whether a position is surely a grapheme boundary: ASCII or an end on both sides."""
+    if position <= 0 or position >= len(text):
+        return True
+    before, after = text[position - 1], text[position]
+    return before < "\x80" and after < "\x80" and not (before == "\r" and after == "\n")
+
+
+def graphemes(text: str) -> list[int]:
+    """Gives the end of every grapheme of a text, in order; the last is the length of the text.
+
+    A grapheme is what a reader sees as one character: Unicode's extended grapheme cluster.
+    """
+    if text.isascii() and "\r\n" not in text:
+        return list(range(1, len(text) + 1))
+    ends: list[int] = []
+    position = 0
+    for cluster in _grapheme_pattern()(text, 0, len(text)):
+        position += len(cluster)
+        ends.append(position)
+    return ends
+
+
+def _grapheme_floor(text: str, position: int) -> int:
+    """Gives the last grapheme boundary that is not after a position."""
+    if _is_plain(text, position):
+        return max(0, min(position, len(text)))
+    start, stop = position, position
+    while not _is_plain(text, start):
+        start -= 1
+    while not _is_plain(text, stop):
+        stop += 1
+    boundary = start
+    for cluster in _grapheme_pattern()(text, start, stop):
+        if boundary + len(cluster) > position:
+            break
+        boundary += len(cluster)
+    return boundary
+
+
+def one_line(text: str, limit: int, marker: str = "…") -> str:
+    """Gives cleaned text on one line, of at most ``limit`` code points with the marker.
+
+    For text that was redacted: a cut may fall inside a long word.
+
+    Args:
+        text: Any text; runs of white space become one space.
+        limit: The most code points of the result.
+        marker: What ends the line if something was cut.
+    """
+    # What is far behind the limit cannot show, so a long text is not read to its end for a
+    # line.
+    head = text[: 8 * max(0, limit) + 400]
+    line = " ".join(head.split()) if UNSAFE.search(head) is None else ""
+    if len(line) <= limit:
+        line = " ".join(clean(text).split())
+    if len(line) <= limit:
+        return line
+    room = limit - len(marker)
+    if room <= 0:
+        return line[: _grapheme_floor(line, max(0, limit))]
+    return line[: _word_floor(line, room)].rstrip() + marker
+
+
+def whole(text: str, limit: int) -> str:
+    """Gives the beginning of a text, at most ``limit`` code points, cut where no secret can be
+    halved: at white space or beside a character that is not ASCII.
+
+    Text is redacted after much of it was thrown away. Half of a key is no key to a rule that
+    looks for a whole one, so raw text must be cut here and nowhere else.
+    """
+    if len(text) <= limit:
+        return text
+    at = limit
+    while (
+        at > 0
+        and text[at - 1] < "\x80" > text[at]
+        and not (text[at - 1].isspace() or text[at].isspace())
+    ):
+        at -= 1
+    return text[: _grapheme_floor(text, at)].rstrip()
+
+
+def short(text: str, limit: int = 100, marker: str = "...") -> str:
+    """Gives raw text as a list shows it: one line of at most ``limit`` code points with the
+    marker, in which no secret is halved (see `whole`)."""
+    # What is far behind the limit cannot show.
+    head = whole(text, 8 * limit + 400)
+    line = " ".join(clean(head).split())
+    if len(line) <= limit and len(head) == len(text):
+        return line
+    return whole(line, max(0, limit - len(marker))) + marker[:limit]
+
+
+# ----------------------------------------------------------------------------------------------
+# Truncation
+# ----------------------------------------------------------------------------------------------
+
+_WORD_END = re.compile(r"\S(?=\s)")
+# A cut at a sentence or a word is taken only if it keeps this share of what would fit.
+_KEPT_SHARE = 0.5
+
+
+def _word_floor(text: str, position: int) -> int:
+    """Gives the last end of a word up to a position, or of a grapheme if that loses much."""
+    if position >= len(text) or text[position].isspace():
+        return min(position, len(text))
+    least = int(position * _KEPT_SHARE)
+    space = max(text.rfind(" ", least, position), text.rfind("\n", least, position))
+    return space if space > least else _grapheme_floor(text, position)
+
+
+def _ending(body: str, blocks: tuple[Block, ...], marker: str) -> str:
+    """Gives what must follow a cut body: the close of an open fence, and the marker.
+
+    Args:
+        body: The text up to its cut.
+        blocks: The layout of the text before it was cut.
+        marker: What stands after the cut.
+    """
+    if not body:
+        return marker
+    fence = closer_of_cut(body, blocks)
+    if fence is not None:
+        return "\n" + fence + ("\n" if marker[:1] not in ("", "\n") else "") + marker
+    if not marker or marker[0].isspace():
+        return marker
+    if FENCE_LINE.fullmatch(body, body.rfind("\n") + 1):
+        return "\n" + marker
+    return " " + marker if body[-1] in ".!?…" else marker
+
+
+def truncate(
+    text: str,
+    limit: int,
+    *,
+    measure: Callable[[str], int] = len,
+    marker: str = "...",
+) -> str:
+    """Gives text that measures at most ``limit``, marker included.
+
+    What is too long is cut at the end of a sentence, or in code of a line; if that would lose
+    more than half of what fits, at a word; else at a grapheme. A cut never splits a grapheme,
+    never stands inside an HTML comment, and never leaves a code fence open, also not one that
+    the text itself left open.
+
+    Args:
+        text: Markdown or plain text.
+        limit: The most that the result may measure.
+        measure: What the limit counts: `len`, or a count of tokens. It should not shrink when
+            text is added; if it does, less is kept than could be, never more.
+        marker: What stands after the cut. It is left out where it alone would not fit.
+
+    Returns:
+        The text itself if it fits and leaves no fence open.
+    """
+    if not blocks_of(text)[1] and measure(text) <= limit:
+        return text
+    blocks, is_open = blocks_of(text)
+    if is_open:
+        fence = closer_of_fence(text, blocks[-1][0])
+        whole = text + ("" if text.endswith("\n") else "\n") + (fence or "")
+        if measure(whole) <= limit:
+            return whole
+    if measure(marker) > limit:
+        marker = ""
+    low, high = 0, len(text)
+    # Found here is the last cut that fits with the marker; a fence to close is seen to below.
+    if measure is len:
+        low = max(0, min(high, limit - len(marker)))
+    else:
+        # A small limit on a long text is found near its start, without measuring the rest.
+        near = max(64, 4 * limit)
+        while near < high and measure(text[:near] + marker) <= limit:
+            low, near = near, 2 * near
+        high = min(high, near)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if measure(text[:middle] + marker) <= limit:
+                low = middle
+            else:
+                high = middle - 1
+    room, step = low, 1
+    while room > 0:
+        for cut in _cuts(text, blocks, room):
+            body = text[: _grapheme_floor(text, len(text[:cut].rstrip()))]
+            result = body + _ending(body, blocks, marker)
+            if measure(result) <= limit:
+                return result
+        # The ending took more than the marker: step back, twice as far each time.
+        room -= step
+        step *= 2
+    return marker
+
+
+def _cuts(text: str, blocks: tuple[Block, ...], room: int) -> list[int]:
+    """Gives the places to cut at or before ``room``, the best first."""
+    index = block_before(blocks, room)
+    least = int(room * _KEPT_SHARE)
+    cuts: list[int] = []
+    if index >= 0 and room < blocks[index][1]:
+        start, end, kind = blocks[index]
+        if kind == COMMENT:
+            return [start] if start else [0]
+        if kind in PROSE_KINDS:
+            ends = [span[1] for span in sentences_of_block(text, start, end) if span[1] <= room]
+            cut = ends[-1] if ends else (blocks[index - 1][1] if index else 0)
+        else:
+            cut = text.rfind("\n", start, room + 1)
+            if kind == FENCE and cut >= 0 and text.find("\n", start) == cut:
+                # Only the opening line would be left of the fence.
+                cut = start
+        if cut > least:
+            cuts.append(cut)
+        if kind == FENCE and text.find("\n", start, room) < 0:
+            return [*cuts, _word_floor(text, start)]
+    elif index >= 0 and blocks[index][1] > least:
+        cuts.append(blocks[index][1])
+    cuts.append(_word_floor(text, room))
+    # The caller steps back to the end of a grapheme.
+    cuts.append(room)
+    return cuts
