@@ -35,8 +35,8 @@ def imports(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Pytest on two workers; arguments after `--` go to pytest."""
-    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+    """Pytest on all processors; arguments after `--` go to pytest."""
+    session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session(venv_backend="virtualenv")

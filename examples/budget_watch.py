@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from leftoff.budget.account import Crossed
 from leftoff.budget.thresholds import Preset, Threshold
-from leftoff.incremental.accounts import Following
+from leftoff.incremental.accounts import AccountFollower
 
 SESSION = Path(__file__).parents[1] / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
 
@@ -26,7 +26,7 @@ OURS = Preset(
 
 def crossed(path: Path, writing: Iterator[None]) -> Iterator[Crossed]:
     """Each threshold when it is passed, as the recording grows."""
-    following = Following(str(path), OURS)
+    following = AccountFollower(str(path), OURS)
     known = 0
     for _ in writing:  # with a real agent: `while agent.poll() is None: time.sleep(1)`
         now = following.changed()

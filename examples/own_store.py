@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import Damaged
-from leftoff.stores import Entry, Kept, Store
-from leftoff.stores.envelope import clean, gate_of, seal, unseal
-from leftoff.stores.naming import place_of, plain
+from leftoff.stores import Entry, Store, StoredDocument
+from leftoff.stores.envelope import redactor_for, sanitize, seal, unseal
+from leftoff.stores.naming import check_id, location_of
 from leftoff.testing.stores import check_store
 
 
@@ -40,8 +40,8 @@ class Drawer:
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
         """Keeps a document over the one of that id."""
-        given = clean(kind, document, text, gate_of)
-        data = codec.dumps(seal(kind, plain(kind, id), given))
+        given = sanitize(kind, document, text, redactor_for)
+        data = codec.dumps(seal(kind, check_id(kind, id), given))
         with self._turn:
             before = self._rows.get((kind, id))
             if before is not None:
@@ -50,18 +50,18 @@ class Drawer:
             self._rows[kind, id] = Row(data, given.text, time.time())
         return self._where(kind, id)
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         """The document of that id, None if there is none."""
-        row = self._rows.get((kind, plain(kind, id)))
+        row = self._rows.get((kind, check_id(kind, id)))
         if row is None:
             return None
         where = self._where(kind, id)
         opened = unseal(kind, row.data, where)
-        return Kept(opened.document, opened.issues, where, row.text)
+        return StoredDocument(opened.document, opened.issues, where, row.text)
 
     def list(self, kind: str) -> list[Entry]:
         """Every document of a kind, newest first."""
-        place_of(kind)
+        location_of(kind)
         found = [
             Entry(name, self._where(kind, name), row.saved, len(row.data) + len(row.text))
             for (of, name), row in sorted(self._rows.items())
@@ -72,7 +72,7 @@ class Drawer:
     def delete(self, kind: str, id: str) -> bool:
         """Removes a document; False if there is none."""
         with self._turn:
-            return self._rows.pop((kind, plain(kind, id)), None) is not None
+            return self._rows.pop((kind, check_id(kind, id)), None) is not None
 
     @staticmethod
     def _where(kind: str, id: str) -> str:

@@ -26,6 +26,8 @@ if [ ! -e "$clients/node_modules/.bin/claude" ] || [ ! -e "$clients/node_modules
     fi
 fi
 
-"$PYTHON" -m venv "$SCRATCH/environment"
-"$SCRATCH/environment/bin/python" -m pip install --quiet --editable ".[dev]"
-LEFTOFF_CLIENTS=$clients "$SCRATCH/environment/bin/python" -m pytest -q -p no:cacheprovider tests/clients
+python=$(bash .ci/environment dev) || {
+    echo "the environment dev could not be installed"
+    exit 77
+}
+LEFTOFF_CLIENTS=$clients "$python" -m pytest -q -p no:cacheprovider tests/clients

@@ -16,16 +16,14 @@ if ! install redis-server redis-server; then
 fi
 install strace strace || echo "strace could not be installed: no kills at system calls"
 
-"$PYTHON" -m venv "$SCRATCH/environment"
-python=$SCRATCH/environment/bin/python
-if ! timeout 100 "$python" -m pip install --quiet --editable ".[dev,redis,s3]"; then
-    echo "pip could not install .[dev,redis,s3]"
+python=$(bash .ci/environment dev) || {
+    echo "the environment dev could not be installed"
     exit 77
-fi
+}
 # The object server has an environment of its own: it wants another botocore than s3fs.
 "$PYTHON" -m venv "$SCRATCH/moto"
 moto=$SCRATCH/moto/bin/python
-if ! PIP_CONSTRAINT='' timeout 60 "$moto" -m pip install --quiet "moto[server]"; then
+if ! PIP_CONSTRAINT='' timeout 120 "$moto" -m pip install --quiet "moto[server]"; then
     echo "pip could not install moto[server]"
     exit 77
 fi

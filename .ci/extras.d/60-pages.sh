@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages in a real browser: no request, nothing in the console, every link resolves, nothing
-# too wide at 400 and 1400 px, contrast, print, search, and a session of 20 MB in under a second.
+# too wide at 400 and 1400 px, contrast, print, search, and a session of 20 MB.
 #
 #   LEFTOFF_CHROMIUM      the program, where it is installed already
 #   LEFTOFF_SCREENSHOTS   a folder for pictures of every page
@@ -18,7 +18,8 @@ if [ -z "${LEFTOFF_CHROMIUM:-}" ]; then
     fi
 fi
 
-"$PYTHON" -m venv "$SCRATCH/environment"
-python=$SCRATCH/environment/bin/python
-"$python" -m pip install --quiet --editable ".[dev]"
+python=$(bash .ci/environment dev) || {
+    echo "the environment dev could not be installed"
+    exit 77
+}
 LEFTOFF_CHROMIUM=$LEFTOFF_CHROMIUM "$python" -m pytest -q -p no:cacheprovider tests/pages

@@ -13,12 +13,10 @@ if ! strace -qq -o /dev/null true 2>/dev/null; then
     echo "strace may not trace processes here"
     exit 77
 fi
-"$PYTHON" -m venv "$SCRATCH/environment"
-python=$SCRATCH/environment/bin/python
-if ! timeout 100 "$python" -m pip install --quiet --editable ".[dev]"; then
-    echo "pip could not install .[dev]"
+python=$(bash .ci/environment dev) || {
+    echo "the environment dev could not be installed"
     exit 77
-fi
+}
 run() { "$python" -m "tests.reliability.$@"; }
 run escapes ids --rounds 150
 run escapes race --rounds 300

@@ -3,8 +3,9 @@
 # loop devices and tmpfs.
 set -euo pipefail
 
-"$PYTHON" -m venv "$SCRATCH/environment"
-python=$SCRATCH/environment/bin/python
-"$python" -m pip install --quiet --editable .
+python=$(bash .ci/environment dev) || {
+    echo "the environment dev could not be installed"
+    exit 77
+}
 "$python" -m tests.reliability.cut_power --cuts 20
 "$python" -m tests.reliability.full_disks --only "log create, o" --steps 4

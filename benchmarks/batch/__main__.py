@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.batch.kills import Killer
-from leftoff.batch.jobs import Wanted
-from leftoff.batch.outputs import files_of
-from leftoff.batch.pool import Engine, Pool, processors
+from leftoff.batch.jobs import BatchOptions
+from leftoff.batch.outputs import output_files
+from leftoff.batch.pool import Engine, Pool, available_processors
 from leftoff.batch.run import Report, Run
 from leftoff.errors import UsageError
 
@@ -41,7 +41,7 @@ def timed(folder: Path, engine: Engine, scratch: Path) -> tuple[float, Report]:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     began = time.monotonic()
-    run = Run([folder], Wanted(), engine, str(place / "index"), os.environ)
+    run = Run([folder], BatchOptions(), engine, str(place / "index"), os.environ)
     report = run.write([str(place / "out.jsonl")])
     run.close(engine=False)
     return time.monotonic() - began, report
@@ -122,7 +122,7 @@ def on_ray(folder: Path, rounds: int, scratch: Path) -> dict[str, Any]:
     """Ray on this machine against the pool, after Ray has started and is warm."""
     from leftoff.batch.ray import Cluster
 
-    workers = processors()
+    workers = available_processors()
     began = time.monotonic()
     ray = Cluster(workers=workers)
     started = time.monotonic() - began
@@ -149,7 +149,7 @@ def costs(folder: Path, scratch: Path) -> dict[str, Any]:
     count = len(list(folder.iterdir()))
     plan, index = scratch / "costs.jsonl", scratch / "costs.index"
     began = time.process_time()
-    run = Run([folder], Wanted(), Pool(), str(index), os.environ)
+    run = Run([folder], BatchOptions(), Pool(), str(index), os.environ)
     report = run.write([str(plan)])
     run.close()
     ours = time.process_time() - began
@@ -165,21 +165,21 @@ def costs(folder: Path, scratch: Path) -> dict[str, Any]:
     for ending in (".jsonl", ".jsonl.gz", ".sqlite", ".parquet"):
         out = scratch / f"more{ending}"
         began = time.process_time()
-        run = Run([folder], Wanted(), Pool(), str(index), os.environ)
+        run = Run([folder], BatchOptions(), Pool(), str(index), os.environ)
         try:
             run.write([str(out)])
         except UsageError:
             continue  # what it needs is not installed
         finally:
             run.close()
-        size = sum(Path(path).stat().st_size for path in files_of(str(out)))
+        size = sum(Path(path).stat().st_size for path in output_files(str(out)))
         spent = time.process_time() - began
         found[f"again{ending}"] = {
             "ms": round(1000 * spent / count, 3),
             "kb": round(size / 1000 / count, 2),
         }
     began = time.process_time()
-    run = Run([folder], Wanted(), Pool(), str(index), os.environ)
+    run = Run([folder], BatchOptions(), Pool(), str(index), os.environ)
     run.write([str(scratch / "more.jsonl")])
     run.close()
     found["unchanged_ms"] = round(1000 * (time.process_time() - began) / count, 3)
@@ -236,7 +236,7 @@ def main() -> None:
     given = parser.parse_args()
     found: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": f"{platform.machine()}, {processors()} processors, Python "
+        "machine": f"{platform.machine()}, {available_processors()} processors, Python "
         f"{platform.python_version()}",
         "load": os.getloadavg()[0],
     }

@@ -26,9 +26,9 @@ import pebble
 
 from benchmarks.batch.kills import Killer
 from leftoff import codec
-from leftoff.batch.files import told
-from leftoff.batch.jobs import Done, Job, Wanted, chunks
-from leftoff.batch.work import work
+from leftoff.batch.files import file_entry
+from leftoff.batch.jobs import BatchOptions, ChunkResult, Job, split_into_chunks
+from leftoff.batch.work import run_chunk
 
 PATIENCE = 60.0
 """Seconds without any answer after which a pool hangs."""
@@ -44,19 +44,19 @@ def context() -> Any:
 
 def futures() -> tuple[Submit, Callable[[], None]]:
     pool = concurrent.futures.ProcessPoolExecutor(2, mp_context=context())
-    return (lambda data: pool.submit(work, data)), lambda: pool.shutdown(False)
+    return (lambda data: pool.submit(run_chunk, data)), lambda: pool.shutdown(False)
 
 
 def lokys() -> tuple[Submit, Callable[[], None]]:
     pool: Any = import_module("loky").ProcessPoolExecutor(2)
-    return (lambda data: pool.submit(work, data)), lambda: pool.shutdown(
+    return (lambda data: pool.submit(run_chunk, data)), lambda: pool.shutdown(
         False, kill_workers=True
     )
 
 
 def pebbles() -> tuple[Submit, Callable[[], None]]:
     pool = pebble.ProcessPool(2, context=context())
-    return (lambda data: pool.schedule(work, args=(data,), timeout=300)), pool.stop
+    return (lambda data: pool.schedule(run_chunk, args=(data,), timeout=300)), pool.stop
 
 
 def apart() -> tuple[Submit, Callable[[], None]]:
@@ -64,7 +64,7 @@ def apart() -> tuple[Submit, Callable[[], None]]:
     free = threading.Semaphore(2)
     options: dict[str, Any] = {"timeout": 300, "context": context()}
     decorate: Any = pebble.concurrent.process
-    run = decorate(**options)(work)
+    run = decorate(**options)(run_chunk)
 
     def submit(data: bytes) -> concurrent.futures.Future[bytes]:
         free.acquire()
@@ -100,7 +100,7 @@ def answers(submit: Submit, given: Iterable[bytes]) -> tuple[int, bool]:
             return found, True
         for future in done:
             if future.exception() is None:
-                found += len(codec.thaw(future.result(), Done).results)
+                found += len(codec.unpack_state(future.result(), ChunkResult).results)
     return found, False
 
 
@@ -135,8 +135,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     paths = list(islice(sorted(given.folder.iterdir()), given.files))
-    jobs = [Job(number, (told(str(path)),)) for number, path in enumerate(paths)]
-    frozen = [codec.freeze(chunk) for chunk in chunks(Wanted(), jobs, 8)]
+    jobs = [Job(number, (file_entry(str(path)),)) for number, path in enumerate(paths)]
+    frozen = [codec.pack_state(chunk) for chunk in split_into_chunks(BatchOptions(), jobs, 8)]
     found: dict[str, Any] = {"files": len(paths), "chunks": len(frozen)}
     for name in [given.only] if given.only else CONTESTANTS:
         calm = contest(name, frozen, len(paths), 0, 0)

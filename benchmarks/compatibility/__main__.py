@@ -25,7 +25,7 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 import leftoff
-from leftoff.handover.compatibility import Workspace, assess, measure
+from leftoff.handover.compatibility import Workspace, assess, text_similarity
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.running_workflow import content_hash
 
@@ -98,7 +98,7 @@ def seconds(call: Callable[[], Any], rounds: int) -> float:
 
 
 def row(name: str, a: str, b: str, rounds: int, *, exact: bool) -> dict[str, Any]:
-    found = measure(a, b, THRESHOLDS)
+    found = text_similarity(a, b, THRESHOLDS)
     state = ResumeState(original_workflow_content=a, original_workflow_hash=content_hash(a))
     shown: dict[str, Any] = {
         "text": name,
@@ -106,7 +106,9 @@ def row(name: str, a: str, b: str, rounds: int, *, exact: bool) -> dict[str, Any
         "high": round(found.high, 4),
         "exact": found.exact,
         "estimated": found.estimated,
-        "measure_ms": round(seconds(lambda: measure(a, b, THRESHOLDS), rounds) * 1000, 1),
+        "measure_ms": round(
+            seconds(lambda: text_similarity(a, b, THRESHOLDS), rounds) * 1000, 1
+        ),
         # With hashing, as `leftoff resume` does it.
         "assess_ms": round(
             seconds(

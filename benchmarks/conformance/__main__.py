@@ -2,17 +2,22 @@
 
     python -m benchmarks.conformance CORPUS [--write README.md]
     python -m benchmarks.conformance net PATHS... [--against TABLE] [--write]
+    python -m benchmarks.conformance speakers PATHS... [--list] [--write]
 
 The first prints the README's table of formats (`formats_table`). The second hashes every output
-of every recording and compares the hashes with those of a committed table (`net`).
+of every recording and compares the hashes with those of a committed table (`net`). The third
+compares turns, speakers and owners with an account that shares nothing with the readers
+(`speakers`).
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks.conformance import formats_table, net
+from benchmarks.conformance import formats_table, net, speakers
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    sys.exit(net.main(given[1:]) if given[:1] == ["net"] else formats_table.main(given))
+    commands = {"net": net.main, "speakers": speakers.main}
+    command = commands.get(given[0]) if given else None
+    sys.exit(command(given[1:]) if command else formats_table.main(given))

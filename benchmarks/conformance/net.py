@@ -86,7 +86,7 @@ def row_of(unit: Unit) -> Row:
         main, others = unit.staged(folder)
         os.chdir(folder)
         try:
-            made = Outputs(main, others, Path(scratch, "kept"))
+            made = Outputs(main, others, Path(scratch, "state"))
             hashes = {name: _hash(make, made) for name, make in COLUMNS.items()}
             return Row(unit.key, format_of(main), unit.size, hashes)
         finally:
@@ -131,7 +131,7 @@ def chosen(found: list[Unit], known: dict[str, Row], formats: str, limit: int) -
     """The recordings of some formats, and of each format the smallest `limit`."""
     wanted = set(formats.split(",")) - {""}
     taken: Counter[str] = Counter()
-    kept = []
+    taken_units = []
     for unit in reversed(found):
         row = known.get(unit.key)
         kind = row.format if row else Path(unit.main).parent.name
@@ -139,8 +139,8 @@ def chosen(found: list[Unit], known: dict[str, Row], formats: str, limit: int) -
             continue
         taken[kind] += 1
         if not limit or taken[kind] <= limit:
-            kept.append(unit)
-    return kept[::-1]
+            taken_units.append(unit)
+    return taken_units[::-1]
 
 
 def differences(row: Row, known: dict[str, Row]) -> list[str]:

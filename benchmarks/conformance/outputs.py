@@ -16,34 +16,34 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from leftoff.analysis.assemble import story_of
+from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import explain
 from leftoff.analysis.seed001 import seed_shape
 from leftoff.analysis.summary_json import to_json
-from leftoff.api import Gathered, gather, messages_at, read
+from leftoff.api import SessionReading, gather, messages_at, read
 from leftoff.budget.tasks import TaskTokenBudget, limit_of
 from leftoff.codec import dumps
 from leftoff.errors import LeftoffError
-from leftoff.evaluation.audits import compare, points
 from leftoff.handover.briefing import briefing
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
-    component,
     from_summary,
-    valid,
+    path_component,
+    validated,
 )
-from leftoff.handover.checkpoint.dumps import payload
-from leftoff.handover.checkpoint.file_names import paths, project_of, specific_of
+from leftoff.handover.checkpoint.dumps import build_payload
+from leftoff.handover.checkpoint.file_names import dump_paths, project_name, task_file_name
 from leftoff.handover.checkpoint.injection import block
+from leftoff.handover.lost import compare, points
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.hooks.queue import BRIEFING
-from leftoff.hooks.queue import block as hook_block
-from leftoff.incremental.accounts import account_of_gathered
-from leftoff.incremental.saved_passes import KeptPass
+from leftoff.hooks.queue import read_briefing as hook_block
+from leftoff.incremental.accounts import account_of_reading
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import Recorded, recorded, told_of
+from leftoff.live.checkpoints.recorded import Recorded, checkpoint_source, recorded
 from leftoff.live.resume_states.transcripts import of_transcript
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
@@ -84,7 +84,7 @@ class Outputs:
         return list(read(self.main))
 
     @cached_property
-    def _gathered(self) -> Gathered:
+    def _gathered(self) -> SessionReading:
         return gather([self.main])
 
     @cached_property
@@ -108,7 +108,7 @@ class Outputs:
         )
         used = context.occupancy
         budget = TaskTokenBudget.start(
-            component(session.id or self.main)[:80] or "task",
+            path_component(session.id or self.main)[:80] or "task",
             provider,
             created_at=session.started,
             total_allocated=total,
@@ -159,13 +159,13 @@ class Outputs:
     def html(self) -> str:
         """`leftoff summarize -f html`, with default settings."""
         watched = self.settings.watched()
-        account = account_of_gathered(self._gathered, watched, windows=self.settings.windows)
+        account = account_of_reading(self._gathered, watched, windows=self.settings.windows)
         messages = messages_at(self._summary, cited(self._summary, account))
         return page(self._summary, account, messages, thresholds=watched)
 
     def explain(self) -> str:
         """`leftoff summarize --explain`."""
-        found = explain(story_of(*self._gathered.recordings())[1])
+        found = explain(view_of(*self._gathered.recordings())[1])
         return explanation.text(found, width=96, gate=Redactor())
 
     def export(self) -> str:
@@ -186,16 +186,16 @@ class Outputs:
 
     def checkpoint_page(self) -> str:
         """The sections of the checkpoint's markdown."""
-        told = told_of(self._recorded, "", None)
+        about = checkpoint_source(self._recorded, "", None)
         cwd = self._recorded.summary.session.cwd
-        own = specific_of(told.facts.task, self._checkpoint.task_id)
-        project, specific = paths(project_of(cwd), own)
-        made = payload(
+        own = task_file_name(about.facts.task, self._checkpoint.task_id)
+        project, specific = dump_paths(project_name(cwd), own)
+        made = build_payload(
             self._checkpoint,
-            told.facts,
+            about.facts,
             project_path=project,
             specific_path=specific,
-            checks=told.checks,
+            checks=about.checks,
             note="",
         )
         gate = Redactor(personal=True)
@@ -204,7 +204,7 @@ class Outputs:
 
     def block(self) -> str:
         """The block that stands before the next agent's prompt."""
-        return block(valid(msgspec.json.decode(self.checkpoint())))
+        return block(validated(msgspec.json.decode(self.checkpoint())))
 
     def state_json(self) -> bytes:
         """The resume state as JSON, before redaction; nothing of this machine is looked at."""
@@ -218,14 +218,14 @@ class Outputs:
         """The block that a starting session gets, made as the worker of the hooks makes it."""
         folder = self.state / "state" / "session"
         folder.mkdir(parents=True)
-        kept = KeptPass(folder)
+        saved = SavedPass(folder)
         with suppress(LeftoffError):  # compressed or one document: read whole
-            kept.read_on(self.main)
-        summary = _fixed(kept.summary(self.main, exact=False))
+            saved.read_on(self.main)
+        summary = _fixed(saved.summary(self.main, exact=False))
         own = [m.text for m in self._messages if m.origin == "compaction" and m.text]
         lost = compare(points(summary), own[-1])[1] if own else ()
-        told = briefing(summary, where=LOG, lost=[point.text for point in lost])
-        (folder / BRIEFING).write_bytes(told.encode("utf-8", "replace"))
+        text = briefing(summary, where=LOG, lost=[point.text for point in lost])
+        (folder / BRIEFING).write_bytes(text.encode("utf-8", "replace"))
         return hook_block(folder)
 
 

@@ -16,14 +16,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.corpora.references import (
-    Reference,
-    to_labels,
-)
+from benchmarks.corpora.references import Reference, to_labels
 from leftoff import api, codec
 from leftoff.errors import SourceError, StateError, UnknownName
 from leftoff.evaluation.labels import Labels
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 
 SECONDS = 900.0
 """How long git may take for one repository or one file."""
@@ -145,10 +142,10 @@ def restore(reference: Reference, folder: Path) -> tuple[Path, Labels] | None:
     if reference.labels is None:
         return None
     path = str(folder / reference.file)
-    session = Session(Labels(reference.name), path, list(api.read(path)))
+    session = LabelledSession(Labels(reference.name), path, list(api.read(path)))
     labels = to_labels(reference.name, reference.labels, session.texts)
     where = folder / "labels" / reference.set / f"{reference.name}.json"
-    return _written(where, codec.dumps(codec.plain(labels), indent=2)), labels
+    return _written(where, codec.dumps(codec.to_builtins(labels), indent=2)), labels
 
 
 def chosen(references: Sequence[Reference], names: Sequence[str]) -> list[Reference]:

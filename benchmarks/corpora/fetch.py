@@ -43,11 +43,7 @@ def fetch_command(names: tuple[str, ...], *, into: str, references: str) -> int:
     """
     from pathlib import Path
 
-    from benchmarks.corpora.clones import (
-        chosen,
-        cloned,
-        kept_already,
-    )
+    from benchmarks.corpora.clones import chosen, cloned, kept_already
     from benchmarks.corpora.references import load_references
 
     folder = Path(into)
@@ -67,10 +63,7 @@ def fetch_command(names: tuple[str, ...], *, into: str, references: str) -> int:
 
 def _fetch(reference: Reference, folder: Path, clone: Clone | None) -> int:
     """Fetches a recording, if it is not there, and restores its labels; an exit code."""
-    from benchmarks.corpora.clones import (
-        keep,
-        restore,
-    )
+    from benchmarks.corpora.clones import keep, restore
     from leftoff.cli.group import complain
     from leftoff.errors import InputError, StateError
 

@@ -27,7 +27,7 @@ from leftoff.evaluation.labels import (
     Stage,
     digest,
 )
-from leftoff.sources.open import whole_of
+from leftoff.sources.open import read_whole
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ def load_references(path: str) -> tuple[Reference, ...]:
         StateError: it is no such file, or names a place outside of its folder.
     """
     try:
-        data = whole_of(path).decode()
+        data = read_whole(path).decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: it is not UTF-8") from error
     try:

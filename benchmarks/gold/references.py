@@ -17,16 +17,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from benchmarks.corpora.references import (
-    SETS,
-    Ranges,
-    Reference,
-    to_ranges,
-    to_toml,
-)
+from benchmarks.corpora.references import SETS, Ranges, Reference, to_ranges, to_toml
 from leftoff import api
 from leftoff.evaluation.labels import Labels, load
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 
 HEAD = """\
 Public recorded sessions by reference: repository, commit, path and hash, and labels as places
@@ -75,7 +69,7 @@ def references(public: Path, labels: Path) -> tuple[list[Reference], list[str]]:
 
 
 def _texts(label: Labels, path: str) -> dict[int, str]:
-    return Session(label, path, list(api.read(path))).texts
+    return LabelledSession(label, path, list(api.read(path))).texts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,9 +17,9 @@ from leftoff import api
 from leftoff.budget.tasks import TaskDocument
 from leftoff.budget.thresholds import preset
 from leftoff.handover.checkpoint import dumps
-from leftoff.handover.checkpoint.document import valid
+from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
-from leftoff.handover.checkpoint.templates import WORDS, fill
+from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 from leftoff.handover.decision_table import Decision
 from leftoff.incremental.accounts import account_of
 from leftoff.live.checkpoints.files import Sandbox
@@ -28,7 +28,7 @@ from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import from_mapping
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 from leftoff.stores.files import FileStore
 from leftoff.tokens import max_tokens
 
@@ -62,7 +62,7 @@ class Session:
         early = max(1, int(CROSSES_AT * len(curve)))
         self.limit = int(max(self.tokens[:early]) / 0.985)
         self.messages = [m for m in api.read(path) if not m.agent]
-        with lines_of(path) as lines:
+        with open_lines(path) as lines:
             self._lines = list(lines)
         self._ends = self._ends_of([point.message for point in curve])
         self._file = folder / "session.jsonl"
@@ -105,8 +105,10 @@ def agent_of(number: int, folder: Callable[[], Path]) -> Callable[[str], Any]:
     nothing."""
 
     def written(instruction: str) -> str:
-        level = next(x for x in WORDS.level if x.headings[0] in instruction)
-        filled = fill(level.dump, dict.fromkeys(level.places, "- told by the agent"))
+        level = next(x for x in TEMPLATES.level if x.headings[0] in instruction)
+        filled = fill_placeholders(
+            level.dump, dict.fromkeys(level.placeholders, "- told by the agent")
+        )
         return re.sub(r"\{[^{}\n]*\}", "unknown", filled)
 
     def writes(instruction: str) -> None:
@@ -442,7 +444,7 @@ class _Run:
         if kept is None:
             self.faults.append(f"{name}: is not in the store")
             return []
-        checkpoint = valid(kept.document)
+        checkpoint = validated(kept.document)
         fresh = self._provider() == before
         decision = Decision("force_handoff", self._provider(), fresh)
         return [Outcome(checkpoint, decision, kept.where)]
@@ -452,10 +454,10 @@ class _Run:
         self.seconds.append(outcome.seconds)
         self.told += outcome.told_by == "agent"
         kept = self.store.inner.load("checkpoint", made.checkpoint_id)
-        if kept is None or valid(kept.document).checkpoint_id != made.checkpoint_id:
+        if kept is None or validated(kept.document).checkpoint_id != made.checkpoint_id:
             self.faults.append(f"{made.checkpoint_id}: is not in the store")
         wanted = ["project"] if made.capacity_threshold == "98" else ["project", "task"]
-        level = WORDS.at(made.capacity_threshold)
+        level = TEMPLATES.for_capacity(made.capacity_threshold)
         for name in wanted:
             self.sections += 1
             path = self.folder / "contexts" / "sandbox" / "shop" / f"{name}.md"
@@ -474,7 +476,7 @@ class _Run:
     def _check_notes(self) -> None:
         """What others wrote into the project's file is as it was, and nothing is beside it."""
         text = (self.folder / "contexts/sandbox/shop/project.md").read_text("utf-8")
-        if dumps.others(text) != NOTES.strip("\n"):
+        if dumps.without_sections(text) != NOTES.strip("\n"):
             self.faults.append("project.md: what others wrote has changed")
 
     def _check_fired(self) -> None:

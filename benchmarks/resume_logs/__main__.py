@@ -25,10 +25,10 @@ from typing import Any
 
 from leftoff.api import read, summarize
 from leftoff.errors import LeftoffError
-from leftoff.evaluation.resume_grounds import Ground
+from leftoff.evaluation.resume_grounds import GroundingSource
 from leftoff.formats import native
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.sources.open import lines_of, parts_of
+from leftoff.sources.open import open_lines, session_paths
 from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
 
@@ -62,13 +62,13 @@ def recordings(folder: Path) -> list[Path]:
     return [p for p in files if p.is_file() and not p.name.endswith(skip)]
 
 
-def ground_of(path: Path) -> Ground:
+def grounding_source(path: Path) -> GroundingSource:
     """Everything that a recording says: its name, its bytes, its messages as they are read."""
-    main, _ = parts_of(str(path))
-    with lines_of(main) as lines:
+    main, _ = session_paths(str(path))
+    with open_lines(main) as lines:
         raw = [bytes(line) for line in lines]
     messages = native.write(list(read(str(path)))).splitlines()
-    return Ground([path.name.encode(), *raw, b"".join(raw), *messages])
+    return GroundingSource([path.name.encode(), *raw, b"".join(raw), *messages])
 
 
 def main() -> int:
@@ -100,7 +100,7 @@ def main() -> int:
             if budget == 10_000:
                 laid_out.append(time.perf_counter() - began)
                 counts.update(f"empty: {title}" for title in empty(summary, text))
-                share, wrong = ground_of(path).share(text)
+                share, wrong = grounding_source(path).grounded_share(text)
                 grounded.append((int(share.part), int(share.whole)))
                 for claim in wrong[: given.worst]:
                     print(f"  {path.name}: {claim.kind} {claim.text!r}", file=sys.stderr)

@@ -27,7 +27,7 @@ from typing import Any
 from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
 from leftoff.handover.review import ReviewRound
-from leftoff.handover.review_metrics import Prompts, Tries
+from leftoff.handover.review_metrics import PromptSizes, ResumeAttempts
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexReviewer
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
@@ -99,8 +99,8 @@ def figures_of(
     rounds: dict[bool, list[ReviewRound]],
     lost: list[ReviewRound],
 ) -> dict[str, Any]:
-    live, gone = Tries.of(rounds[True]), Tries.of(lost)
-    sent = Prompts.of(rounds[True])
+    live, gone = ResumeAttempts.of(rounds[True]), ResumeAttempts.of(lost)
+    sent = PromptSizes.of(rounds[True])
     seconds = {arm: [r.seconds for r in listed] for arm, listed in rounds.items()}
     ratios = [a / b for a, b in zip(seconds[True], seconds[False], strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")

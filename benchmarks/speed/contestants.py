@@ -28,8 +28,8 @@ from benchmarks.speed.data import Sessions, size_of
 from benchmarks.speed.processes import spend
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import to_json
-from leftoff.batch.jobs import File, Job, Wanted
-from leftoff.batch.work import do
+from leftoff.batch.jobs import BatchOptions, InputFile, Job
+from leftoff.batch.work import run_job
 from leftoff.formats.claude_code import Line
 from leftoff.formats.reader import Sample, detect
 from leftoff.summary import ContextSummary, Source
@@ -202,7 +202,7 @@ def _written(sessions: Sessions, scratch: Path) -> list[Path]:
 def _rows(paths: list[Path]) -> None:
     """What a worker of `leftoff batch` does: rows of all tables, and the state to keep."""
     for number, path in enumerate(paths):
-        do(Job(number, (File(str(path), path.stat().st_size),)), Wanted())
+        run_job(Job(number, (InputFile(str(path), path.stat().st_size),)), BatchOptions())
 
 
 def _counted(paths: list[Path]) -> float:

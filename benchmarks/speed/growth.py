@@ -20,7 +20,7 @@ from benchmarks.batch.__main__ import scaling, some
 from benchmarks.batch.data import build
 from benchmarks.speed.data import MB, Sessions, repeated, unit
 from benchmarks.speed.processes import median, spend
-from leftoff.batch.jobs import Wanted
+from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run
 
@@ -125,7 +125,7 @@ def _batch(folder: Path, place: Path) -> tuple[float, int]:
     place.mkdir()
     index = place / "index"
     began = time.process_time()
-    run = Run([folder], Wanted(), Pool(1), str(index), os.environ)
+    run = Run([folder], BatchOptions(), Pool(1), str(index), os.environ)
     report = run.write([str(place / "out.jsonl")])
     run.close()
     ours = time.process_time() - began

@@ -20,13 +20,13 @@ from leftoff import codec
 
 STAGES: dict[str, tuple[str, ...]] = {
     "decode": (
-        "leftoff.extraction.lines.Intake._json",
+        "leftoff.extraction.lines.LineReader._valid_json",
         "leftoff.formats.swe_agent.fields_of",
         "leftoff.formats.swe_agent.items_of",
     ),
     "intake": (
-        "leftoff.extraction.lines.Intake.feed",
-        "leftoff.extraction.collector.Fold.close",
+        "leftoff.extraction.lines.LineReader.feed",
+        "leftoff.extraction.collector.Collector.close",
     ),
     "format detection": ("leftoff.extraction.lines.detect",),
     "rules, gate and patterns": (
@@ -41,10 +41,10 @@ STAGES: dict[str, tuple[str, ...]] = {
         "leftoff.extraction.insights.Insights.see",
         "leftoff.extraction.requests.Requests.see",
     ),
-    "tokens": ("leftoff.extraction.session_state.Tail.settle",),
+    "tokens": ("leftoff.extraction.session_state.ContextOccupancy.estimate_texts",),
     "shell": (
-        "leftoff.analysis.files.track.Tracker.ran",
-        "leftoff.shell.effects._read",
+        "leftoff.analysis.files.track.Tracker.apply_command",
+        "leftoff.shell.effects._parse_script",
     ),
     "decisions, model": ("leftoff.analysis.decisions.select.key_decisions",),
     "files": (
@@ -62,7 +62,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "leftoff.analysis.assemble.context",
     ),
     "redaction": ("leftoff.redaction.redactor.Redactor.value",),
-    "JSON": ("leftoff.codec.plain", "leftoff.codec.dumps"),
+    "JSON": ("leftoff.codec.to_builtins", "leftoff.codec.dumps"),
 }
 """Functions by stage. One that is gone fails loudly: the list has to follow the code."""
 

@@ -15,8 +15,8 @@ from benchmarks.speed.processes import Spent, medians, spend
 _READ_ON = """
 import sys
 from pathlib import Path
-from leftoff.incremental.saved_passes import KeptPass
-kept = KeptPass(Path(sys.argv[1]))
+from leftoff.incremental.saved_passes import SavedPass
+kept = SavedPass(Path(sys.argv[1]))
 kept.read_on(sys.argv[2])
 if len(sys.argv) > 3:
     from leftoff.analysis.summary_json import to_json

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leftoff.stores.envelope import clean, gate_of
+from leftoff.stores.envelope import redactor_for, sanitize
 from leftoff.stores.protocol import open_store
 
 SENTENCE = "The parser keeps the order of the lines because the index is built at the end"
@@ -95,7 +95,9 @@ def main() -> None:
     figures: dict[str, Any] = {
         "making the document": {"save": median_ms(document, args.rounds)},
         "redacting it": {
-            "save": median_ms(lambda n: clean("task", document(n), "", gate_of), args.rounds)
+            "save": median_ms(
+                lambda n: sanitize("task", document(n), "", redactor_for), args.rounds
+            )
         },
     }
     places = {"disk": args.folder, "memory": Path("/dev/shm")}

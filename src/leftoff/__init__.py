@@ -150,7 +150,7 @@ def __getattr__(name: str) -> object:
 
     value: object = getattr(import_module(module), name)
     if module in _SUMMARIZING:
-        # Summaries stand below what shows them: whoever comes by this door gets both.
+        # `summary` cannot import what displays it; users of this package get both.
         import_module("leftoff.rendering.notebook")
     globals()[name] = value
     return value

@@ -1,4 +1,4 @@
-"""The way in from the shell: `python -m leftoff` and the console script `leftoff`.
+"""Entry point of the command line: `python -m leftoff` and the console script `leftoff`.
 
 The version is answered before anything else is imported, since editors, hooks and package
 managers ask for it often. All other words go to `leftoff.cli`.
@@ -14,7 +14,7 @@ from types import TracebackType
 from leftoff._version import __version__
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What writing to a disk that takes no more fails with."""
+"""Error numbers of writing to a full or failing disk."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -59,7 +59,7 @@ def main(args: list[str] | None = None) -> int:
         if error.errno not in _FULL:
             raise
         _drop_stdout()
-        if code != 2:  # else it has been said
+        if code != 2:  # else an error was printed already
             print(f"leftoff: stdout: cannot be written ({error.strerror})", file=sys.stderr)
         return 2
     return code
@@ -68,18 +68,18 @@ def main(args: list[str] | None = None) -> int:
 def _crashed(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Tells of a mistake of ours as Python does, but through the gate: its words may be those
-    of a recording."""
+    """Prints an unexpected exception as Python does, but redacted, because its message may
+    contain recorded text."""
     import traceback
 
     try:
         from leftoff.redaction.redactor import Redactor
         from leftoff.text.sanitize import clean
 
-        told = clean(Redactor().text("".join(traceback.format_exception(kind, error, trace))))
-    except Exception:  # noqa: BLE001 - the gate itself is broken: say where, not what
-        told = "".join(traceback.format_tb(trace)) + f"{kind.__name__}\n"
-    print(told, end="", file=sys.stderr)
+        report = clean(Redactor().text("".join(traceback.format_exception(kind, error, trace))))
+    except Exception:  # noqa: BLE001 - redaction failed: print only the place
+        report = "".join(traceback.format_tb(trace)) + f"{kind.__name__}\n"
+    print(report, end="", file=sys.stderr)
 
 
 def _drop_stdout() -> None:

@@ -61,8 +61,31 @@ RENAMED: dict[str, dict[str, str]] = {
         "to_json": "analysis.summary_json",
         "to_plain": "analysis.summary_json",
     },
+    "incremental.accounts": {
+        "Accounted": "incremental.accounts:SessionAccount",
+        "Following": "incremental.accounts:AccountFollower",
+        "account_of_gathered": "incremental.accounts:account_of_reading",
+    },
+    "stores": {
+        "Keeping": "stores.protocol:PrunableStore",
+        "Kept": "stores.protocol:StoredDocument",
+        "Opener": "stores.protocol:StoreOpener",
+    },
+    "stores.envelope": {
+        "clean": "stores.envelope:sanitize",
+        "gate_of": "stores.envelope:redactor_for",
+        "glance": "stores.envelope:read_header",
+        "glimpse": "stores.envelope:read_header_or_none",
+        "resealed": "stores.envelope:reseal",
+    },
+    "stores.naming": {
+        "PLACES": "stores.naming:LOCATIONS",
+        "place_of": "stores.naming:location_of",
+        "plain": "stores.naming:check_id",
+    },
 }
-"""Module that kept its name: names that left it, and where they are now."""
+"""Module: names that left it or were renamed, and where they are now: "module", or
+"module:new_name"."""
 
 
 class _View(ModuleType):
@@ -119,7 +142,7 @@ def install() -> None:
 
 
 def moved_name(module: str, name: str) -> object:
-    """A name that left `module`, from where it is now, with a warning.
+    """A name that left `module` or was renamed, from where it is now, with a warning.
 
     Raises:
         AttributeError: the module never had it.
@@ -130,10 +153,11 @@ def moved_name(module: str, name: str) -> object:
     import warnings
     from importlib import import_module
 
+    home, _, renamed = target.partition(":")
     warnings.warn(
-        f"leftoff.{module}.{name} is now leftoff.{target}.{name}; the old name goes with the"
-        " next release",
+        f"leftoff.{module}.{name} is now leftoff.{home}.{renamed or name}; the old name goes"
+        " with the next release",
         DeprecationWarning,
         stacklevel=3,
     )
-    return getattr(import_module(f"leftoff.{target}"), name)
+    return getattr(import_module(f"leftoff.{home}"), renamed or name)

@@ -13,10 +13,10 @@ from leftoff.analysis.assemble import assemble
 from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
-from leftoff.extraction.session_state import Lines, Recording
+from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.sources.open import lines_of, parts_of
+from leftoff.sources.open import open_lines, session_paths
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
 
 
@@ -33,7 +33,7 @@ def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str]
         FormatError: it holds no message in a known format.
     """
     reading = Pass(path, format, extractors)
-    with lines_of(path) as lines:
+    with open_lines(path) as lines:
         reading.feed_lines(lines)
     reading.close()
     return reading
@@ -78,15 +78,15 @@ def gather(
     format: str | None = None,
     extractors: Sequence[str] = (),
     session: int | str = -1,
-) -> Gathered:
+) -> SessionReading:
     """The recordings of one line of work, read once (see `summarize`)."""
-    found = Gathered()
+    found = SessionReading()
     for place in paths:
         found.add(str(place), format, extractors, session)
     return found
 
 
-class Opener(Protocol):
+class PassOpener(Protocol):
     """Reads a recording to its end; `open_pass` is one."""
 
     def __call__(
@@ -94,18 +94,18 @@ class Opener(Protocol):
     ) -> Pass: ...
 
 
-class Gathered:
-    """What was read of one line of work: main recordings and subagents, with their files.
+class SessionReading:
+    """The recordings of one line of work: main threads and subagents, with their files.
 
     Args:
         opened: reads each file.
     """
 
-    def __init__(self, opened: Opener = open_pass) -> None:
+    def __init__(self, opened: PassOpener = open_pass) -> None:
         self._opened = opened
         self.sources: list[Source] = []
-        self.mains: list[tuple[Recording, int]] = []
-        self.agents: dict[str, tuple[Recording, int]] = {}
+        self.mains: list[tuple[SessionState, int]] = []
+        self.agents: dict[str, tuple[SessionState, int]] = {}
         self.formats: list[str] = []
         self.lines = Lines()
         self.issues: list[Issue] = []
@@ -114,7 +114,7 @@ class Gathered:
         self, path: str, format: str | None, extractors: Sequence[str], session: int | str
     ) -> None:
         """Reads a file or directory and the side files of its subagents."""
-        main, subagents = parts_of(path)
+        main, subagents = session_paths(path)
         reading = self._opened(main, format=format, extractors=extractors)
         self._account(reading, main)
         here = len(self.sources) - 1
@@ -131,10 +131,10 @@ class Gathered:
             try:
                 other = self._opened(side, extractors=extractors)
             except FormatError:
-                continue  # the empty file of an agent that never spoke
+                continue  # the empty file of a subagent that wrote nothing
             self._account(other, side)
             spoke = [r for r in other.sessions[-1].values() if len(r.thread)]
-            # A subagent's own file stands before the copies in the main one.
+            # A subagent's own file takes precedence over the copies in the main one.
             self.agents[name] = (spoke[0], len(self.sources) - 1)
 
     def _account(self, reading: Pass, path: str) -> None:
@@ -150,7 +150,7 @@ class Gathered:
                 places = tuple(f"source {number}, {place}" for place in places)
             self.issues.append(replace(issue, places=places))
 
-    def recordings(self, agent: str = "") -> tuple[dict[str, Recording], dict[str, int]]:
+    def recordings(self, agent: str = "") -> tuple[dict[str, SessionState], dict[str, int]]:
         """The main thread under "" and each subagent under its id, and the source of each; or
         one subagent alone."""
         recordings = {name: recording for name, (recording, _) in self.agents.items()}
@@ -159,7 +159,7 @@ class Gathered:
         if agent:
             if agent not in recordings:
                 raise UnknownName("subagent", agent, recordings)
-            head = Recording("", ())
+            head = SessionState("", ())
             head.header = mains[0].header
             recordings, places = {"": head, agent: recordings[agent]}, {agent: places[agent]}
         elif len(self.mains) == 1:
@@ -189,7 +189,7 @@ class Gathered:
         )
 
 
-def _chosen(reading: Pass, session: int | str) -> dict[str, Recording]:
+def _chosen(reading: Pass, session: int | str) -> dict[str, SessionState]:
     """One of the sessions of a recording, by its place or its id."""
     by_id = {found[""].header.id: found for found in reading.sessions}
     if isinstance(session, str):
@@ -203,8 +203,8 @@ def _chosen(reading: Pass, session: int | str) -> dict[str, Recording]:
     return reading.sessions[session]
 
 
-class Collector(Pass):
-    """A pass that hands out messages instead of evidence."""
+class MessageCollector(Pass):
+    """A pass that collects messages instead of evidence."""
 
     def __init__(self, where: str, format: str | None) -> None:
         super().__init__(where, format)
@@ -229,9 +229,9 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
     """
-    main, _ = parts_of(str(path))
-    reading = Collector(main, format)
-    with lines_of(main) as lines:
+    main, _ = session_paths(str(path))
+    reading = MessageCollector(main, format)
+    with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))
             yield from reading.take()
@@ -251,7 +251,7 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     plain = [m for m in given if isinstance(m, dict)]
-    data = native.write(ours) if ours else codec.dumps(codec.mended(plain))
+    data = native.write(ours) if ours else codec.dumps(codec.to_valid_json(plain))
     reading = Pass("<messages>")
     if ours or plain:
         reading.feed(data)
@@ -282,7 +282,7 @@ def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Messa
     more, or has changed, is left out.
 
     A reference without line and item, or to a record that is no message, means the message of
-    that number in the thread that the summary tells of; it is found where one session in one
+    that number in the thread that is summarized; it is found where one session in one
     file holds that thread.
 
     Raises:
@@ -400,7 +400,7 @@ def _records(path: str, refs: list[tuple[Ref, str]]) -> dict[tuple[Any, Any], li
             found.setdefault(place, []).append(message)
     lines = {line for line, _ in places if line and (line, None) not in found}
     if lines:
-        with lines_of(path) as stream:
+        with open_lines(path) as stream:
             for number, line in enumerate(stream, 1):
                 if number in lines:
                     bare = Message(-1, "system", (), line=number, raw=line)

@@ -1,8 +1,17 @@
-"""The one door for JSON: recorded bytes in, our documents out.
+"""JSON and MessagePack: decodes recorded bytes, encodes our documents.
 
-Reading is typed first: msgspec decodes straight into the fields that somebody reads and skips
-the rest in C. What msgspec refuses is mended in steps (`mend`), so that one bad byte costs at
-most one field, and the caller learns what was mended.
+Recorded lines take the fast path first: `LineDecoder` decodes with msgspec straight into a
+Struct that has only the fields that are read; the rest is skipped in C. What msgspec refuses
+takes the slow path: `repair` finds every JSON value on the line with the standard library's
+decoder, and `loosen` converts each one field by field. So one bad byte costs at most one field,
+and the caller gets a code for each repair. No bytes raise an exception there.
+
+Documents of ours are decoded strictly (`parse_strict`, for checksums) or leniently (`parse`),
+and encoded with orjson (`dumps`); msgspec encodes what orjson cannot: whole numbers beyond
+64 bits. `canonical` is the one form that checksums are made of. `pack_state` and `unpack_state`
+are MessagePack, for saved state.
+
+Only encoding belongs here: what a record means is the readers' matter.
 """
 
 from __future__ import annotations
@@ -20,17 +29,19 @@ from msgspec.structs import astuple
 T = TypeVar("T", bound=Struct)
 
 MAX_LINE = 32 * 1024 * 1024
-"""Bytes; a longer line of a line-based recorder is skipped and reported."""
+"""Bytes; a longer line of a line-based recorder is skipped and reported. Chosen by hand; not
+measured."""
 
-MAX_GLUED = 1000
-"""Values on one line that are taken apart; what follows them is cut off and reported."""
+MAX_VALUES_PER_LINE = 1000
+"""Values on one line that are decoded; the rest is dropped and reported. Chosen by hand; not
+measured."""
 
 MAX_DOCUMENT = 256 * 1024 * 1024
-"""Bytes; a larger one-document recording is refused."""
+"""Bytes; a larger one-document recording is refused. Chosen by hand; not measured."""
 
 
 class Mended(Struct, frozen=True):
-    """A record that had to be mended on the way in: what was wrong, in a word."""
+    """A record that had to be repaired on the way in: what was wrong, in a word."""
 
     codes: tuple[str, ...]
 
@@ -43,7 +54,7 @@ class LineDecoder(Generic[T]):
         self.strict: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
 
     def decode(self, line: bytes) -> tuple[list[T], tuple[str, ...]]:
-        """The records on a line, usually one, and the codes of what was mended.
+        """The records on a line, usually one, and the codes of what was repaired.
 
         An empty list means that nothing on the line could be read; the codes say why. Never
         raises for any bytes.
@@ -54,7 +65,7 @@ class LineDecoder(Generic[T]):
             return [], ("too_deep",)
         except ValueError:  # msgspec's errors and UnicodeDecodeError are ValueErrors
             pass
-        objects, codes = mend(line)
+        objects, codes = repair(line)
         records: list[T] = []
         for value in objects:
             record, lost = loosen(value, self.type)
@@ -67,9 +78,9 @@ class LineDecoder(Generic[T]):
         return records, tuple(dict.fromkeys(codes))
 
 
-def mend(line: bytes, most: int = MAX_GLUED) -> tuple[list[Any], list[str]]:
-    """Every JSON value that can be saved from a damaged line, and what was wrong with it; of
-    more than `most` values the rest is cut.
+def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[Any], list[str]]:
+    """Every JSON value that can be recovered from a damaged line, and codes for what was wrong;
+    values beyond `most` are dropped.
 
     Codes: bom, nul, invalid_utf8, surrogate, not_a_number, glued, control_character, cut,
     too_deep, no_json.
@@ -163,23 +174,23 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
         return msgspec.convert(value, type_), []
     except (ValueError, RecursionError):
         pass
-    kept: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     lost: list[str] = []
     for field in msgspec.structs.fields(type_):
         if field.encode_name not in value:
             continue
         raw = value[field.encode_name]
         try:
-            kept[field.name] = msgspec.convert(raw, field.type)
+            fields[field.name] = msgspec.convert(raw, field.type)
             continue
         except (ValueError, RecursionError):
             pass
-        mended, inner_lost = _loosen_value(raw, field.type)
-        if mended is not None:
-            kept[field.name] = mended
+        repaired, inner_lost = _loosen_value(raw, field.type)
+        if repaired is not None:
+            fields[field.name] = repaired
         lost += inner_lost or [field.name]
     try:
-        return type_(**kept), lost
+        return type_(**fields), lost
     except TypeError:  # a field without default was lost
         return None, lost
 
@@ -201,10 +212,10 @@ def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
                     try:
                         items.append(msgspec.convert(item, item_types[0]))
                     except (ValueError, RecursionError):
-                        mended, inner = _loosen_value(item, item_types[0])
+                        repaired, inner = _loosen_value(item, item_types[0])
                         lost += inner or ["item"]
-                        if mended is not None:
-                            items.append(mended)
+                        if repaired is not None:
+                            items.append(repaired)
                 return items, lost
     return None, []
 
@@ -220,7 +231,7 @@ def _options(wanted: Any) -> Iterator[Any]:
 
 
 def parse(data: bytes | str) -> Any:
-    """One whole JSON document as plain values, mended where it must be.
+    """One whole JSON document as plain values, repaired where it must be.
 
     Raises:
         ValueError: there is no JSON object or list in it.
@@ -229,14 +240,14 @@ def parse(data: bytes | str) -> Any:
     try:
         return orjson.loads(raw)
     except (ValueError, RecursionError):
-        values, codes = mend(raw)
+        values, codes = repair(raw)
         if not values:
             raise ValueError(", ".join(codes) or "empty") from None
         return values[0]
 
 
 def dumps(value: Any, *, indent: int = 0) -> bytes:
-    """Our documents as JSON: UTF-8, keys in the order given, no NaN, final newline; lone
+    """A document as JSON: UTF-8, keys in the order given, no NaN, final newline; lone
     surrogates replaced.
 
     Args:
@@ -244,19 +255,19 @@ def dumps(value: Any, *, indent: int = 0) -> bytes:
     """
     options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return inert(orjson.dumps(value, default=_shallow, option=options))
+        return escape_invisible(orjson.dumps(value, default=_shallow, option=options))
     except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
         try:
             encoded = msgspec.json.encode(value)
         except UnicodeEncodeError:  # the name of a file that is no text
-            encoded = msgspec.json.encode(mended(plain(value)))
+            encoded = msgspec.json.encode(to_valid_json(to_builtins(value)))
         if indent:
             encoded = msgspec.json.format(encoded, indent=2)
-        return inert(encoded) + b"\n"
+        return escape_invisible(encoded) + b"\n"
 
 
-# What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string it can be told
-# by its number, which loses nothing and which no terminal obeys.
+# What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string a \\u escape
+# means the same, and terminals do not interpret it.
 _ACTIVE = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\x8b\xa8-\xae]|\x81[\xa0-\xa9])"
     rb"|\xef(?:\xbb\xbf|\xbf[\xb9-\xbb])"
@@ -264,7 +275,7 @@ _ACTIVE = re.compile(
 )
 
 
-def inert(data: bytes) -> bytes:
+def escape_invisible(data: bytes) -> bytes:
     """JSON with C1 controls, bidirectional overrides and characters that show nothing as
     escapes."""
     if data.isascii() and b"\x7f" not in data:
@@ -279,22 +290,22 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 
 
 def _shallow(value: Any) -> Any:
-    """A Struct as a dict of its fields, each of which is turned when its turn comes: a long
-    summary is never held twice."""
+    """A Struct as a dict of its fields, whose values orjson converts one at a time, so that a
+    long summary is not in memory twice."""
     if isinstance(value, Struct):
         config = value.__struct_config__
         if not (config.omit_defaults or config.array_like or config.tag):
             return dict(zip(value.__struct_encode_fields__, astuple(value), strict=True))
-    return plain(value)
+    return to_builtins(value)
 
 
-def plain(value: Any) -> Any:
+def to_builtins(value: Any) -> Any:
     """A frozen value as dicts, lists, strings and numbers."""
     return msgspec.to_builtins(value, str_keys=True)
 
 
-def exact(data: bytes) -> Any:
-    """One JSON document as plain values, as it stands: nothing is mended, whole numbers of any
+def parse_strict(data: bytes) -> Any:
+    """One JSON document as plain values, strictly: nothing is repaired, whole numbers of any
     size stay whole.
 
     Raises:
@@ -314,13 +325,13 @@ def canonical(value: Any) -> bytes:
         return msgspec.json.encode(value, order="sorted")
 
 
-def freeze(value: Any) -> bytes:
+def pack_state(value: Any) -> bytes:
     """A saved state as bytes (MessagePack)."""
     return msgspec.msgpack.encode(value)
 
 
-def thaw(data: bytes, type_: Any) -> Any:
-    """The value that `freeze` made.
+def unpack_state(data: bytes, type_: Any) -> Any:
+    """The value that `pack_state` made.
 
     Raises:
         ValueError: the bytes are damaged or of another type.
@@ -333,15 +344,18 @@ def schema(type_: Any) -> dict[str, Any]:
     return msgspec.json.schema(type_)
 
 
-def mended(value: Any, room: int = 250) -> Any:
+def to_valid_json(value: Any, room: int = 250) -> Any:
     """A Python value as JSON can hold it: lone surrogates replaced, NaN dropped, keys as text,
-    unknown types by their text, None for what is nested more than `room` deep."""
+    unknown types by their text, None for what is nested more than `room` levels deep."""
     if isinstance(value, (dict, list, tuple)):
         if not room:
             return None
         if isinstance(value, dict):
-            return {str(mended(k, room - 1)): mended(v, room - 1) for k, v in value.items()}
-        return [mended(v, room - 1) for v in value]
+            return {
+                str(to_valid_json(k, room - 1)): to_valid_json(v, room - 1)
+                for k, v in value.items()
+            }
+        return [to_valid_json(v, room - 1) for v in value]
     if value is None or isinstance(value, (bool, int, str, float)):
         return _clean(value, [])
     return str(value)

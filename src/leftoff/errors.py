@@ -1,4 +1,4 @@
-"""What can go wrong, and whose fault it is.
+"""The exceptions of leftoff, by whose fault it is.
 
     LeftoffError
     ├── UsageError           the caller asked for something that does not exist or fit
@@ -56,7 +56,7 @@ class FormatError(InputError):
 
 
 class StateError(LeftoffError):
-    """A saved state or document that does not fit, is damaged, or cannot be kept."""
+    """A saved state or document that does not fit, is damaged, or cannot be saved."""
 
 
 class Damaged(StateError):

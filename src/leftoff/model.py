@@ -1,7 +1,7 @@
-"""The words of the house: what a recorded session consists of.
+"""Core data types: messages, their parts, and the other records of a session.
 
-Every value here is frozen and compares by content. Nothing here reads, judges or renders.
-Values hold no cycles, so the garbage collector need not look at them (`gc=False`).
+All values are frozen and compare by content. They contain no reference cycles, so the garbage
+collector does not track them (`gc=False`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ToolResult(Struct, frozen=True, gc=False, tag=True):
 
 
 class Media(Struct, frozen=True, gc=False, tag=True):
-    """An image or other attachment; its bytes are not kept."""
+    """An image or other attachment; its bytes are dropped."""
 
     media_type: str = ""
 
@@ -167,9 +167,9 @@ class Message(Struct, frozen=True, gc=False):
 
 
 class SessionFacts(Struct, frozen=True, omit_defaults=True):
-    """What a record tells about the session as a whole; later facts fill what earlier left.
+    """What a record says about the session as a whole; the first value of a field is used.
 
-    `title` is the one exception: the last one stands.
+    `title` is the exception: the last one is used.
     """
 
     id: str = ""
@@ -190,7 +190,7 @@ class Compaction(Struct, frozen=True):
 
     Attributes:
         line, item: where the recorder says so.
-        trigger: auto | manual | "" where not told.
+        trigger: auto | manual | "" if unknown.
         recorded: the recorder's own count of tokens before, or None.
         recorded_after: the recorder's own count of tokens after, or None.
     """

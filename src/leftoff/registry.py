@@ -1,4 +1,4 @@
-"""The one way to extend leftoff: a named thing in a `Registry`.
+"""Registries of plug-ins: how leftoff is extended.
 
 A registry knows its built-in names without importing them ("module:attribute"), takes new ones
 by decorator, and finds those of other packages by entry point, which it scans only for a name
@@ -116,7 +116,7 @@ class Registry(Generic[T]):
         if self._scanned:
             return
         self._scanned = True
-        # Costs as much to import as click, and most runs name nothing that we lack.
+        # Importing it takes as long as importing click, and most runs need no entry points.
         from importlib.metadata import entry_points
 
         found: list[Any] = sorted(

@@ -1,7 +1,7 @@
-"""Every setting in one frozen value: from where it is written down, and by which name.
+"""All settings as one frozen value, with the source of each.
 
 Precedence: command line, environment (`LEFTOFF_…`), project, user, default. A project's
-settings stand in `leftoff.toml`, in `[tool.leftoff]` of `pyproject.toml`, or in the
+settings are in `leftoff.toml`, in `[tool.leftoff]` of `pyproject.toml`, or in the
 `context_management` tree of `.claude-mpm/configuration.yaml`; a user's in `leftoff.toml` of
 the configuration folder.
 `budget_total`, `budgetTotal` and `BUDGET_TOTAL` are the same key everywhere.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +37,7 @@ Trigger: TypeAlias = Literal[
 
 
 class ContextThresholds(Struct, frozen=True):
-    """Shares of the budget at which the preset `advisory` speaks."""
+    """Shares of the budget at which the preset `advisory` warns."""
 
     caution: Share = 0.70
     warning: Share = 0.85
@@ -44,7 +45,7 @@ class ContextThresholds(Struct, frozen=True):
 
 
 class Cleanup(Struct, frozen=True):
-    """How many resume logs are kept."""
+    """How many resume logs are retained."""
 
     enabled: bool = True
     keep_count: Count = 10
@@ -82,7 +83,7 @@ class BudgetThresholds(Struct, frozen=True):
 
 
 class ContextDump(Struct, frozen=True):
-    """What a checkpoint writes and how long it is kept."""
+    """What a checkpoint writes and how long it is retained."""
 
     enabled: bool = True
     markdown_update: bool = True
@@ -147,7 +148,7 @@ class Settings(Struct, frozen=True):
     """Everything that can be set. Paths may begin with `{home}`: see `place`.
 
     Attributes:
-        home: the folder of all that leftoff keeps, relative to the project.
+        home: the folder of everything that leftoff writes, relative to the project.
         preset: which thresholds are watched; `own` are those of `thresholds`.
         windows: rows that come before the built-in table of models.
         extractors, redactors: plug-ins to run, by name.
@@ -192,7 +193,7 @@ class Settings(Struct, frozen=True):
         return preset(name).at(msgspec.structs.asdict(shares))
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSettings(Struct, frozen=True):
     """Settings with where each value comes from.
 
     Attributes:
@@ -208,7 +209,7 @@ class Loaded(Struct, frozen=True):
     def values(self) -> dict[str, Any]:
         """Every setting by its path, as plain values, home filled in."""
         found: dict[str, Any] = {}
-        for path, _ in leaves():
+        for path, _ in setting_types():
             value: Any = self.settings
             for name in path.split("."):
                 value = getattr(value, name)
@@ -230,17 +231,19 @@ TOML = "leftoff.toml"
 YAML = ".claude-mpm/configuration.yaml"
 
 
-def squashed(key: str) -> str:
+def normalized_key(key: str) -> str:
     """A key without case and separators: what makes snake, camel and upper case one key."""
     return "".join(c for c in key.casefold() if c.isalnum())
 
 
-def leaves(type_: type[Struct] = Settings, before: str = "") -> Iterator[tuple[str, Any]]:
+def setting_types(
+    type_: type[Struct] = Settings, before: str = ""
+) -> Iterator[tuple[str, Any]]:
     """Every setting as (path, type)."""
     for known in msgspec.structs.fields(type_):
         path = f"{before}{known.name}"
         if isinstance(known.type, type) and issubclass(known.type, Struct):
-            yield from leaves(known.type, f"{path}.")
+            yield from setting_types(known.type, f"{path}.")
         else:
             yield path, known.type
 
@@ -255,7 +258,7 @@ class _Collected:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
         self.notices: list[str] = []
-        self.types = dict(leaves())
+        self.types = dict(setting_types())
 
     def put(self, path: str, value: Any, origin: str, where: str) -> None:
         type_ = self.types[path]
@@ -278,19 +281,19 @@ class _Collected:
         """
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
-        known = {squashed(f.name): f for f in msgspec.structs.fields(type_)}
+        known = {normalized_key(f.name): f for f in msgspec.structs.fields(type_)}
         for key, value in tree.items():
-            name = squashed(str(key))
-            found = known.get(squashed(_ALIASES.get(name, name)))
+            name = normalized_key(str(key))
+            found = known.get(normalized_key(_ALIASES.get(name, name)))
             if found is None:
-                raise no_such(f"{before}{key}", origin)
+                raise unknown_setting(f"{before}{key}", origin)
             path = f"{before}{found.name}"
             if isinstance(found.type, type) and issubclass(found.type, Struct):
                 self.tree(value, found.type, f"{path}.", origin)
             else:
                 self.put(path, value, origin, f"{origin}: {path}")
 
-    def done(self) -> Loaded:
+    def done(self) -> LoadedSettings:
         tree: dict[str, Any] = {}
         for path, value in self.values.items():
             place = tree
@@ -303,7 +306,7 @@ class _Collected:
         names = [t.name for t in settings.thresholds]
         if len(set(names)) < len(names):
             raise UsageError("thresholds: two of them have the same name")
-        return Loaded(settings, origins, tuple(self.notices))
+        return LoadedSettings(settings, origins, tuple(self.notices))
 
 
 def _default(path: str) -> Any:
@@ -313,12 +316,12 @@ def _default(path: str) -> Any:
     return value
 
 
-def no_such(path: str, origin: str) -> UsageError:
+def unknown_setting(path: str, origin: str) -> UsageError:
     """The error for a setting that does not exist; names the nearest one."""
-    known = [p for p, _ in leaves()]
+    known = [p for p, _ in setting_types()]
     known += sorted({p[:i] for p in known for i, c in enumerate(p) if c == "."})
     section, _, name = path.rpartition(".")
-    # A name that nobody gave a section may be nearly right in any.
+    # A name without a section is compared with the names of all sections.
     beside = [p for p in known if not section or p.rpartition(".")[0] == section]
     near = _named_like(name, beside) or nearest(path, known)
     hint = f"; the nearest valid one is {near!r}" if near else ""
@@ -326,8 +329,8 @@ def no_such(path: str, origin: str) -> UsageError:
 
 
 def _named_like(name: str, paths: Sequence[str]) -> str | None:
-    by_name = {squashed(p.rpartition(".")[2]): p for p in reversed(paths)}
-    found = nearest(squashed(name), by_name)
+    by_name = {normalized_key(p.rpartition(".")[2]): p for p in reversed(paths)}
+    found = nearest(normalized_key(name), by_name)
     return None if found is None else by_name[found]
 
 
@@ -336,11 +339,11 @@ def nearest_valid(type_: Any, value: Any, default: Any) -> str:
     if get_origin(type_) is tuple:
         inner = get_args(type_)[0]
         if get_origin(inner) is Literal and isinstance(value, (list, tuple)):
-            fixed = [_like(v, get_args(inner)) for v in value]
+            fixed = [_nearest_word(v, get_args(inner)) for v in value]
             return repr([v for v in fixed if v is not None] or list(default))
         return repr(msgspec.to_builtins(default))
     if get_origin(type_) is Literal:
-        return repr(_like(value, get_args(type_)) or default)
+        return repr(_nearest_word(value, get_args(type_)) or default)
     if get_origin(type_) is Annotated and isinstance(value, (int, float)):
         limits: Meta = get_args(type_)[1]
         if limits.le is not None and value > limits.le:
@@ -350,9 +353,9 @@ def nearest_valid(type_: Any, value: Any, default: Any) -> str:
     return repr(default)
 
 
-def _like(value: Any, known: Sequence[str]) -> str | None:
-    folded = {squashed(k): k for k in known}
-    near = nearest(squashed(str(value)), folded)
+def _nearest_word(value: Any, known: Sequence[str]) -> str | None:
+    folded = {normalized_key(k): k for k in known}
+    near = nearest(normalized_key(str(value)), folded)
     return folded[near] if near is not None else None
 
 
@@ -414,7 +417,7 @@ def _raw(path: Path) -> str:
         return ""
 
 
-def from_mapping(tree: Mapping[str, Any], origin: str = "configuration") -> Loaded:
+def from_mapping(tree: Mapping[str, Any], origin: str = "configuration") -> LoadedSettings:
     """Settings from a dict in the shape of a settings file; the rest are defaults.
 
     Raises:
@@ -431,8 +434,8 @@ def load(
     environ: Mapping[str, str] | None = None,
     project: str | os.PathLike[str] | None = None,
     user: str | os.PathLike[str] | None = None,
-) -> Loaded:
-    """The settings that hold, each with its origin. Reads no more than what is named.
+) -> LoadedSettings:
+    """The effective settings, each with its origin. Reads only the given sources.
 
     Args:
         flags: settings from the command line, by path or name of the option.
@@ -458,29 +461,29 @@ def load(
             if found or (folder / ".git").exists():
                 break
     _environment(collected, environ or {})
-    known = {squashed(path): path for path in collected.types}
+    known = {normalized_key(path): path for path in collected.types}
     for name, value in (flags or {}).items():
-        path = known.get(squashed(name))
+        path = known.get(normalized_key(name))
         option = f"option --{name.rpartition('.')[2].replace('_', '-')}"
         if path is None:
-            raise no_such(name, option)
+            raise unknown_setting(name, option)
         collected.put(path, value, option, option)
     return collected.done()
 
 
 def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
-    known = {squashed(path): path for path in collected.types}
+    known = {normalized_key(path): path for path in collected.types}
     # Other variables that begin like ours belong to options of commands; within a section of
     # settings a name that does not exist is a mistake.
     sections = ("contextmanagement", "tokenbudget")
     for name in sorted(environ):
         if not name.startswith(ENVIRONMENT):
             continue
-        key = squashed(name.removeprefix(ENVIRONMENT))
+        key = normalized_key(name.removeprefix(ENVIRONMENT))
         path = known.get(key) or known.get(key.replace("tokenbudgetconfig", "tokenbudget", 1))
         origin = f"environment {name}"
         if path is not None:
-            value = _worded(environ[name], collected.types[path], origin)
+            value = _parse_variable(environ[name], collected.types[path], origin)
             collected.put(path, value, origin, origin)
         elif key.startswith(sections):
             near = nearest(key, known)
@@ -494,16 +497,16 @@ def _variable(path: str) -> str:
     return ENVIRONMENT + path.replace(".", "_").upper()
 
 
-_WORDS = {"yes": True, "on": True, "true": True, "1": True}
-_WORDS |= {"no": False, "off": False, "false": False, "0": False}
+_BOOLEANS = {"yes": True, "on": True, "true": True, "1": True}
+_BOOLEANS |= {"no": False, "off": False, "false": False, "0": False}
 
 
-def _worded(text: str, type_: Any, where: str) -> Any:
+def _parse_variable(text: str, type_: Any, where: str) -> Any:
     """The value that a variable's text means; lists separated by commas, tables as a=1,b=2."""
     base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
     if base is bool:
-        return _WORDS.get(text.strip().casefold(), text)
+        return _BOOLEANS.get(text.strip().casefold(), text)
     if get_origin(base) is tuple:
         if isinstance(get_args(base)[0], type) and issubclass(get_args(base)[0], Struct):
             raise UsageError(f"{where}: a list of tables can only be set in {TOML}")
@@ -521,17 +524,33 @@ def _number(text: str, kind: type) -> Any:
         return text
 
 
-def load_here(flags: Mapping[str, Any] | None = None) -> Loaded:
-    """The settings that hold in the current directory of this process.
+def load_here(flags: Mapping[str, Any] | None = None) -> LoadedSettings:
+    """The effective settings in the current directory of this process.
 
     Raises:
         UsageError, SourceError: as for `load`.
     """
-    from platformdirs import user_config_path
-
     return load(
         flags=flags,
         environ=os.environ,
         project=Path.cwd(),
-        user=user_config_path("leftoff", appauthor=False),
+        user=user_folder(os.environ),
     )
+
+
+def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """The folder of the user's own settings, as the system has it.
+
+    Args:
+        platform: as `sys.platform` names it.
+    """
+    home = Path.home()
+    if platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif named := environ.get("XDG_CONFIG_HOME", "").strip():
+        base = Path(named)
+    elif platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = home / ".config"
+    return base / "leftoff"

@@ -1,6 +1,7 @@
-"""What a summary says: the values of a `ContextSummary`, attribute names as in its JSON.
+"""The types of a `ContextSummary`; attribute names are the keys of its JSON.
 
-Nothing here computes; `summary.assemble` does.
+Data only: `analysis.assemble` computes the values. The docstrings of the Structs are output,
+too: `leftoff schema summary` prints them as descriptions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Tokens are counted here where no recorder counted them: a best guess and an upper bound.
+"""Token counts without a tokenizer, where no recorder counted them: estimate and upper bound.
 
-`estimate_tokens` is the count to expect; `max_tokens` is a count that none of the public
+`estimate_tokens` is the expected count; `max_tokens` is a count that none of the public
 tokenizers it was built from exceeds. Both divide text into pieces (words, runs of digits, of
-punctuation, of white space, of other characters) and add what each piece costs. What pieces
-cost is data in ``tokens.json``, fitted by ``benchmarks/accuracy/tokens/fit.py`` and never
-changed by hand:
+punctuation, of white space, of other characters) and add the cost of each piece. The costs are
+data in ``tokens.json``, fitted by ``benchmarks/accuracy/tokens/fit.py`` and never changed by
+hand:
 
 * ``known``: words that all tokenizers keep whole after a space, by the most tokens that they
   cost without one; ``joints``: other letters that all tokenizers join to one token;
@@ -65,15 +65,14 @@ _PIECE = re.compile(
 _CONTRACTED = re.compile("s|t|re|ve|m|ll|d", re.IGNORECASE)
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
-# A piece that was costed is not costed again. That is no more than speed, so its memory is
-# bounded: a process that runs for days must not grow. In bytes, about; a run of Chinese is one
-# piece.
-_MOST_REMEMBERED = 4 << 20
-_BESIDE = 128
+# Cost of pieces is cached. The cache is bounded in bytes (about), since a process may run for
+# days and one piece may be a long run of Chinese.
+_CACHE_BYTES = 4 << 20
+_ENTRY_BYTES = 128
 
 
 class _Data:
-    """What ``tokens.json`` holds, in the shape that costing needs."""
+    """The contents of ``tokens.json``, indexed for lookup."""
 
     __slots__ = ("characters", "families", "joints", "known", "runs")
 
@@ -84,7 +83,7 @@ class _Data:
             self.known.update(dict.fromkeys(words.split(), int(cost)))
         self.joints: set[str] = set(raw["joints"].split())
         for word, cost in self.known.items():
-            if len(word) < _LONGEST_JOINT:
+            if len(word) < _MAX_JOINT:
                 self.joints.add(" " + word)
                 if cost == 1:
                     self.joints.add(word)
@@ -110,16 +109,17 @@ def _data() -> _Data:
 # The upper bound
 # --------------------------------------------------------------------------------------------
 
-# Letters longer than this are no joint; tokens longer than this need not be told apart.
-_LONGEST_JOINT = 8
-_LONGEST_TOLD = 4
-# More letters than this are no word; each is taken as a token, which needs no division.
-_LONGEST_DIVIDED = 64
+# More letters than this are no joint. The division treats all tokens of more letters than
+# `_MAX_TRACKED` alike.
+_MAX_JOINT = 8
+_MAX_TRACKED = 4
+# More letters than this are no word; each letter counts as a token.
+_MAX_WORD = 64
 # Signs whose repetition every tokenizer joins, by eight or better.
 _JOINED_SIGNS = frozenset("-=*#_./")
 
 
-def _most_of_letters(text: str) -> int:
+def _max_of_letters(text: str) -> int:
     """Gives the most tokens of letters where no two neighbours could still be joined.
 
     A tokenizer that merges pairs never leaves two neighbours whose union is one of its tokens.
@@ -127,13 +127,13 @@ def _most_of_letters(text: str) -> int:
     """
     joints = _data().joints
     size = len(text)
-    if size > _LONGEST_DIVIDED:
+    if size > _MAX_WORD:
         return size
     # most[i][n]: the most tokens of text[:i] if the last of them has n letters.
     most: list[dict[int, int]] = [{0: 0}]
     for end in range(1, size + 1):
         here: dict[int, int] = {}
-        for last in range(1, min(_LONGEST_TOLD, end) + 1):
+        for last in range(1, min(_MAX_TRACKED, end) + 1):
             start = end - last
             best = -1
             for before, count in most[start].items():
@@ -142,13 +142,13 @@ def _most_of_letters(text: str) -> int:
             if best >= 0:
                 here[last] = best + 1
         if not here:
-            # Only a longer token can end here; what it holds is not known, so take the worst.
-            here[_LONGEST_TOLD + 1] = 1 + max(max(counts.values()) for counts in most if counts)
+            # Only a longer token can end here; its start is not known, so take the worst case.
+            here[_MAX_TRACKED + 1] = 1 + max(max(counts.values()) for counts in most if counts)
         most.append(here)
     return max(most[size].values())
 
 
-def _most_of_spaces(run: str) -> int:
+def _max_of_spaces(run: str) -> int:
     size = len(run)
     if run.count(" ") == size:
         return 1 + size // 48
@@ -157,7 +157,7 @@ def _most_of_spaces(run: str) -> int:
     return size
 
 
-def _most_of_others(text: str) -> int:
+def _max_of_others(text: str) -> int:
     characters = _data().characters
     total = 0
     for character in text:
@@ -173,7 +173,7 @@ def _most_of_others(text: str) -> int:
     return total
 
 
-def _most_of_run(piece: str) -> int:
+def _max_of_run(piece: str) -> int:
     spaced = len(piece) > 1 and piece[0] == " "
     run = piece[1:] if spaced else piece
     costs = _data().runs.get(run)
@@ -185,18 +185,18 @@ def _most_of_run(piece: str) -> int:
     return size + spaced
 
 
-def _most_of_contraction(word: str) -> int:
+def _max_of_contraction(word: str) -> int:
     """Gives the most tokens of an apostrophe and a word: some divide after "'s" or "'re"."""
-    whole = 1 + _most_of_word(word)
+    whole = 1 + _max_of_word(word)
     match = _CONTRACTED.match(word)
     if match is None or match.end() == len(word):
         return whole
     # In capitals the contraction itself may be two tokens: the apostrophe and "RE".
     divided = 1 if match.group().islower() else 2
-    return max(whole, divided + _most_of_word(word[match.end() :]))
+    return max(whole, divided + _max_of_word(word[match.end() :]))
 
 
-def _most_of_word(piece: str) -> int:
+def _max_of_word(piece: str) -> int:
     known = _data().known
     spaced = piece[0] == " "
     word = piece[1:] if spaced else piece
@@ -205,13 +205,13 @@ def _most_of_word(piece: str) -> int:
         return 1 if spaced else cost
     parts = _PART.findall(word)
     if len(parts) == 1:
-        return _most_of_letters(piece)
+        return _max_of_letters(piece)
     total = 0
     upper = doubtful = False
     for index, part in enumerate(parts):
         cost = known.get(part)
         if cost is None:
-            total += _most_of_letters(" " + part if spaced and not index else part)
+            total += _max_of_letters(" " + part if spaced and not index else part)
             doubtful = True
         else:
             total += 1 if spaced and not index else cost
@@ -220,40 +220,40 @@ def _most_of_word(piece: str) -> int:
         doubtful = doubtful or upper
     # A tokenizer that does not divide at capitals may join across them, and lose by it:
     # "WRObject" as "W", "RO", "bject". Between known words it was never seen to lose.
-    return max(total, _most_of_letters(piece)) if doubtful else total
+    return max(total, _max_of_letters(piece)) if doubtful else total
 
 
-def _most(piece: str) -> int:
+def _max_of_piece(piece: str) -> int:
     last = piece[-1]
     if last > "\x7f":
-        return _most_of_others(piece)
+        return _max_of_others(piece)
     if last.isalpha():
-        return _most_of_contraction(piece[1:]) if piece[0] == "'" else _most_of_word(piece)
+        return _max_of_contraction(piece[1:]) if piece[0] == "'" else _max_of_word(piece)
     if last.isdigit():
         return len(piece)
     if last == "\n":
         spaces = piece.rstrip("\n")
         lines = len(piece) - len(spaces)
         total = 1 if lines == 1 else 2 + lines // 4
-        return min(len(piece), total + (_most_of_spaces(spaces) if spaces else 0))
+        return min(len(piece), total + (_max_of_spaces(spaces) if spaces else 0))
     if last.isspace() and last in " \t\r\v\f":
-        return _most_of_spaces(piece)
-    return _most_of_run(piece)
+        return _max_of_spaces(piece)
+    return _max_of_run(piece)
 
 
-class _Most(dict[str, int]):
-    held = 0
+class _MaxCosts(dict[str, int]):
+    cached_bytes = 0
 
     def __missing__(self, piece: str) -> int:
-        self.held += len(piece) + _BESIDE
-        if self.held > _MOST_REMEMBERED:
+        self.cached_bytes += len(piece) + _ENTRY_BYTES
+        if self.cached_bytes > _CACHE_BYTES:
             self.clear()
-            self.held = len(piece) + _BESIDE
-        cost = self[piece] = _most(piece)
+            self.cached_bytes = len(piece) + _ENTRY_BYTES
+        cost = self[piece] = _max_of_piece(piece)
         return cost
 
 
-_most_of = _Most()
+_max_cost = _MaxCosts()
 
 
 def max_tokens(text: str) -> int:
@@ -265,7 +265,7 @@ def max_tokens(text: str) -> int:
     Args:
         text: Any text.
     """
-    return sum(map(_most_of.__getitem__, _PIECE.findall(text)))
+    return sum(map(_max_cost.__getitem__, _PIECE.findall(text)))
 
 
 # --------------------------------------------------------------------------------------------
@@ -342,20 +342,20 @@ def _features_of_word(piece: str) -> list[tuple[str, int]]:
 
 
 class _Weights(dict[str, float]):
-    __slots__ = ("_weights", "held")
+    __slots__ = ("_weights", "cached_bytes")
 
     def __init__(self, weights: dict[str, float]) -> None:
         super().__init__()
         self._weights = weights
-        self.held = 0
+        self.cached_bytes = 0
 
     def __missing__(self, piece: str) -> float:
         weights = self._weights
         cost = sum(weights[name] * amount for name, amount in features(piece))
-        self.held += len(piece) + _BESIDE
-        if self.held > _MOST_REMEMBERED:
+        self.cached_bytes += len(piece) + _ENTRY_BYTES
+        if self.cached_bytes > _CACHE_BYTES:
             self.clear()
-            self.held = len(piece) + _BESIDE
+            self.cached_bytes = len(piece) + _ENTRY_BYTES
         self[piece] = cost
         return cost
 
@@ -375,7 +375,7 @@ def _weights_of(family: str) -> _Weights:
 
 
 # Of a text longer than this, as many equal slices as fit are read and the rest is like them.
-_LONGEST_READ = 200_000
+_MAX_READ = 200_000
 _SLICE = 4_000
 
 
@@ -400,10 +400,10 @@ def estimate_tokens(text: str, family: str | None = None) -> int:
         return 0
     weigh = _weights_of(family or DEFAULT_FAMILY).__getitem__
     size = len(text)
-    if size <= _LONGEST_READ:
+    if size <= _MAX_READ:
         total = sum(map(weigh, _PIECE.findall(text)))
     else:
-        slices = _LONGEST_READ // _SLICE
+        slices = _MAX_READ // _SLICE
         step = (size - _SLICE) / (slices - 1)
         read = 0.0
         for index in range(slices):

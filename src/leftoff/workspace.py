@@ -1,9 +1,9 @@
-"""Git and files as they are now, as a frozen `Workspace`; what differs from the last commit.
+"""The current state of the project: git, files and the workflow, as a frozen `Workspace`.
 
-Git is asked without a shell, for a limited time and a limited amount of output. A repository
-may be anybody's: nothing that its configuration names is run (hooks, pager, file-system
-monitor, external diffs, filters), no network is used, and nothing in it is written. Without
-git, or where it does not answer, what it would tell is not known.
+Git is run without a shell, with a time limit and an output limit. The repository is not
+trusted: nothing that its configuration names is run (hooks, pager, file-system monitor,
+external diffs, filters), no network is used, and nothing in it is written. If git is missing or
+fails, its values are None.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from leftoff.errors import SourceError
-from leftoff.handover.compatibility import FileNow, Workspace, later
+from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.shell.paths import absolute, relative
 
-__all__ = ["FileNow", "Workspace", "content_of", "git_diff", "look", "recorded_files"]
+__all__ = [
+    "FileStatus",
+    "Workspace",
+    "git_diff",
+    "inspect_workspace",
+    "read_workflow",
+    "recorded_files",
+]
 
-SECONDS = 3.0
-"""How long git may take to answer one question."""
+GIT_TIMEOUT = 3.0
+"""Time limit of one git command. Chosen by hand; not measured."""
 
-OUTPUT = 64 * 1024
+MAX_OUTPUT = 64 * 1024
 """Bytes of an answer that are read."""
 
 MAX_CONTENT = 64 * 1024 * 1024
@@ -39,7 +46,7 @@ MAX_FILES = 500
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DOTALL)
 
-_QUIET = (
+_SAFE_OPTIONS = (
     "--no-pager",
     "--no-optional-locks",
     "--literal-pathspecs",
@@ -60,7 +67,7 @@ _ENVIRONMENT = {
 }
 
 
-def look(
+def inspect_workspace(
     state: ResumeState,
     *,
     root: str | os.PathLike[str] | None = None,
@@ -69,14 +76,14 @@ def look(
     model: str = "",
     window: int | None = None,
 ) -> Workspace:
-    """The world that a saved state would be resumed in.
+    """The workspace in which a saved state would be resumed.
 
     Args:
         root: the project's folder; by default the recorded one where it exists, else the
             current one.
         workflow: the workflow's file; by default the one that the state names.
-        tools: names of the tools that there are; None if nobody knows.
-        model, window: what will go on, and how many tokens it takes.
+        tools: names of the available tools; None if unknown.
+        model, window: the model that will continue, and its context window in tokens.
     """
     world = state.world or World()
     place = Path(root) if root is not None else _root(world)
@@ -92,7 +99,7 @@ def look(
         ahead=ahead,
         behind=behind,
         files={
-            f.path: _now(f, _moved(f.path, world.cwd, place), state.last_activity)
+            f.path: _status_now(f, _moved(f.path, world.cwd, place), state.last_activity)
             for f in world.files[-MAX_FILES:]
         },
         window=window,
@@ -102,7 +109,7 @@ def look(
 
 def _root(world: World) -> Path:
     recorded = Path(world.cwd) if world.cwd else None
-    # A recorded path is somebody's word: it is looked at, never written to.
+    # A recorded path is not trusted: it is read, never written.
     return recorded if recorded is not None and _is_folder(recorded) else Path.cwd()
 
 
@@ -138,17 +145,17 @@ def _content(path: Path | None, *, named: bool) -> str | None:
     """What the workflow's file holds; None if there is none.
 
     Raises:
-        SourceError: somebody named it now, and it cannot be read.
+        SourceError: the caller named it, and it cannot be read.
     """
     try:
-        return None if path is None else content_of(path, missing=True)
+        return None if path is None else read_workflow(path, missing=True)
     except SourceError:
         if named:
             raise
         return None  # a recorded path that leads nowhere is a missing file
 
 
-def content_of(path: str | os.PathLike[str], *, missing: bool = False) -> str | None:
+def read_workflow(path: str | os.PathLike[str], *, missing: bool = False) -> str | None:
     """A workflow's file, raw: line ends as they are, bad bytes replaced.
 
     Args:
@@ -185,17 +192,19 @@ def _bytes(path: Path) -> bytes:
         return file.read(MAX_CONTENT + 1)
 
 
-def _now(recorded: RecordedFile, path: Path, since: str) -> FileNow:
+def _status_now(recorded: RecordedFile, path: Path, since: str) -> FileStatus:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return FileNow(exists=False)
+        return FileStatus(exists=False)
     except (OSError, ValueError):
-        return FileNow(exists=True)  # there, and not for us to read
+        return FileStatus(exists=True)  # there, and not for us to read
     if not recorded.sha256:
-        return FileNow(exists=True, changed=later(since, found.st_mtime))
+        return FileStatus(exists=True, changed=modified_after(since, found.st_mtime))
     hashed = _hashed(path)
-    return FileNow(exists=True, changed=None if hashed is None else hashed != recorded.sha256)
+    return FileStatus(
+        exists=True, changed=None if hashed is None else hashed != recorded.sha256
+    )
 
 
 def _hashed(path: Path) -> str | None:
@@ -225,13 +234,13 @@ def _repository(
     root: Path, recorded: str
 ) -> tuple[str | None, str | None, int | None, int | None]:
     """Branch, commit, and how many commits it is ahead of and behind the recorded one."""
-    commit = _asked(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    commit = _git_text(root, "rev-parse", "--verify", "--quiet", "HEAD")
     if commit is None:
         return None, None, None, None
-    branch = _asked(root, "symbolic-ref", "--quiet", "--short", "HEAD") or ""
+    branch = _git_text(root, "symbolic-ref", "--quiet", "--short", "HEAD") or ""
     if not _COMMIT.fullmatch(recorded):
         return branch, commit, None, None
-    counts = _asked(root, "rev-list", "--left-right", "--count", f"{recorded}...HEAD")
+    counts = _git_text(root, "rev-list", "--left-right", "--count", f"{recorded}...HEAD")
     numbers = (counts or "").split()
     if len(numbers) != 2 or not all(n.isdecimal() for n in numbers):
         return branch, commit, None, None
@@ -243,7 +252,7 @@ def git_diff(
     paths: Sequence[str] = (),
     *,
     limit: int = 100_000,
-    seconds: float = SECONDS,
+    seconds: float = GIT_TIMEOUT,
 ) -> str | None:
     """What differs in the files that git knows from the last commit, staged or not.
 
@@ -256,7 +265,9 @@ def git_diff(
         The diff, "" if there is none, None without git, without a repository, or too late.
     """
     place = Path(root)
-    names = _git(place, ["config", "-z", "--name-only", "--get-regexp", r"^filter\."], OUTPUT)
+    names = _git(
+        place, ["config", "-z", "--name-only", "--get-regexp", r"^filter\."], MAX_OUTPUT
+    )
     text = (names or b"").decode("utf-8", "surrogateescape")
     filters = sorted({m[1] for name in text.split("\0") if (m := _FILTER.match(name))})
     off: dict[str, str] = {}
@@ -273,23 +284,23 @@ def git_diff(
     return whole.decode("utf-8", "replace") + f"… cut at {limit} bytes\n"
 
 
-def _asked(root: Path, *arguments: str) -> str | None:
+def _git_text(root: Path, *arguments: str) -> str | None:
     """What git answers, without the last line end; None if it does not."""
-    data = _git(root, arguments, OUTPUT)
+    data = _git(root, arguments, MAX_OUTPUT)
     return None if data is None else data.decode("utf-8", "replace").strip()
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:
     """The environment without what would lead git elsewhere or have it run something."""
-    kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
-    return {**kept, **_ENVIRONMENT}
+    clean = {name: value for name, value in given.items() if not name.startswith("GIT_")}
+    return {**clean, **_ENVIRONMENT}
 
 
 def _git(
     root: Path,
     arguments: Sequence[str],
     limit: int,
-    seconds: float = SECONDS,
+    seconds: float = GIT_TIMEOUT,
     settings: Mapping[str, str] | None = None,
 ) -> bytes | None:
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
@@ -297,7 +308,7 @@ def _git(
     Args:
         settings: for this one call, over the repository's own.
     """
-    command = ["git", "-C", os.fspath(root), *_QUIET, *arguments]
+    command = ["git", "-C", os.fspath(root), *_SAFE_OPTIONS, *arguments]
     environment = _environment(os.environ)
     # In the environment, since a name may hold the `=` that `-c` divides at.
     for number, (name, value) in enumerate((settings or {}).items()):

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from leftoff.batch.jobs import Chunk, Wanted
-from leftoff.batch.pool import Here, Pool
+from leftoff.batch.jobs import BatchOptions, Chunk
+from leftoff.batch.pool import InProcess, Pool
 from leftoff.batch.run import Run as Batch
 
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -45,7 +45,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def here(folder: Path, out: Path) -> None:
     """The batch in this process."""
-    doing = Batch([folder], Wanted(), Here(), ":memory:", {})
+    doing = Batch([folder], BatchOptions(), InProcess(), ":memory:", {})
     doing.write([str(out)])
     doing.close()
 
@@ -104,7 +104,7 @@ def test_one_command_from_files_to_tables(run: Run, root: Path, tmp_path: Path) 
     before = out.read_bytes()
 
     alone = tmp_path / "here.jsonl"
-    doing = Batch(given, Wanted(), Here(), ":memory:", {})
+    doing = Batch(given, BatchOptions(), InProcess(), ":memory:", {})
     doing.write([str(alone)])
     doing.close()
     assert alone.read_bytes() == before
@@ -155,17 +155,17 @@ def test_a_session_whose_workers_always_die_is_a_row_and_is_tried_again_next_tim
         (few / name).write_bytes((many / name).read_bytes() * 120)
         os.utime(few / name, (1_790_000_000, 1_790_000_000))
     engine, out, index = Pool(2), tmp_path / "out.jsonl", str(tmp_path / "index")
-    list(engine.run([Chunk(Wanted())]))  # the server is there, and not to be killed
+    list(engine.run([Chunk(BatchOptions())]))  # the server is there, and not to be killed
     killer = Killer(os.getpid(), 1 << 30, 0.0)
     killer.start()
-    doing = Batch([few], Wanted(), engine, index, {})
+    doing = Batch([few], BatchOptions(), engine, index, {})
     report = doing.write([str(out)])
     killer.over = True
     killer.join()
     doing.close()
     assert report.counts.failures == {"crashed": 2}
     assert [row["failure"] for row in rows(out)] == ["crashed", "crashed"]
-    doing = Batch([few], Wanted(), Pool(2), index, {})
+    doing = Batch([few], BatchOptions(), Pool(2), index, {})
     after = doing.write([str(out)])
     doing.close()
     assert (after.known, after.done) == (0, 2)
@@ -177,7 +177,11 @@ def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> N
     (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 16, 1) * 600)  # 600 MB
     out = tmp_path / "out.jsonl"
     doing = Batch(
-        [many / "01.jsonl", many / "long.jsonl.gz"], Wanted(), Pool(1, 0.5), ":memory:", {}
+        [many / "01.jsonl", many / "long.jsonl.gz"],
+        BatchOptions(),
+        Pool(1, 0.5),
+        ":memory:",
+        {},
     )
     doing.write([str(out)])
     doing.close()

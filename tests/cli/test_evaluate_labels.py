@@ -137,7 +137,7 @@ def test_sessions_that_were_trained_on_are_told_apart(
 ) -> None:
     from leftoff.evaluation import reports
     from leftoff.evaluation.labels import fingerprint
-    from leftoff.evaluation.runs import evaluate_labels, kept
+    from leftoff.evaluation.runs import evaluate_labels, select_labels
     from leftoff.extraction import decision_model
 
     def report(*trained: str) -> reports.Report:
@@ -145,7 +145,7 @@ def test_sessions_that_were_trained_on_are_told_apart(
         model = replace(decision_model.MODEL, learnt_from=known)
         with monkeypatch.context() as patched:
             patched.setattr(decision_model, "MODEL", model)
-            return evaluate_labels(kept(str(labels)), str(labels), resamples=20).report
+            return evaluate_labels(select_labels(str(labels)), str(labels), resamples=20).report
 
     for number, name in enumerate(("acme__tools__2", "zeta__site__1")):  # no two alike
         with (labels / f"{name}.jsonl").open("a", encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 
 from leftoff import api
-from leftoff.analysis.assemble import story_of
+from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import Explanation, explain
 from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import MODEL
@@ -27,7 +27,7 @@ NAMES = ("claude_code/prorate.jsonl", "claude_code/outbox.jsonl", "codex/sift.js
 def both(root: Path, request: pytest.FixtureRequest) -> tuple[ContextSummary, Explanation]:
     """A session's summary, and why it says so."""
     gathered = api.gather([root / "corpora" / "sessions" / request.param])
-    return gathered.summary(), explain(story_of(*gathered.recordings())[1])
+    return gathered.summary(), explain(view_of(*gathered.recordings())[1])
 
 
 def test_it_tells_exactly_what_the_summary_tells(
@@ -100,7 +100,7 @@ def test_secrets_are_hidden() -> None:
     ]
     gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     gathered.close()
-    found = explain(story_of(gathered.sessions[-1], {})[1], near=1.0)
+    found = explain(view_of(gathered.sessions[-1], {})[1], near=1.0)
     assert any(secret in d.text for d in found.decisions)
     assert secret not in explanation.text(found)
     assert secret not in str(explanation.plain(found))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from tests.strategies.conversations import Call as ToolUse
+from tests.strategies.conversations import Step
+from tests.strategies.writers import WRITERS
 
 from leftoff import api
 from leftoff.cli import group
-from leftoff.testing.conversations import Call as ToolUse
-from leftoff.testing.conversations import Step
-from leftoff.testing.writers import WRITERS
 
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 

@@ -98,13 +98,13 @@ class Scratch:
         end = time.monotonic() + 30
         while time.monotonic() < end:
             folders = list((self.kept / queue.STATE).glob("*/"))
-            if not any(queue.wanted(f) or (f / queue.BUSY).exists() for f in folders):
+            if not any(queue.pending_jobs(f) or (f / queue.BUSY).exists() for f in folders):
                 return
             time.sleep(0.05)
         pytest.fail("a worker did not end: " + self.log())
 
     def log(self) -> str:
-        return queue.text(self.kept / queue.STATE / queue.LOG)
+        return queue.read_text(self.kept / queue.STATE / queue.LOG)
 
     def blocks(self) -> list[list[str]]:
         """The blocks of ours in each request to the model."""

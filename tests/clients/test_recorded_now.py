@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from leftoff import api
-from leftoff.sources.discover import find, sessions
+from leftoff.sources.discover import find_session, list_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = {"claude": "2.1.197", "codex": "0.169.0"}
@@ -100,8 +100,8 @@ def _is_discovered(program: str, transcript: Path, identity: str, home: Path) ->
     place.parent.mkdir(parents=True)
     shutil.copyfile(transcript, place)
     environ = {"HOME": str(home)}
-    (listed,) = sessions(environ)
+    (listed,) = list_sessions(environ)
     assert listed.id == identity
     assert listed.title
     assert listed.project
-    assert find(identity[:8], environ, "/") == str(place)
+    assert find_session(identity[:8], environ, "/") == str(place)

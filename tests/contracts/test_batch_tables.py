@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch.jobs import Wanted
+from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.outputs import columns_of
-from leftoff.batch.pool import Here
+from leftoff.batch.pool import InProcess
 from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Run
 from leftoff.batch.summarize_many import summarize_all, to_dataframe
@@ -24,7 +24,7 @@ def sessions(root: Path) -> Path:
 
 
 def write(sessions: Path, *places: str) -> None:
-    doing = Run([sessions], Wanted(), Here(), ":memory:", {})
+    doing = Run([sessions], BatchOptions(), InProcess(), ":memory:", {})
     doing.write(list(places))
     doing.close()
 
@@ -37,7 +37,7 @@ def test_parquet_has_one_schema_and_the_rows_of_the_lines(
     write(sessions, str(lines), str(table_file))
     empty = tmp_path / "e.parquet"
     (tmp_path / "none.jsonl").write_bytes(b"")
-    doing = Run([tmp_path / "none.jsonl"], Wanted(), Here(), ":memory:", {})
+    doing = Run([tmp_path / "none.jsonl"], BatchOptions(), InProcess(), ":memory:", {})
     doing.write([str(empty)])
     doing.close()
     for table in TABLES:
@@ -109,14 +109,14 @@ def test_an_unknown_library_or_table_is_named() -> None:
 def test_urls_are_read_and_written(
     sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leftoff.batch.index._SETTLED", 0)
+    monkeypatch.setattr("leftoff.batch.index._MTIME_RESOLUTION", 0)
     fsspec: Any = pytest.importorskip("fsspec", reason="needs fsspec")
     memory = fsspec.filesystem("memory")
     memory.makedirs("/in", exist_ok=True)
     for path in sorted((sessions / "codex").glob("*.jsonl")):
         memory.pipe_file(f"/in/{path.name}", path.read_bytes())
     memory.pipe_file("/in/gone.jsonl", b"")
-    doing = Run(["memory://in"], Wanted(), Here(), str(tmp_path / "index"), {})
+    doing = Run(["memory://in"], BatchOptions(), InProcess(), str(tmp_path / "index"), {})
     report = doing.write(["memory://out.jsonl"])
     doing.close()
     assert (report.sessions, report.failures) == (2, 1)
@@ -124,6 +124,6 @@ def test_urls_are_read_and_written(
     assert {row["path"].partition("://")[0] for row in rows} == {"memory"}
     here = {row.row.messages for row in summarize_all(sessions / "codex")}
     assert {row["messages"] for row in rows if row["status"] == "ok"} == here
-    doing = Run(["memory://in"], Wanted(), Here(), str(tmp_path / "index"), {})
+    doing = Run(["memory://in"], BatchOptions(), InProcess(), str(tmp_path / "index"), {})
     assert doing.write(["memory://out.jsonl"]).read == 0
     doing.close()

@@ -13,7 +13,7 @@ from leftoff import FormatError, Pass, api
 from leftoff.extraction.evidence import Returned
 from leftoff.extraction.session_state import Lines
 from leftoff.formats.reader import formats
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 
 # One recorder may write several formats, and one folder of the corpus may hold several.
 ALSO = {
@@ -120,7 +120,7 @@ def test_mutated_real_files_are_read_or_refused(public_corpus: Path, seed: int) 
         path = public_corpus / row["file"]
         if int(row["bytes"]) > 300_000:
             continue
-        with lines_of(str(path)) as stream:
+        with open_lines(str(path)) as stream:
             data = bytearray(b"".join(stream))
         for _ in range(chance.randint(1, 8)):
             at = chance.randrange(len(data))

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct
+from tests.strategies.conversations import Call, Step
+from tests.strategies.writers import WRITERS
 
 from leftoff.errors import UnknownName, UsageError
 from leftoff.extraction.evidence import Evidence, Noted, Said
@@ -20,8 +22,6 @@ from leftoff.model import Message, Record, Ref, Text
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.registry import Registry
 from leftoff.testing.checks import check_extractor, check_format, check_redactor
-from leftoff.testing.conversations import Call, Step
-from leftoff.testing.writers import WRITERS
 
 TALK = (
     Step("user", "Sort the invoices by date."),

@@ -16,8 +16,8 @@ from leftoff.analysis.files.track import file_events
 from leftoff.analysis.summary_json import to_json
 from leftoff.extraction.evidence import Applied, Asked, Spent, Touched
 from leftoff.model import Usage
-from leftoff.session_view import Story
-from leftoff.sources.open import lines_of
+from leftoff.session_view import SessionView
+from leftoff.sources.open import open_lines
 from leftoff.summary import Source
 
 FORMATS = ("claude_code", "codex")
@@ -41,7 +41,7 @@ def test_every_file_is_recognised_and_every_line_accounted_for(public_corpus: Pa
         lines = summary.stats.lines
         assert lines.unknown == 0, (row["file"], summary.issues)
         assert lines.total == lines.parsed + lines.repaired + lines.skipped
-        with lines_of(str(public_corpus / row["file"])) as stream:
+        with open_lines(str(public_corpus / row["file"])) as stream:
             assert lines.total == sum(1 for _ in stream) == reading.cursor.line
 
 
@@ -119,7 +119,7 @@ def test_a_cut_recording_goes_on_as_if_it_had_not_been_cut(
 ) -> None:
     for row in rows(public_corpus)[::9]:
         path = public_corpus / row["file"]
-        with lines_of(str(path)) as stream:
+        with open_lines(str(path)) as stream:
             data = b"".join(stream)
         cut = int(len(data) * share)
         first = Pass(str(path))
@@ -137,12 +137,12 @@ def test_no_edit_is_lost(public_corpus: Path) -> None:
     for row in rows(public_corpus):
         reading, _ = read(public_corpus / row["file"])
         for recording in reading.sessions[-1].values():
-            story = Story(recording)
-            events = {(e.message, e.path) for e in file_events(story) if e.action != "read"}
-            moved = {path for a in story.all(Applied) for *_, path in a.files}
-            for touch in story.all(Touched):
+            view = SessionView(recording)
+            events = {(e.message, e.path) for e in file_events(view) if e.action != "read"}
+            moved = {path for a in view.all(Applied) for *_, path in a.files}
+            for touch in view.all(Touched):
                 message, path = touch.ref.message, touch.path
-                if touch.verb == "read" or not path or not story.worked(message, touch.part):
+                if touch.verb == "read" or not path or not view.succeeded(message, touch.part):
                     continue
                 edits += 1
                 lost += (message, path) not in events and path not in moved

@@ -19,8 +19,8 @@ import pytest
 from leftoff import api
 from leftoff.budget.usage import spend, total
 from leftoff.model import Usage
-from leftoff.session_view import Story
-from leftoff.sources.open import lines_of
+from leftoff.session_view import SessionView
+from leftoff.sources.open import open_lines
 
 Rule = Callable[[Path], Usage]
 
@@ -34,13 +34,13 @@ def files(corpus: Path, format: str) -> list[Path]:
 def said(path: Path) -> Usage:
     """What the ledger says of the main thread of all sessions in a file."""
     reading = api.open_pass(str(path))
-    return total(u for s in reading.sessions for u in spend(Story(s[""])).values())
+    return total(u for s in reading.sessions for u in spend(SessionView(s[""])).values())
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a file, also where two of them were written on one line."""
     decoder = json.JSONDecoder()
-    with lines_of(str(path)) as stream:
+    with open_lines(str(path)) as stream:
         for line in stream:
             text = line.decode("utf-8", "replace").strip("\x00 \r\n")
             while text:
@@ -54,7 +54,7 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def document(path: Path) -> Any:
-    with lines_of(str(path)) as stream:
+    with open_lines(str(path)) as stream:
         return json.loads(b"".join(stream))
 
 
@@ -197,7 +197,7 @@ def openhands(path: Path) -> Usage:
 def aider(path: Path) -> Usage:
     whole = Usage()
     scale = {"": 1, "k": 1_000, "M": 1_000_000}
-    with lines_of(str(path)) as stream:
+    with open_lines(str(path)) as stream:
         for raw in stream:
             line = raw.decode("utf-8", "replace")
             if not line.startswith("> Tokens: ") or "received" not in line:

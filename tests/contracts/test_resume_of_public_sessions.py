@@ -10,7 +10,7 @@ from leftoff import codec
 from leftoff.handover.compatibility import Workspace, assess
 from leftoff.handover.resume_state.document import ResumeState, decode
 from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
-from leftoff.handover.resume_state.message import BUDGET, resume_message
+from leftoff.handover.resume_state.message import DEFAULT_BUDGET, resume_message
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
@@ -55,7 +55,7 @@ def test_a_real_session_becomes_state_file_and_message(
         answers = {m.tool_call_id for m in again.chat_history if m.role == "tool"}
         assert answers <= calls, path
         message = resume_message(again)
-        assert max_tokens(message) <= BUDGET, path
+        assert max_tokens(message) <= DEFAULT_BUDGET, path
         assert Redactor().text(message) == message, path
         lines = message.splitlines()
         assert lines.count("</leftoff>") == 1, path

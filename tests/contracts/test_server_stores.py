@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from leftoff.errors import StateError
-from leftoff.stores.naming import PLACES, stem
+from leftoff.stores.naming import LOCATIONS, file_stem
 from leftoff.stores.protocol import open_store
 from leftoff.testing.checks import check_store
 
@@ -134,7 +134,7 @@ def test_s3(s3_options: dict[str, Any]) -> None:
     system.mkdir(bucket)
 
     def tamper(kind: str, id: str, change: Callable[[bytes], bytes]) -> None:
-        path = f"{bucket}/agents/{PLACES[kind].folder}/{stem(kind, id)}.json"
+        path = f"{bucket}/agents/{LOCATIONS[kind].folder}/{file_stem(kind, id)}.json"
         system.pipe_file(path, change(system.cat_file(path)))
 
     check_store(lambda: open_store(f"s3://{bucket}/agents", **s3_options), tamper=tamper)

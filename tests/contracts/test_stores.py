@@ -12,15 +12,15 @@ import pytest
 
 from leftoff.errors import UnknownName, UsageError
 from leftoff.stores.files import FileStore
-from leftoff.stores.naming import PLACES, stem
-from leftoff.stores.protocol import Entry, Kept, Store, open_store, stores
+from leftoff.stores.naming import LOCATIONS, file_stem
+from leftoff.stores.protocol import Entry, Store, StoredDocument, open_store, stores
 from leftoff.stores.sqlite import SqliteStore
 from leftoff.testing.checks import check_store
 
 
 def of_files(store: FileStore, ending: str = ".json") -> Callable[..., None]:
     def tamper(kind: str, id: str, change: Callable[[bytes], bytes]) -> None:
-        path = store.folder(kind) / f"{stem(kind, id)}{ending}"
+        path = store.folder(kind) / f"{file_stem(kind, id)}{ending}"
         path.write_bytes(change(path.read_bytes()))
 
     return tamper
@@ -33,12 +33,12 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_compressed_files(tmp_path: Path) -> None:
-    packed = dict.fromkeys(PLACES, 0)
+    packed = dict.fromkeys(LOCATIONS, 0)
     check_store(lambda: FileStore(tmp_path / "kept", compress=packed))
 
 
 def test_files_in_places_of_their_own(tmp_path: Path) -> None:
-    places = {kind: tmp_path / "own" / kind for kind in PLACES}
+    places = {kind: tmp_path / "own" / kind for kind in LOCATIONS}
     check_store(lambda: FileStore(tmp_path / "kept", places=places, compress={"task": 300}))
     assert not (tmp_path / "kept").exists()
 
@@ -68,7 +68,7 @@ def test_objects() -> None:
     url = f"memory://store-{time.time_ns()}"
 
     def tamper(kind: str, id: str, change: Callable[[bytes], bytes]) -> None:
-        path = f"{url}/{PLACES[kind].folder}/{stem(kind, id)}.json"
+        path = f"{url}/{LOCATIONS[kind].folder}/{file_stem(kind, id)}.json"
         memory.pipe_file(path, change(memory.cat_file(path)))
 
     check_store(lambda: open_store(url), tamper=tamper)
@@ -96,13 +96,13 @@ class Backwards(FileStore):
 class Trusting(FileStore):
     """Gives out what was damaged."""
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         from leftoff.errors import Damaged
 
         try:
             return super().load(kind, id)
         except Damaged:
-            return Kept({}, (), "here")
+            return StoredDocument({}, (), "here")
 
 
 class Unpinned(FileStore):

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from leftoff.settings import Settings, leaves
-from leftoff.stores.naming import PLACES
+from leftoff.settings import Settings, setting_types
+from leftoff.stores.naming import LOCATIONS
 from leftoff.stores.protocol import KINDS, stores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stores.md"
@@ -28,8 +28,11 @@ def test_the_example_keeps_the_promises_of_a_store() -> None:
 
 def test_the_page_names_every_kind_and_only_real_settings() -> None:
     text = PAGE.read_text("utf-8")
-    paths = [path for path, _ in leaves(Settings)]
+    paths = [path for path, _ in setting_types(Settings)]
     for kind in KINDS:
-        assert f"| `{kind}` | `{PLACES[kind].folder}/{PLACES[kind].prefix}{{id}}.json" in text
+        assert (
+            f"| `{kind}` | `{LOCATIONS[kind].folder}/{LOCATIONS[kind].prefix}{{id}}.json"
+            in text
+        )
     for named in re.findall(r"`((?:context_management|token_budget|resume)\.[a-z_.]+)`", text):
         assert named in paths, named

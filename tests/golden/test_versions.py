@@ -20,16 +20,16 @@ from leftoff import api, codec, settings
 from leftoff.analysis.summary_json import from_json
 from leftoff.batch.index import Index
 from leftoff.errors import FormatError, StateError, TooNew
-from leftoff.handover.checkpoint.document import valid
+from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.review import Review
 from leftoff.live.checkpoints import plans
-from leftoff.live.last_summarized import LastAsked
+from leftoff.live.last_summarized import LastSummarized
 from leftoff.live.session import SessionManager
 from leftoff.stores.envelope import KEY, VERSIONS, checksum
 from leftoff.stores.files import FileStore
-from leftoff.stores.naming import PLACES, stem
+from leftoff.stores.naming import LOCATIONS, file_stem
 from leftoff.stores.protocol import KINDS
 from leftoff.stores.retention import Retention, prune
 
@@ -39,17 +39,17 @@ LATER = {"of_the_future": {"deep": [1, {"b": None}], "text": "kept"}}
 
 LOADERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "resume_log": lambda d: ResumeLog.from_dict(d).to_dict(),
-    "checkpoint": lambda d: valid(d).to_dict(),
+    "checkpoint": lambda d: validated(d).to_dict(),
     "resume_state": lambda d: ResumeState.from_dict(d).to_dict(),
     "review": lambda d: Review.from_dict(d).to_dict(),
-    "task": lambda d: codec.exact(codec.dumps(plans.document(*plans.read(d)))),
+    "task": lambda d: codec.parse_strict(codec.dumps(plans.document(*plans.read(d)))),
 }
 
 
 def kept(folder: Path, kind: str, root: Path) -> tuple[FileStore, Path]:
     """A store that holds the document of a version."""
     store = FileStore(root)
-    place = root / PLACES[kind].folder / f"{stem(kind, kind)}.json"
+    place = root / LOCATIONS[kind].folder / f"{file_stem(kind, kind)}.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / f"{kind}.json", place)
     text = folder / f"{kind}.md"
@@ -60,7 +60,7 @@ def kept(folder: Path, kind: str, root: Path) -> tuple[FileStore, Path]:
 
 def newer(path: Path, kind: str) -> bytes:
     """Makes a document one of the schema after the last, with a field that nobody knows."""
-    value = codec.exact(path.read_bytes())
+    value = codec.parse_strict(path.read_bytes())
     value[KEY] |= {"schema": f"leftoff.{kind}/{VERSIONS[kind] + 1}", "sealed_by": "later"}
     value[KEY].pop("checksum")
     value[KEY]["checksum"] = checksum(codec.canonical(value))
@@ -125,7 +125,7 @@ def test_a_saved_session_is_read_and_a_newer_one_refused(tmp_path: Path) -> None
     budget = manager.task("t1").token_budget
     assert budget is not None
     assert budget.tokens_consumed == 21_000
-    value = codec.exact(path.read_bytes())
+    value = codec.parse_strict(path.read_bytes())
     path.write_bytes(codec.dumps({**value, "schema": "leftoff.session/99"}))
     data = path.read_bytes()
     with pytest.raises(StateError, match="session/99"):
@@ -179,7 +179,7 @@ def test_what_was_asked_for_last_is_remembered(tmp_path: Path, root: Path) -> No
     path.parent.mkdir()
     shutil.copyfile(SHAPES[0] / "asked.json", path)
     summary = api.summarize(root / "corpora/sessions/claude_code/prorate.jsonl")
-    before = LastAsked(path).exchange(summary)
+    before = LastSummarized(path).exchange(summary)
     assert before is not None
     assert (before.line, before.messages) == (59, 47)
 
@@ -200,7 +200,7 @@ def test_a_kept_pass_of_another_release_is_made_again(
     session = tmp_path / "session.jsonl"
     line = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
     session.write_bytes(line * 4)
-    kept_pass = saved_passes.KeptPass(tmp_path / "kept")
+    kept_pass = saved_passes.SavedPass(tmp_path / "kept")
     kept_pass.read_on(str(session))
     assert kept_pass.whole(str(session)) is not None
     monkeypatch.setattr(saved_passes, "__version__", "99.0")

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from leftoff.integrations.mcp import TOOLS
-from leftoff.integrations.mcp_tools import MOST
+from leftoff.integrations.mcp_tools import MAX_ANSWER_CHARS
 
 mcp: Any = pytest.importorskip(
-    "mcp", reason="needs leftoff[mcp], as .ci/extras.d/50-mcp.sh has"
+    "mcp", reason="needs leftoff[mcp], as .ci/extras.d/30-integrations.sh has"
 )
 
 
@@ -106,7 +106,7 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
 
     talk(home, ask)
     assert set(called) == set(TOOLS)
-    assert all(0 < len(text) <= MOST for text in called.values())
+    assert all(0 < len(text) <= MAX_ANSWER_CHARS for text in called.values())
     assert SECRET not in "".join(called.values())
     assert len(json.loads(called["list_sessions"])["sessions"]) == 2
     assert json.loads(called["list_sessions"])["more"] is True

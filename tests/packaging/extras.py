@@ -86,11 +86,19 @@ def zst(trial: Trial) -> None:
     trial.expect(trial.run("summarize", packed))
 
 
-def html(trial: Trial) -> None:
-    """A page of one session and of several."""
-    page, report = trial.folder / "page.html", trial.folder / "report.html"
-    trial.expect(trial.run("summarize", SESSION, "-f", "html", "-o", page), made=page)
-    trial.expect(trial.run("report", SESSION, "-o", report), made=report)
+def batch(trial: Trial) -> None:
+    """Works without it as well, with the same rows; with it, it is used."""
+    out = trial.folder / "out.jsonl"
+    done = trial.run("batch", SESSION, "-o", out, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert len(out.read_bytes().splitlines()) == 1
+    code = "from leftoff.batch import pool; print(pool.pebble_installed())"
+    assert trial.python(code).stdout.strip() == str(trial.there)
+
+
+def spacy(trial: Trial) -> None:
+    """Only without it; with it, integrations have a script of their own."""
+    trial.expect(trial.run("summarize", SESSION, "--extractor", "spacy"))
 
 
 def redis(trial: Trial) -> None:
@@ -152,15 +160,16 @@ def semantic_kernel(trial: Trial) -> None:
 
 
 TRIALS: dict[str, Callable[[Trial], None]] = {
+    "batch": batch,
     "gz": gz,
     "zst": zst,
-    "html": html,
     "redis": redis,
     "s3": s3,
     "mcp": mcp,
     "parquet": parquet,
     "ray": ray,
     "semantic-kernel": semantic_kernel,
+    "spacy": spacy,
 }
 
 

@@ -3,6 +3,7 @@ leads somewhere, everything fits and can be read. Run by `.ci/extras.d/60-pages.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from leftoff import api
 from leftoff.budget.thresholds import preset
 from leftoff.incremental import accounts
-from leftoff.rendering.html.report import report, row
+from leftoff.rendering.html.report import report, report_row
 from leftoff.rendering.html.session import cited, page
 
 CLAUDE = Path("corpora") / "sessions" / "claude_code"
@@ -75,7 +76,7 @@ NAMELESS = """(() => {
 def page_of(path: Path) -> str:
     gathered = api.gather([path])
     summary = gathered.summary()
-    account = accounts.account_of_gathered(gathered, preset("advisory"))
+    account = accounts.account_of_reading(gathered, preset("advisory"))
     return page(summary, account, api.messages_at(summary, cited(summary, account)))
 
 
@@ -131,7 +132,7 @@ def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     }
     made = {name: page_of(path) for name, path in sources.items()}
     shipped = sorted((root / "corpora" / "sessions").glob("*/*.json*"))
-    told = [row(api.summarize(path)) for path in [*shipped, sources["hostile"]]]
+    told = [report_row(api.summarize(path)) for path in [*shipped, sources["hostile"]]]
     made["report"] = report(told, ["<b>broken.jsonl</b>: no message"])
     bare = api.summarize(root / CLAUDE / "prorate.jsonl")
     made["bare"] = page(replace(bare, key_decisions=(), user_requests=(), next_steps=()))
@@ -193,11 +194,21 @@ def test_a_link_leads_to_the_quotation(
 
 def test_a_long_session_opens_at_once(chromium: Any, pages: dict[str, Path]) -> None:
     assert pages["long"].stat().st_size < 1_000_000
-    chromium.open(pages["outbox"])  # the first page warms the browser
-    began = time.monotonic()
-    chromium.open(pages["long"])
-    chromium.ask("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-    assert time.monotonic() - began < 1
+
+    def opened(name: str) -> float:
+        began = time.monotonic()
+        chromium.open(pages[name])
+        chromium.ask("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        return time.monotonic() - began
+
+    opened("outbox")  # the first page warms the browser
+    small = large = math.inf
+    for _ in range(5):
+        small = min(small, opened("outbox"))
+        large = min(large, opened("long"))
+    # No more than the page of a short session for each of its bytes.
+    sizes = [pages[name].stat().st_size for name in ("outbox", "long")]
+    assert large / small < 2 * max(1, sizes[1] / sizes[0])
 
 
 def test_search_hides_what_does_not_fit(chromium: Any, pages: dict[str, Path]) -> None:

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
+from tests.strategies.conversations import (
+    Content,
+    Step,
+    content_of,
+    conversations,
+    written_content,
+)
+from tests.strategies.writers import SILENT_ON_FAILURE, WRITERS
 
-from leftoff.extraction.collector import Fold
+from leftoff.extraction.collector import Collector
 from leftoff.model import Message
-from leftoff.testing.conversations import Step, Told, conversations, meant, told
-from leftoff.testing.writers import SILENT_ON_FAILURE, WRITERS
 
 
-class Reading(Fold):
+class Reading(Collector):
     """A fold that keeps the messages."""
 
     def __init__(self) -> None:
@@ -34,7 +40,7 @@ def read(data: bytes, cut: int) -> Reading:
     return reading
 
 
-def without_failures(found: Told) -> Told:
+def without_failures(found: Content) -> Content:
     return replace(found, results=tuple(r and (r[0], False) for r in found.results))
 
 
@@ -52,7 +58,7 @@ def test_what_was_written_is_read_back(name: str, steps: Sequence[Step]) -> None
     assert reading.format.name == name
     assert reading.lines.parsed == reading.lines.total
     assert not reading.issues
-    want, found = meant(steps), told(reading.messages)
+    want, found = written_content(steps), content_of(reading.messages)
     if name in SILENT_ON_FAILURE:
         want, found = without_failures(want), without_failures(found)
     assert found == want
@@ -62,4 +68,4 @@ def test_what_was_written_is_read_back(name: str, steps: Sequence[Step]) -> None
 def test_a_word_less_is_seen(name: str) -> None:
     steps = (Step("user", "Count the apples."), Step("agent", "There are seven."))
     data = WRITERS[name](steps).replace(b"seven", b"eight")
-    assert told(read(data, 0).messages) != meant(steps)
+    assert content_of(read(data, 0).messages) != written_content(steps)

@@ -20,11 +20,11 @@ from leftoff.handover.checkpoint.document import (
     ExecutionState,
     Tokens,
     from_summary,
-    valid,
+    validated,
 )
-from leftoff.handover.checkpoint.from_summary import TITLES, facts_of
+from leftoff.handover.checkpoint.from_summary import TITLES, collect_facts
 from leftoff.handover.checkpoint.injection import block, inject
-from leftoff.handover.checkpoint.templates import WORDS
+from leftoff.handover.checkpoint.templates import TEMPLATES
 from leftoff.model import ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
@@ -82,7 +82,7 @@ def _holds(text: str) -> None:
     """A block has the shape of a block and nothing beside it."""
     lines = text.split("\n")
     assert lines[0].startswith("[Context Checkpoint: ")
-    assert lines[2:4] == ["Progress Summary:", WORDS.frame]
+    assert lines[2:4] == ["Progress Summary:", TEMPLATES.frame]
     assert lines[-1] == "Continue task: "
     body = lines[4:-1]
     known = {f"{t}:" for t in (*TITLES, "Noted")}
@@ -134,9 +134,9 @@ def test_a_reader_takes_the_prompt_alone_for_typed(prompt: str) -> None:
 def test_sections_of_a_file_hold(texts: list[str]) -> None:
     document = "# Mine\n"
     for number, text in enumerate(texts):
-        document = dumps.put(document, f"t{number} 95", dumps.inert(text))
+        document = dumps.replace_section(document, f"t{number} 95", dumps.neutralized(text))
     assert list(dumps.sections(document)) == [f"t{n} 95" for n in range(len(texts))]
-    assert dumps.others(document) == "# Mine"
+    assert dumps.without_sections(document) == "# Mine"
 
 
 # -- 300 transcripts -------------------------------------------------------------------------
@@ -185,10 +185,10 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
         summary, messages = api.summarize(path), list(api.read(str(path)))
         assert any(isinstance(p, ToolResult) for m in messages for p in m.parts)
         checkpoint = from_summary(summary, messages, budget=BUDGET, capacity="95", at=AT)
-        assert valid(codec.parse(codec.dumps(checkpoint.to_dict()))) == checkpoint
+        assert validated(codec.parse(codec.dumps(checkpoint.to_dict()))) == checkpoint
         kept = " ".join(e.content for e in checkpoint.conversation.full_history)
         assert all(mark in kept for mark in marks)
-        facts = facts_of(summary)
+        facts = collect_facts(summary)
         told = " ".join([*facts.asked, *facts.left_open, *facts.decided, facts.task])
         assert not [mark for mark in marks if mark in told]
         text = block(checkpoint)
@@ -197,15 +197,15 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
         loud = {"Errors", "Reached", "Found out"}
         quiet = [words for title, words in sections.items() if title not in loud]
         assert not [mark for mark in marks if mark in " ".join(quiet)]
-        page = dumps.payload(checkpoint, facts, project_path="p.md", specific_path="s.md")
+        page = dumps.build_payload(checkpoint, facts, project_path="p.md", specific_path="s.md")
         document = ""
         for part in (page.project_md, page.specific_project_md):
             shown = Redactor(personal=True).text(f"{part.section}\n{part.content}")
-            document = dumps.put("", "t1 95", shown)
+            document = dumps.replace_section("", "t1 95", shown)
             assert list(dumps.sections(document)) == ["t1 95"]
-            assert dumps.others(document) == ""
+            assert dumps.without_sections(document) == ""
             headings = [n for n in document.splitlines() if n.startswith("#")]
-            level = WORDS.at("95")
+            level = TEMPLATES.for_capacity("95")
             own = {*level.dump.splitlines(), part.section}
             own |= {f"### {n}" for n in ("Files", "Decisions", "Reached", "Validation",
                                          "Errors", "Left open", "Constraints", "Git diff")}  # fmt: skip

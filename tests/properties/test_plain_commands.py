@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.shell.fastpath import plain_list
-from leftoff.shell.parser import by_grammar
-from leftoff.shell.statements import USUAL
+from leftoff.shell.parser import full_parse
+from leftoff.shell.statements import COMMON_REDIRECTS
 
 WORDS = st.sampled_from(
     [
@@ -33,7 +33,7 @@ COMMANDS = st.builds(
     lambda name, rest, redirects: " ".join([name, *rest, *redirects]),
     st.sampled_from(["cat", "ls", "./run.sh", "git", "if", "export", "X=1", "'q'", "time"]),
     st.lists(WORDS | QUOTED, max_size=4),
-    st.lists(st.sampled_from(sorted(USUAL)), max_size=2),
+    st.lists(st.sampled_from(sorted(COMMON_REDIRECTS)), max_size=2),
 )
 
 
@@ -50,7 +50,7 @@ def lists(draw: st.DrawFn) -> str:
 def test_a_list_is_read_as_by_the_grammar(command: str) -> None:
     plain = plain_list(command)
     if plain is not None:
-        read = by_grammar(command)
+        read = full_parse(command)
         assert not read.broken
         assert read.body == plain
 
@@ -59,7 +59,7 @@ def test_a_list_is_read_as_by_the_grammar(command: str) -> None:
 def test_any_text_is_read_as_by_the_grammar_or_left_to_it(command: str) -> None:
     plain = plain_list(command)
     if plain is not None:
-        assert by_grammar(command).body == plain
+        assert full_parse(command).body == plain
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_any_text_is_read_as_by_the_grammar_or_left_to_it(command: str) -> None:
     ],
 )
 def test_usual_commands_need_no_grammar(command: str) -> None:
-    assert plain_list(command) == by_grammar(command).body
+    assert plain_list(command) == full_parse(command).body
 
 
 @pytest.mark.parametrize(

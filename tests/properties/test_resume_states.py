@@ -12,7 +12,13 @@ from rapidfuzz.distance import Levenshtein
 
 from leftoff import codec
 from leftoff.handover import similarity as similarities
-from leftoff.handover.compatibility import FileNow, Limits, Workspace, assess, measure
+from leftoff.handover.compatibility import (
+    FileStatus,
+    Limits,
+    Workspace,
+    assess,
+    text_similarity,
+)
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -173,7 +179,7 @@ worlds = st.builds(
     behind=st.none() | st.integers(0, 9),
     files=st.dictionaries(
         st.sampled_from(["a", "b"]),
-        st.builds(FileNow, st.booleans(), st.none() | st.booleans()),
+        st.builds(FileStatus, st.booleans(), st.none() | st.booleans()),
     ),
     window=st.none() | st.integers(0, 10_000),
     root=words,
@@ -202,9 +208,9 @@ def test_a_workflow_fits_itself(content: str, used: list[str]) -> None:
 @given(texts, texts)
 def test_similarity_is_the_definition_and_symmetric(a: str, b: str) -> None:
     longest = max(len(a), len(b)) or 1
-    found = measure(a, b, (0.8, 0.5, 0.6))
+    found = text_similarity(a, b, (0.8, 0.5, 0.6))
     assert found.low == found.high == 1 - Levenshtein.distance(a, b) / longest
-    back = measure(b, a, (0.8, 0.5, 0.6))
+    back = text_similarity(b, a, (0.8, 0.5, 0.6))
     assert (back.low, back.high) == (found.low, found.high)
     assert 0 <= found.changed <= found.lines
     assert (found.changed == 0) == (a == b)
@@ -212,14 +218,24 @@ def test_similarity_is_the_definition_and_symmetric(a: str, b: str) -> None:
 
 @given(texts, texts, st.integers(0, 3))
 def test_bounds_hold_the_truth_where_time_is_short(a: str, b: str, effort: int) -> None:
-    given_times = (similarities.QUICK, similarities.PATIENT, similarities.GAPS)
+    given_times = (
+        similarities.ALWAYS_STEPS,
+        similarities.MAX_STEPS,
+        similarities.MAX_ALL_GAPS_STEPS,
+    )
     longest = max(len(a), len(b)) or 1
     truth = 1 - Levenshtein.distance(a, b) / longest
-    similarities.QUICK, similarities.PATIENT, similarities.GAPS = -1, effort - 1, effort - 1
+    similarities.ALWAYS_STEPS, similarities.MAX_STEPS, similarities.MAX_ALL_GAPS_STEPS = (
+        -1,
+        effort - 1,
+        effort - 1,
+    )
     try:
-        found = measure(a, b, (0.8, 0.5, 0.6))
+        found = text_similarity(a, b, (0.8, 0.5, 0.6))
     finally:
-        similarities.QUICK, similarities.PATIENT, similarities.GAPS = given_times
+        similarities.ALWAYS_STEPS, similarities.MAX_STEPS, similarities.MAX_ALL_GAPS_STEPS = (
+            given_times
+        )
     assert found.low <= truth <= found.high
     if not found.estimated:
         for threshold in (0.8, 0.5, 0.6):
@@ -272,9 +288,13 @@ def test_the_table_of_verdicts(
     missing = set(used) - have
     score = alike * (0.7 if missing else 1)
     limits = Limits()
-    if round(score, 9) < limits.fits:
+    if round(score, 9) < limits.minimum_score:
         assert found.verdict == "refuse"
     else:
-        assert found.verdict == ("adapt" if alike < limits.similar or missing else "same")
+        assert found.verdict == (
+            "adapt" if alike < limits.similarity_warning or missing else "same"
+        )
     assert abs(found.compatibility_score - score) < 1e-4
-    assert found.requires_adaptation == (found.verdict == "adapt" or alike < limits.alike)
+    assert found.requires_adaptation == (
+        found.verdict == "adapt" or alike < limits.similarity_reset
+    )

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from leftoff import codec
 from leftoff.errors import NotPlainName, StateError
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.envelope import changes, clean, gate_of, resealed, seal, unseal
-from leftoff.stores.naming import MAX_ID, folded, named, plain, stem
+from leftoff.stores.envelope import (
+    differing_paths,
+    redactor_for,
+    reseal,
+    sanitize,
+    seal,
+    unseal,
+)
+from leftoff.stores.naming import MAX_ID, check_id, file_stem, fold_id, parse_file_name
 from leftoff.stores.protocol import KINDS
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -29,22 +36,22 @@ kinds = st.sampled_from(KINDS)
 
 def plainly(value: Any) -> Any:
     """What JSON has for it: infinity has nothing."""
-    return codec.exact(codec.dumps(value))
+    return codec.parse_strict(codec.dumps(value))
 
 
 @given(kinds, documents, texts, st.booleans(), st.sampled_from([0, 2]))
 def test_what_is_sealed_is_what_is_opened(
     kind: str, document: dict[str, Any], text: str, pinned: bool, indent: int
 ) -> None:
-    made = clean(kind, document, text, gate_of)
+    made = sanitize(kind, document, text, redactor_for)
     sealed = seal(kind, "one", made, pinned=pinned)
     opened = unseal(kind, codec.dumps(sealed, indent=indent), "here")
     assert opened.document == plainly(Redactor(personal=kind == "checkpoint").value(document))
     assert opened.pinned is pinned
     assert opened.issues == ()
-    other = unseal(kind, codec.dumps(resealed(opened, pinned=not pinned)), "here")
+    other = unseal(kind, codec.dumps(reseal(opened, pinned=not pinned)), "here")
     assert (other.document, other.pinned) == (opened.document, not pinned)
-    assert changes(opened.document, other.document) == []
+    assert differing_paths(opened.document, other.document) == []
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -52,7 +59,7 @@ def test_what_is_sealed_is_what_is_opened(
 def test_no_change_goes_unnoticed(
     kind: str, document: dict[str, Any], data: st.DataObject
 ) -> None:
-    whole = codec.dumps(seal(kind, "one", clean(kind, document, "", gate_of)), indent=2)
+    whole = codec.dumps(seal(kind, "one", sanitize(kind, document, "", redactor_for)), indent=2)
     at = data.draw(st.integers(0, len(whole) - 2))
     new = data.draw(st.binary(max_size=3))
     cut = data.draw(st.integers(0, 3))
@@ -69,20 +76,20 @@ def test_no_change_goes_unnoticed(
 @given(kinds, st.text(max_size=80) | st.text("ab./\\:* .~", max_size=12))
 def test_an_id_is_one_plain_component_or_refused(kind: str, id: str) -> None:
     try:
-        plain(kind, id)
+        check_id(kind, id)
     except NotPlainName:
         return
-    name = f"{stem(kind, id)}.json"
+    name = f"{file_stem(kind, id)}.json"
     assert PurePosixPath(name).parts == (name,)
     assert len(PureWindowsPath(f"C:\\x\\{name}").parent.parts) == 2
     assert len(name.encode()) <= MAX_ID + 13
-    assert named(kind, name) == (id, ".json")
-    assert named(kind, f"{name}.gz") == (id, ".json.gz")
+    assert parse_file_name(kind, name) == (id, ".json")
+    assert parse_file_name(kind, f"{name}.gz") == (id, ".json.gz")
 
 
 @given(st.text(max_size=20))
 def test_folding_is_settled(id: str) -> None:
-    assert folded(folded(id)) == folded(id)
+    assert fold_id(fold_id(id)) == fold_id(id)
 
 
 @pytest.mark.parametrize("depth", [150, 5000])
@@ -93,7 +100,7 @@ def test_depth_is_kept_or_cut_and_never_ends_in_a_traceback(depth: int) -> None:
     for _ in range(depth):
         value = [value]
     try:
-        made = clean("task", {"deep": value}, "", gate_of)
+        made = sanitize("task", {"deep": value}, "", redactor_for)
     except UsageError:
         return  # said in words
     assert unseal("task", codec.dumps(seal("task", "t", made)), "here").document

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import codec
-from leftoff.budget.thresholds import RESTART, Armed, Preset, Threshold, crossings, preset
+from leftoff.budget.thresholds import (
+    RESTART,
+    FiredThresholds,
+    Preset,
+    Threshold,
+    crossings,
+    preset,
+)
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event
 from leftoff.settings import from_mapping
@@ -63,10 +70,10 @@ def test_each_fires_once_in_order_through_save_and_restart_at_every_step(
     given_steps: list[tuple[float | None, bool]], at: list[float]
 ) -> None:
     own = Preset("own", tuple(Threshold(str(a), a) for a in sorted(at)))
-    armed = Armed()
+    armed = FiredThresholds()
     fired: list[list[float]] = []
     for used, compacted in given_steps:
-        armed = codec.thaw(codec.freeze(armed), Armed)  # a restart
+        armed = codec.unpack_state(codec.pack_state(armed), FiredThresholds)  # a restart
         found, armed = crossings(own, armed, used, TOTAL, compacted=compacted)
         fired.append([c.threshold.at for c in found])
     assert fired == expected(given_steps, at)
@@ -74,7 +81,7 @@ def test_each_fires_once_in_order_through_save_and_restart_at_every_step(
 
 @given(st.lists(st.integers(0, 250_000), max_size=25))
 def test_nothing_is_lost_between_two_compactions(used: list[int]) -> None:
-    armed, seen = Armed(), []
+    armed, seen = FiredThresholds(), []
     for count in sorted(used):
         found, armed = crossings(preset("handoff"), armed, count, TOTAL)
         seen += [c.threshold.at for c in found]

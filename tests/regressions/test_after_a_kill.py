@@ -19,13 +19,13 @@ from leftoff.batch import outputs
 from leftoff.errors import Damaged, StateError
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.hooks import answer, install, queue, worker
-from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
+from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.resume_states import states
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.settings import Settings
-from leftoff.stores.atomic import write_whole
+from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ LEFT = ".0123456789abcdef.tmp"
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a session whose hook has just asked for a summary."""
     monkeypatch.setattr(answer, "start_worker", lambda *_: None)
-    monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
     told = {
         "session_id": "s1",
@@ -52,11 +52,11 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_wish_outlives_the_worker_that_took_it(asked: Path) -> None:
     """A worker removed a wish before it did what was wished: one that was killed in between
     (a compaction, say) left neither a checkpoint nor the wish."""
-    assert queue.take(asked, "stop")  # and is killed
-    assert queue.wanted(asked) == ["stop"]
-    worker.work(asked.parents[1], "s1")
-    assert queue.wanted(asked) == []
-    assert queue.block(asked)
+    assert queue.dequeue(asked, "stop")  # and is killed
+    assert queue.pending_jobs(asked) == ["stop"]
+    worker.process_jobs(asked.parents[1], "s1")
+    assert queue.pending_jobs(asked) == []
+    assert queue.read_briefing(asked)
 
 
 def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +66,11 @@ def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(queue, "keep", full)
-        worker.work(asked.parents[1], "s1")
-    assert queue.wanted(asked) == ["stop"]
-    worker.work(asked.parents[1], "s1")
-    assert queue.wanted(asked) == []
+        patched.setattr(queue, "write_durably", full)
+        worker.process_jobs(asked.parents[1], "s1")
+    assert queue.pending_jobs(asked) == ["stop"]
+    worker.process_jobs(asked.parents[1], "s1")
+    assert queue.pending_jobs(asked) == []
 
 
 def test_what_a_killed_hook_left_is_swept(asked: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_a_killed_hook_left_is_swept(asked: Path) -> None:
     home = asked.parents[1]
     for place in (asked / f".wants.stop{LEFT}", home / f"..gitignore{LEFT}"):
         place.write_bytes(b"half")
-    worker.work(home, "s1")
+    worker.process_jobs(home, "s1")
     assert not [p for p in home.rglob("*") if p.name.endswith(".tmp")]
 
 
@@ -88,7 +88,7 @@ def test_a_new_home_is_ignored_although_its_maker_was_killed(tmp_path: Path) -> 
     home = tmp_path / ".leftoff"
     home.mkdir()
     (home / f"..gitignore{LEFT}").write_bytes(b"")
-    queue.make(home, home / "state" / "s1")
+    queue.make_folder(home, home / "state" / "s1")
     assert (home / ".gitignore").read_text() == "*\n"
 
 
@@ -96,7 +96,7 @@ def test_single_files_are_swept_by_who_writes_them_next(tmp_path: Path) -> None:
     """Only stores swept; beside `asked.json` and others litter stayed for ever."""
     (tmp_path / f".asked.json{LEFT}").write_bytes(b"half")
     (tmp_path / f".other{LEFT}").write_bytes(b"another's")
-    write_whole(tmp_path / "asked.json", b"{}")
+    write_atomic(tmp_path / "asked.json", b"{}")
     assert sorted(p.name for p in tmp_path.iterdir()) == [f".other{LEFT}", "asked.json"]
 
 
@@ -115,7 +115,7 @@ def test_a_task_whose_markdown_is_held_says_so(
     """It said that "the file lock could not be acquired", and named the file of the lock."""
     from filelock import FileLock
 
-    monkeypatch.setattr("leftoff.live.checkpoints.files.PATIENCE", 0.05)
+    monkeypatch.setattr("leftoff.live.checkpoints.files.LOCK_TIMEOUT", 0.05)
     box = Sandbox(tmp_path, "billing")
     box.update({"project.md": lambda _: "one"})
     (lock,) = tmp_path.rglob(".leftoff.lock")
@@ -150,11 +150,11 @@ def test_a_clock_that_was_set_back_does_not_put_a_summary_off(
     asked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A last summary that seemed to lie in the future put off the next until then."""
-    work = worker._Work(asked.parents[1], asked, {}, 0.0)
+    work = worker._Job(asked.parents[1], asked, {}, 0.0)
     work.watch = {"cost": 2.0, "at": time.time() + 3 * 86_400}
-    assert work._due()
+    assert work._summary_due()
     work.watch["at"] = time.time() - 1
-    assert not work._due()
+    assert not work._summary_due()
 
 
 def test_notes_of_a_clean_up_that_cannot_be_written_are_said(
@@ -167,7 +167,7 @@ def test_notes_of_a_clean_up_that_cannot_be_written_are_said(
 
     store = FileStore(tmp_path / ".leftoff")
     store.save("resume_state", "w", {"workflow_id": "w"})
-    monkeypatch.setattr(states, "write_whole", refused)
+    monkeypatch.setattr(states, "write_atomic", refused)
     with pytest.raises(StateError, match="Read-only"):
         FileResumeStateManager(store=store).clean_up()
 
@@ -190,7 +190,7 @@ def test_a_seal_of_another_name_is_damage(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [HEAD, FOUND])
 def test_a_kept_pass_that_is_damaged_is_read_again(tmp_path: Path, name: str) -> None:
     """A flipped bit in what hooks keep of a reading was told as if it stood in the recording."""
-    kept = KeptPass(tmp_path)
+    kept = SavedPass(tmp_path)
     kept.read_on(str(SESSION))
     want = kept.summary(str(SESSION))
     path = tmp_path / name

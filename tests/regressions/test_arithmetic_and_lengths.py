@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 
 def touched(command: str) -> list[str | None]:

@@ -77,9 +77,9 @@ def test_a_file_that_is_named_is_read_whole(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"12345678")
-    assert sources.whole_of(path) == b"12345678"
+    assert sources.read_whole(path) == b"12345678"
     monkeypatch.setattr(sources, "MAX_DOCUMENT", 7)
     with pytest.raises(SourceError, match="file: larger than 0 MiB"):
-        sources.whole_of(path)
+        sources.read_whole(path)
     with pytest.raises(SourceError, match="no such file"):
-        sources.whole_of(tmp_path / "none")
+        sources.read_whole(tmp_path / "none")

@@ -24,8 +24,8 @@ import pytest
 from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
 from leftoff.hooks import answer, queue, worker
-from leftoff.incremental.saved_passes import KeptPass
-from leftoff.stores.atomic import Folder, inside, own
+from leftoff.incremental.saved_passes import SavedPass
+from leftoff.stores.atomic import Directory, create_and_open, open_private
 from leftoff.stores.protocol import open_store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has links and modes of POSIX")
@@ -70,7 +70,7 @@ def test_hooks_write_nothing_behind_a_link(tmp_path: Path, linked: str) -> None:
     place.parent.mkdir(parents=True)
     place.symlink_to(away)
     asked(tmp_path)
-    worker.work(tmp_path / ".leftoff", "s1")
+    worker.process_jobs(tmp_path / ".leftoff", "s1")
     assert list(away.iterdir()) == []
 
 
@@ -106,7 +106,7 @@ def test_a_kept_pass_does_not_truncate_what_a_link_leads_to(
     (tmp_path / "kept").mkdir()
     link(tmp_path / "kept/pass.found", victim)
     with pytest.raises(OSError, match=r"link|Too many levels"):
-        KeptPass(tmp_path / "kept")._append(0, b"x")
+        SavedPass(tmp_path / "kept")._append(0, b"x")
     assert victim.read_text() == "precious"
 
 
@@ -114,7 +114,7 @@ def test_a_file_that_is_written_in_place_is_closed_to_others(tmp_path: Path) -> 
     path = tmp_path / "a"
     path.touch(0o644)
     path.chmod(0o644)
-    os.close(own(path))
+    os.close(open_private(path))
     assert mode(path) == 0o600
 
 
@@ -123,16 +123,16 @@ def test_an_inner_folder_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home/state").symlink_to(tmp_path / "away")
     with pytest.raises(OSError, match=r"link|Not a directory|Too many levels"):
-        inside(tmp_path / "home/state").__enter__()
+        create_and_open(tmp_path / "home/state").__enter__()
 
 
 def test_a_lock_is_looked_up_in_the_folder_that_was_opened(tmp_path: Path) -> None:
     (tmp_path / "locks").mkdir()
     (tmp_path / "away").mkdir()
-    with Folder.opened(tmp_path / "locks") as folder:
+    with Directory.open(tmp_path / "locks") as folder:
         (tmp_path / "locks").rename(tmp_path / "aside")
         (tmp_path / "locks").symlink_to(tmp_path / "away")
-        with folder.locked("a.lock", 1.0):
+        with folder.lock("a.lock", 1.0):
             assert list((tmp_path / "away").iterdir()) == []
             assert mode(tmp_path / "aside/a.lock") == 0o600
 
@@ -143,17 +143,17 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
     home = tmp_path / ".leftoff"
     folder, away, aside = home / "state/s1", tmp_path / "away", tmp_path / "aside"
     away.mkdir()
-    queue.make(home, folder)
-    stage = Folder.stage
+    queue.make_folder(home, folder)
+    stage = Directory.stage
 
-    def swapped(self: Folder, *args: Any, **named: Any) -> Any:
+    def swapped(self: Directory, *args: Any, **named: Any) -> Any:
         folder.rename(aside)
         folder.symlink_to(away)
         return stage(self, *args, **named)
 
-    for write in (queue.put, queue.keep):
+    for write in (queue.write, queue.write_durably):
         with monkeypatch.context() as patched:
-            patched.setattr(Folder, "stage", swapped)
+            patched.setattr(Directory, "stage", swapped)
             write(folder / "watch.json", b"{}")
         assert ([*away.iterdir()], [*aside.iterdir()]) == ([], [aside / "watch.json"])
         with pytest.raises(OSError, match=r"link|Not a directory|Too many levels"):
@@ -164,10 +164,10 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
 
 def test_a_lock_that_is_held_is_waited_for_and_told(tmp_path: Path) -> None:
     with (
-        Folder.opened(tmp_path) as folder,
-        folder.locked("a.lock", 1.0),
+        Directory.open(tmp_path) as folder,
+        folder.lock("a.lock", 1.0),
         pytest.raises(TimeoutError),
-        folder.locked("a.lock", 0.02),
+        folder.lock("a.lock", 0.02),
     ):
         raise AssertionError
 

@@ -8,7 +8,7 @@ import pytest
 
 from leftoff import tokens
 
-MEMORIES = (tokens._most_of, tokens._weights_of(tokens.DEFAULT_FAMILY))
+MEMORIES = (tokens._max_cost, tokens._weights_of(tokens.DEFAULT_FAMILY))
 
 
 def read(text: str) -> tuple[int, int]:
@@ -23,7 +23,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_of_long_pieces_less_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_MOST_REMEMBERED", 10_000)
+    monkeypatch.setattr(tokens, "_CACHE_BYTES", 10_000)
     for n in range(40):
         text = "漢字" * (150 + n)
         assert read(text) == read(text)

@@ -29,12 +29,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    queue.make(tmp_path / ".leftoff", tmp_path / ".leftoff/state/s1")
+    queue.make_folder(tmp_path / ".leftoff", tmp_path / ".leftoff/state/s1")
     return tmp_path / ".leftoff"
 
 
 def log(home: Path) -> str:
-    return queue.text(home / "state/hooks.log")
+    return queue.read_text(home / "state/hooks.log")
 
 
 def test_a_worker_that_cannot_be_imported(
@@ -58,7 +58,7 @@ def test_why_is_told_without_secrets(home: Path, monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> None:
         raise RuntimeError(f"no {SECRET}")
 
-    monkeypatch.setattr(worker, "work", fails)
+    monkeypatch.setattr(worker, "process_jobs", fails)
     with pytest.raises(RuntimeError):
         entry.main(home, "s1")
     assert "worker: s1 failed: RuntimeError: no [REDACTED:" in log(home)
@@ -66,9 +66,9 @@ def test_why_is_told_without_secrets(home: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_worker_that_is_started_works(home: Path) -> None:
-    queue.want(home / "state/s1", "start", {"project": str(home.parent)})
+    queue.enqueue(home / "state/s1", "start", {"project": str(home.parent)})
     answer.start_worker(home, home / "state/s1")
-    assert queue.wanted(home / "state/s1") == []
+    assert queue.pending_jobs(home / "state/s1") == []
     assert json.loads((home / "state/s1/watch.json").read_bytes())["preset"]
     assert "no transcript yet" in log(home)
 
@@ -83,7 +83,7 @@ def test_a_worker_does_not_wait_for_a_pipe(home: Path, tmp_path: Path) -> None:
     for name in ("pass.head", "watch.json", "taken.stop", "busy"):
         os.mkfifo(home / "state/s1" / name)
     wish = {"project": str(tmp_path), "transcript": str(path)}
-    queue.want(home / "state/s1", "stop", wish)
+    queue.enqueue(home / "state/s1", "stop", wish)
     answer.start_worker(home, home / "state/s1")
     assert "summarised" in log(home), log(home)
-    assert queue.wanted(home / "state/s1") == []
+    assert queue.pending_jobs(home / "state/s1") == []

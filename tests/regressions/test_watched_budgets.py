@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.budget.thresholds import preset
-from leftoff.incremental.accounts import Following, account_of
+from leftoff.incremental.accounts import AccountFollower, account_of
 
 
 def session(name: str, calls: int) -> str:
@@ -31,7 +31,7 @@ def test_a_longer_file_in_its_place_is_another_recording(how: str, tmp_path: Pat
     path = tmp_path / "s.jsonl"
     path.write_text(session("one", 30))
     advisory = preset("advisory")
-    following = Following(str(path), advisory)
+    following = AccountFollower(str(path), advisory)
     first = following.changed()
     assert first is not None
     assert first.id == "one"

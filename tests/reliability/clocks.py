@@ -123,7 +123,7 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         with (
             patch.object(time, "time", lambda ahead=ahead: real() + ahead),
             patch.object(answer, "start_worker", lambda *_: None),
-            patch.object(answer, "PATIENCE", 0.0),
+            patch.object(answer, "WORKER_TIMEOUT", 0.0),
         ):
             told += lines_of(answer.answer(codec.dumps(event(folder, "Stop")), {}))
     names = [line.split(":")[0] for line in told]
@@ -203,7 +203,7 @@ def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         time.sleep(0.1)  # the workers of the last hooks
         end = time.monotonic() + 20
         state = folder / ".leftoff" / "state" / "s1"
-        while counts["faketime"] and queue.wanted(state) and time.monotonic() < end:
+        while counts["faketime"] and queue.pending_jobs(state) and time.monotonic() < end:
             time.sleep(0.2)
     return counts, found
 

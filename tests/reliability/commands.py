@@ -27,7 +27,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # for `benchmarks`
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
-"""The id under which `leftoff.testing.writers` write."""
+"""The id under which `tests.strategies.writers` write."""
 
 WRITTEN_IN = "/home/ada/ledger"
 """The directory that they write into a recording."""
@@ -48,7 +48,7 @@ LOGGED = (
 ANSWERS = """
 import os, sys
 from leftoff.errors import LeftoffError
-from leftoff.integrations.mcp import _told
+from leftoff.integrations.mcp import _wrap_errors
 from leftoff.integrations.mcp_tools import Answers
 asked = Answers(os.environ, os.getcwd())
 class Refused(Exception): pass
@@ -59,7 +59,7 @@ for name, given in [
     ("summarize", {"session": "no-such-session"}), ("summarize", {"session": "/etc/passwd"}),
 ]:
     try:
-        print(_told(getattr(asked, name), Refused)(**given))
+        print(_wrap_errors(getattr(asked, name), Refused)(**given))
     except Refused as error:
         print(error)
 """
@@ -388,7 +388,7 @@ class Scene:
         if command.settle:
 
             def work(home: Path, folder: Path) -> None:
-                worker.work(home, folder.name)
+                worker.process_jobs(home, folder.name)
 
             with patch.object(answer, "start_worker", work):
                 out.write(answer.answer(given.encode(), os.environ).decode())
@@ -414,7 +414,7 @@ class Scene:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             folders = list((self.project / ".leftoff" / queue.STATE).glob("*/"))
-            if not any(queue.wanted(f) or (f / queue.BUSY).exists() for f in folders):
+            if not any(queue.pending_jobs(f) or (f / queue.BUSY).exists() for f in folders):
                 return
             time.sleep(0.02)
         raise TimeoutError("a worker does not end")
@@ -496,9 +496,9 @@ FAILED = "tests/test_totals.py::test_sum PASSED\n" * 6000 + "1 failed, 6000 pass
 
 def plain_session(steps: Sequence[object] | None = None) -> bytes:
     """A recording in which work is done, checked and left open."""
-    from leftoff.testing.conversations import Call as Tool
-    from leftoff.testing.conversations import Step
-    from leftoff.testing.writers import WRITERS
+    from tests.strategies.conversations import Call as Tool
+    from tests.strategies.conversations import Step
+    from tests.strategies.writers import WRITERS
 
     if steps is None:
         edit = {

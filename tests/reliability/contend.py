@@ -40,9 +40,9 @@ import leftoff
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.last_summarized import LastAsked
+from leftoff.live.last_summarized import LastSummarized
 from leftoff.stores.files import FileStore
-from leftoff.stores.naming import stem
+from leftoff.stores.naming import file_stem
 from leftoff.stores.protocol import Store, open_store
 
 IDS = ("a", "b", "c")
@@ -197,7 +197,7 @@ def add_lines(root: Path, rounds: int, who: int) -> None:
 
 
 def ask(root: Path, rounds: int, who: int) -> None:
-    memory = LastAsked(root / "asked.json")
+    memory = LastSummarized(root / "asked.json")
     summary = leftoff.summarize(str(SESSION))
     for n in range(rounds):
         session = replace(summary.session, id=f"{who}.{n}")
@@ -241,7 +241,7 @@ def held(store: FileStore, id: str) -> Iterator[int]:
     child = os.fork()
     if child == 0:
         try:
-            with store._changing("task", stem("task", id)):
+            with store._locked_folder("task", file_stem("task", id)):
                 os.write(write, b"x")
                 time.sleep(3600)
         finally:

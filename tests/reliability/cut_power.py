@@ -3,7 +3,7 @@
     python -m tests.reliability.cut_power [--cuts 250] [--seed 1] [--mode ordered|writeback]
 
 An ext4 file system in a file is mounted; a writer saves to it for ever: over a document that is
-there, under new ids, into SQLite and into a plain file (`write_whole`), and says on another
+there, under new ids, into SQLite and into a plain file (`write_atomic`), and says on another
 disk what was acknowledged. At a random moment the writer is stopped and the image is copied, as
 far as the kernel has written it: what is only in its memory is lost, as in a power cut. The
 copy is mounted, which replays its journal, and everything that was acknowledged must be there,
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff.errors import LeftoffError
-from leftoff.stores.atomic import write_whole
+from leftoff.stores.atomic import write_atomic
 from leftoff.stores.protocol import Store, open_store
 
 MODES = {
@@ -225,7 +225,7 @@ def main() -> int:
     parser.add_argument("--mode", choices=list(MODES), action="append")
     parser.add_argument("--careless", action="store_true", help="must fail")
     args = parser.parse_args()
-    put = careless if args.careless else write_whole
+    put = careless if args.careless else write_atomic
     bad = 0
     for mode in args.mode or MODES:
         began = time.monotonic()

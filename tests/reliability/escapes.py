@@ -44,11 +44,11 @@ from tests.reliability.commands import (
     plain_session,
     strace,
 )
+from tests.strategies.conversations import Step
+from tests.strategies.writers import WRITERS
 
 from leftoff.errors import LeftoffError, NotPlainName
 from leftoff.stores.protocol import open_store
-from leftoff.testing.conversations import Step
-from leftoff.testing.writers import WRITERS
 
 PLAIN = ("a", "task-1", "Ünïcode", "e\u0301", "日本", "a b", "a%2fb", "a..b", "x" * 200, "~", "-rf",
          "$HOME", "a;b", "a'b", 'a"b', "*", "?", "[a]", "{a}", "a:b", "a|b", "#1", "a=b", "@", "!")  # fmt: skip

@@ -766,7 +766,7 @@ def _said(
 def prefixes(folders: list[Path], cuts: int) -> list[str]:
     from leftoff.errors import InputError
     from leftoff.formats.reader import Sample, detect
-    from leftoff.sources.open import lines_of
+    from leftoff.sources.open import open_lines
     from leftoff.testing.records import check_prefix
 
     root = Path(__file__).resolve().parents[2] / "corpora"
@@ -777,7 +777,7 @@ def prefixes(folders: list[Path], cuts: int) -> list[str]:
             if "spotter" in path.name:  # kept for evaluation
                 continue
             try:
-                with lines_of(str(path)) as lines:
+                with open_lines(str(path)) as lines:
                     data = b"".join(lines)
             except InputError:
                 continue

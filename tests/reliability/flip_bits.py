@@ -29,7 +29,7 @@ import leftoff
 from leftoff import codec
 from leftoff.errors import LeftoffError, StateError, TooNew
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
+from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 from leftoff.stores.files import FileStore
 from leftoff.stores.protocol import Store
 from leftoff.stores.sqlite import SqliteStore
@@ -67,7 +67,7 @@ class Case:
             "markdown": self.path.with_name(self._begin + ".md"),
         }
         self.bytes = {name: path.read_bytes() for name, path in self.files.items()}
-        self.old = codec.plain(old)
+        self.old = codec.to_builtins(old)
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -179,7 +179,7 @@ def pass_case(folder: Path, every: int) -> tuple[Counter[str], list[str]]:
     wrong = []
     path = folder / "session.jsonl"
     path.write_bytes(b"".join(SESSION.read_bytes().splitlines(keepends=True)[:LINES]))
-    kept = KeptPass(folder / "state")
+    kept = SavedPass(folder / "state")
     kept.read_on(str(path))
     want = codec.dumps(kept.summary(str(path)))
     for name in (HEAD, FOUND):

@@ -58,8 +58,8 @@ from tests.reliability.tracing import failures, kills, traced, verdict
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, LeftoffError
-from leftoff.incremental.cursor import Mark
-from leftoff.incremental.follow import COPY, PARTS, Follower
+from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.follow import MIN_COPY_BYTES, PARTS, Follower
 from leftoff.summary import ContextSummary
 
 GOES_ON = ("rename", "copytruncate")
@@ -220,7 +220,7 @@ class Writer:
 
     def rotate(self, kind: str) -> None:
         """Rotates the recording once it was looked at."""
-        self.await_look(COPY if kind == "copytruncate" else 1)
+        self.await_look(MIN_COPY_BYTES if kind == "copytruncate" else 1)
         self.counts[kind] += 1
         self.rotations += 1
         aside = self.home / f"{self.path.name}.{self.rotations}"
@@ -281,7 +281,7 @@ class Writer:
         except (OSError, IndexError):
             return False
         with self.path.open("rb") as file:  # as it is now: an inode may be used again
-            return last["offset"] >= least and Mark(**last).holds(file)
+            return last["offset"] >= least and FilePosition(**last).holds(file)
 
 
 # -- the follower ----------------------------------------------------------------------------

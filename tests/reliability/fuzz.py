@@ -75,15 +75,8 @@ def cut() -> Target:
 
 
 def shell() -> Target:
-    from leftoff.shell.effects import (
-        FileState,
-        Outcome,
-        analyze,
-        command_facts,
-        forget,
-        observe,
-        resolve,
-    )
+    from leftoff.shell import analyze, command_facts, observe, resolve
+    from leftoff.shell.effects import FileState, Outcome, clear_caches
     from leftoff.shell.embedded.other_languages import other_effects, tokens
     from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
     from leftoff.shell.embedded.python import python_effects
@@ -108,7 +101,7 @@ def shell() -> Target:
 
         first = once()
         assert first == once(), "the same script gives two results"
-        forget()
+        clear_caches()
         kind = flags % 5
         if kind == 0:
             python_effects(text)
@@ -160,12 +153,12 @@ def codecs() -> Target:
             value = codec.parse(data)
         except ValueError:
             return
-        written = codec.dumps(codec.mended(value))
-        again = codec.exact(written)
+        written = codec.dumps(codec.to_valid_json(value))
+        again = codec.parse_strict(written)
         assert codec.dumps(again) == written, "written and read, it is another value"
         codec.canonical(again)
         try:
-            codec.exact(data)
+            codec.parse_strict(data)
         except ValueError:
             return
 
@@ -286,7 +279,7 @@ def recorded(folders: tuple[Path, ...]) -> list[tuple[str, bytes]]:
     """Recordings as (name of the format that they are of, bytes)."""
     from leftoff.errors import InputError
     from leftoff.formats.reader import Sample, detect
-    from leftoff.sources.open import lines_of
+    from leftoff.sources.open import open_lines
 
     kept: list[tuple[str, bytes]] = []
     for folder in folders:
@@ -294,7 +287,7 @@ def recorded(folders: tuple[Path, ...]) -> list[tuple[str, bytes]]:
             if not path.is_file() or any(word in path.name for word in HELD_OUT):
                 continue
             try:
-                with lines_of(str(path)) as lines:
+                with open_lines(str(path)) as lines:
                     data = b"".join(lines)
             except InputError:
                 continue
@@ -391,7 +384,7 @@ def sow(name: str, place: Path, folders: list[Path]) -> None:
             continue
         log = ResumeLog.from_summary(summary)
         if name in ("documents", "store"):
-            for value in (log.to_dict(), *_others(summary), codec.plain(summary)):
+            for value in (log.to_dict(), *_others(summary), codec.to_builtins(summary)):
                 put((b"\x00" if name == "store" else b"") + codec.dumps(value))
         for line in data.splitlines()[:200]:
             texts += re.findall(

@@ -35,7 +35,7 @@ from leftoff.analysis.summary_json import to_json
 from leftoff.handover.briefing import briefing
 from leftoff.hooks import queue as files
 from leftoff.hooks import worker
-from leftoff.incremental.saved_passes import KeptPass
+from leftoff.incremental.saved_passes import SavedPass
 
 SESSION = "s1"
 
@@ -50,12 +50,12 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
         project.mkdir()
         home = project / ".leftoff"
         folder = home / files.STATE / SESSION
-        files.make(home, folder)
+        files.make_folder(home, folder)
         writer = Writer(project, [], ClaudeCode(), random.Random(seed), pace=0.003)
 
         def wish(name: str) -> None:
             told = {"transcript": str(writer.path), "project": str(project)}
-            files.want(folder, name, told)
+            files.enqueue(folder, name, told)
 
         def write() -> None:
             writer.begin()
@@ -68,7 +68,7 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
         writing = forked(write)
         while True:
             wish(chance.choice(("start", "stop", "stop", "pre_compact")))
-            workers = [forked(lambda: worker.work(home, SESSION)) for _ in range(2)]
+            workers = [forked(lambda: worker.process_jobs(home, SESSION)) for _ in range(2)]
             end = time.monotonic() + 0.01 * 2 ** chance.uniform(0, 8)
             done = False
             while time.monotonic() < end and not done:
@@ -82,23 +82,23 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
                 break
         counts["records"] += records
         wish("end")
-        worker.work(home, SESSION)
+        worker.process_jobs(home, SESSION)
         expected = api.summarize(writer.path)
         where = sorted(project.glob(".leftoff/resume-logs/*.md"))
         made = briefing(expected, where=str(where[0].absolute()) if where else "", lost=[])
-        if files.text(folder / files.BRIEFING) != made:
+        if files.read_text(folder / files.BRIEFING) != made:
             wrong.append("the block is another")
-        kept = KeptPass(folder)
+        kept = SavedPass(folder)
         if kept.whole(str(writer.path)) is None:
             wrong.append("nothing is kept")
         if to_json(kept.summary(str(writer.path))) != to_json(expected):
             wrong.append("what was kept is another summary")
-        if files.wanted(folder):
-            wrong.append(f"wishes are left: {files.wanted(folder)}")
+        if files.pending_jobs(folder):
+            wrong.append(f"wishes are left: {files.pending_jobs(folder)}")
         litter = [str(p.name) for p in home.rglob("*.tmp")]
         if litter:
             wrong.append(f"litter: {litter}")
-        log = files.text(home / files.STATE / files.LOG)
+        log = files.read_text(home / files.STATE / files.LOG)
         # One that was looked at in its first line has no known format yet, and is looked at again.
         failed = [
             line for line in log.splitlines() if re.search("failed(?!: FormatError)", line)

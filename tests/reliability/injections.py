@@ -30,12 +30,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
+from tests.strategies.conversations import Call, Step
+from tests.strategies.writers import WRITERS
+
 from leftoff import api, codec
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.briefing import briefing
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import from_summary
-from leftoff.handover.checkpoint.from_summary import facts_of
+from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.injection import inject
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.message import resume_message
@@ -43,8 +46,6 @@ from leftoff.integrations.mcp_tools import _overview
 from leftoff.live.resume_states.transcripts import of_transcript
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.render_summary import render
-from leftoff.testing.conversations import Call, Step
-from leftoff.testing.writers import WRITERS
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -165,12 +166,12 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
     summary, messages = api.summarize(path), list(api.read(str(path)))
     budget = TaskTokenBudget.start("t1", "a", created_at="", total_allocated=1000).used(950)
     made = from_summary(summary, messages, budget=budget, capacity="95", at=AT)
-    facts = facts_of(summary)
-    payload = dumps.payload(made, facts, project_path="p.md", specific_path="s.md")
+    facts = collect_facts(summary)
+    payload = dumps.build_payload(made, facts, project_path="p.md", specific_path="s.md")
     log = ResumeLog.from_summary(summary)
     state, _ = of_transcript(str(path))
     told = _overview(summary)
-    kept = codec.plain(state) if not hasattr(state, "to_dict") else state.to_dict()
+    kept = codec.to_builtins(state) if not hasattr(state, "to_dict") else state.to_dict()
     quiet = {
         "decisions": [f"{d.text} {d.rationale} {d.alternative}" for d in summary.key_decisions],
         "requests": [r.text for r in summary.user_requests],
@@ -201,7 +202,7 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
 def _page(path: Path) -> str:
     from leftoff.cli.report import page_of
 
-    gathered = api.Gathered()
+    gathered = api.SessionReading()
     gathered.add(str(path), None, (), -1)
     return page_of(gathered.summary(), gathered, gate=Redactor())
 

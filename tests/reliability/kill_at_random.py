@@ -73,7 +73,7 @@ def hooked(place: Place, who: int, seed: int) -> None:
     path = place.transcript(who)
     state = place.home / "state" / f"s{who}"
     answer.start_worker = lambda *_: None
-    worker.PATIENCE = 0.0
+    worker.SUMMARY_TIMEOUT = 0.0
     os.nice = lambda _: 0
     while True:
         done = path.read_bytes().count(b"\n") if path.exists() else 0
@@ -87,8 +87,8 @@ def hooked(place: Place, who: int, seed: int) -> None:
             "hook_event_name": event,
         }
         answer.answer(codec.dumps(told), {})
-        worker.work(place.home, f"s{who}")
-        if not queue.wanted(state):
+        worker.process_jobs(place.home, f"s{who}")
+        if not queue.pending_jobs(state):
             place.said("worker", who, queue.load(state / queue.WATCH).get("size", 0))
 
 
@@ -161,10 +161,10 @@ def wrong(place: Place) -> Iterator[str]:
             if codes - {"text_differs"}:
                 yield f"{kind} {entry.id}: {codes}"
     for state in (place.home / "state").glob("s*"):
-        for name in (queue.WATCH, queue.SAID, queue.LOST):
+        for name in (queue.WATCH, queue.REPORTED, queue.LOST):
             if (state / name).exists() and not queue.load(state / name):
                 yield f"{state.name}/{name} is torn"
-        if (state / queue.BRIEFING).exists() and not queue.block(state):
+        if (state / queue.BRIEFING).exists() and not queue.read_briefing(state):
             yield f"{state.name}/briefing is torn"
         least = [
             int(w[2]) for line in lines if (w := line.split())[:2] == ["worker", state.name[1:]]
@@ -180,7 +180,7 @@ def wrong(place: Place) -> Iterator[str]:
     for path in place.project.glob("out*.jsonl"):
         for line in path.read_bytes().splitlines():
             try:
-                codec.exact(line)
+                codec.parse_strict(line)
             except ValueError:
                 yield f"{path.name} is torn"
                 break
@@ -189,10 +189,10 @@ def wrong(place: Place) -> Iterator[str]:
 def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
     """What is wrong when everything is run to its end."""
     for who in range(2):
-        worker.work(place.home, f"s{who}")
+        worker.process_jobs(place.home, f"s{who}")
         state = place.home / "state" / f"s{who}"
-        if queue.wanted(state):
-            yield f"s{who}: wishes are left: {queue.wanted(state)}"
+        if queue.pending_jobs(state):
+            yield f"s{who}: wishes are left: {queue.pending_jobs(state)}"
     FileStore(place.home).list("checkpoint")
     writers.in_child(place.folder, writers.Command("log", "list"))
     if batch(place, "out.jsonl"):
@@ -213,7 +213,7 @@ def killed(
     chance = random.Random(seed)
     counts: Counter[str] = Counter()
     found: list[str] = []
-    worker.PATIENCE = 0.0
+    worker.SUMMARY_TIMEOUT = 0.0
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name) / "work")
         batch(place, "want.jsonl")

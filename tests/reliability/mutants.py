@@ -3,7 +3,7 @@
     python -m tests.reliability.mutants MODULE... [--tests PATH...] [--most N] [--seed S]
         [--only WHICH...] [--limit SECONDS]
 
-MODULE is a file below src/leftoff, `ledger` or `stores/files`. Of all places that can be broken
+MODULE is a file below src/leftoff: `tokens` or `stores/files`. Of all places that can be broken
 --most are drawn for each module, the same ones for the same seed. The tests are those of `TESTS`,
 else the files in tests/ that import the module; --tests names others. They run on a copy of the
 package, so that the checkout is never touched. Prints, for each mutant that survived, its number
@@ -35,7 +35,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"
 
 _SHELL = (
-    "unit/test_shell_words.py",
+    "unit/test_shell_quoting.py",
+    "unit/test_shell_paths.py",
     "unit/test_shell.py",
     "unit/test_shell_programs.py",
     "unit/test_shell_outcomes.py",
@@ -49,9 +50,9 @@ _SHELL = (
     "properties/test_plain_commands.py",
 )
 _STORE = (
-    "unit/test_store_writing.py",
+    "unit/test_atomic_writes.py",
     "unit/test_retention.py",
-    "unit/test_sealing.py",
+    "unit/test_envelope.py",
     "unit/test_file_store.py",
     "unit/test_foreign_paths.py",
     "regressions/test_planted_links_and_modes.py",
@@ -60,7 +61,7 @@ _STORE = (
     "contracts/test_stores.py",
 )
 _REDACTION = (
-    "unit/test_credentials.py",
+    "unit/test_plausible_credentials.py",
     "unit/test_redaction_edges.py",
     "unit/test_redaction.py",
     "rules/test_redaction_rules.py",
@@ -73,28 +74,34 @@ _DECISIONS = (
     "rules/test_decisions.py",
     "golden/test_golden.py",
 )
+_BUDGET = ("unit/test_usage_and_account.py", "golden/test_golden.py")
 TESTS = {
-    "extraction/shell": _SHELL,
-    "extraction/shell_words": _SHELL,
-    "extraction/shell_syntax": _SHELL,
-    "extraction/expansion": _SHELL,
-    "extraction/machine": _SHELL,
-    "extraction/redirects": _SHELL,
-    "extraction/gate": (
-        "unit/test_gate.py",
+    "shell/effects": _SHELL,
+    "shell/expansion": _SHELL,
+    "shell/interpreter": _SHELL,
+    "shell/parser": _SHELL,
+    "shell/quoting": _SHELL,
+    "shell/redirections": _SHELL,
+    "shell/state": _SHELL,
+    "shell/statements": _SHELL,
+    "extraction/rules": (
+        "unit/test_rules_gate.py",
         "rules/test_rules.py",
         "unit/test_progress.py",
         *_DECISIONS,
     ),
     "extraction/progress": ("unit/test_progress.py", "golden/test_golden.py"),
     "extraction/decision_model": _DECISIONS,
-    "ledger": ("unit/test_ledger.py", "golden/test_golden.py"),
-    "handoff": ("unit/test_handoff.py",),
-    "redaction": _REDACTION,
-    "credentials": _REDACTION,
+    "budget/account": _BUDGET,
+    "budget/usage": _BUDGET,
+    "handover/decision_table": ("unit/test_decision_table.py",),
+    "redaction/disguise": _REDACTION,
+    "redaction/encodings": _REDACTION,
+    "redaction/plausible": _REDACTION,
+    "redaction/redactor": _REDACTION,
+    "stores/atomic": _STORE,
+    "stores/envelope": _STORE,
     "stores/files": _STORE,
-    "stores/sealing": _STORE,
-    "stores/writing": _STORE,
     "stores/retention": _STORE,
 }
 """The tests of a module that is tested through others, quick ones first."""
@@ -147,7 +154,7 @@ def changes(source: bytes) -> list[Change]:
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that do something when run: no annotation, decorator, option of a class, or
-    piece of a formatted string (its places are not told)."""
+    piece of a formatted string (`ast` gives no positions for these)."""
     yield node
     left_out: list[object] = []
     if isinstance(node, ast.JoinedStr):

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from leftoff import FormatError, Pass
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 
 _VALUE = re.compile(rb':\s*("(?:[^"\\]|\\.){0,80}"|\d+|true|false|null)')
 _VALUES = (b"null", b"7", b'"x"', b"[]", b"{}", b"[1]", b'{"a":1}', b"true", b"-1e9", b'""')
@@ -78,7 +78,7 @@ def main() -> int:
             continue
         if path.name.endswith((".groundtruth.json", ".metadata.json")):
             continue
-        with lines_of(str(path)) as stream:
+        with open_lines(str(path)) as stream:
             data = b"".join(stream)[: int(args.most * (1 << 20))]
         chance = random.Random(f"{args.seed} {path.name}")
         for _ in range(args.times):

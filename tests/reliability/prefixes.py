@@ -25,11 +25,11 @@ from tests.reliability.tracing import verdict
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError
-from leftoff.incremental.saved_passes import KeptPass, NotReadOn
-from leftoff.sources.open import lines_of, opened
+from leftoff.incremental.saved_passes import NotResumable, SavedPass
+from leftoff.sources.open import open_lines, open_regular
 
 
-def told(kept: KeptPass | None, path: str) -> bytes:
+def told(kept: SavedPass | None, path: str) -> bytes:
     """The summary as JSON, or why there is none."""
     try:
         return to_json(kept.summary(path) if kept else api.summarize(path))
@@ -60,7 +60,7 @@ def grown(
     """A recording that grows from cut to cut: what was counted, and what was wrong."""
     counts: Counter[str] = Counter()
     wrong: list[str] = []
-    path, kept = folder / name, KeptPass(folder / "state")
+    path, kept = folder / name, SavedPass(folder / "state")
     path.touch()
     for cut in [*cuts, len(data)]:
         with path.open("r+b") as file:
@@ -68,11 +68,11 @@ def grown(
         try:
             kept.read_on(str(path))
             counts["read on"] += 1
-        except NotReadOn:
+        except NotResumable:
             counts["read whole"] += 1
         except FormatError:
             counts["refused"] += 1
-        with opened(str(path)) as now:
+        with open_regular(str(path)) as now:
             if kept._whole(now, str(path), exact=True) is not None:
                 counts["prefixes told from a saved state"] += 1
         counts["prefixes"] += 1
@@ -101,7 +101,7 @@ def main() -> int:
         if any(name in str(place) for name in args.without):
             continue
         try:
-            with lines_of(str(place)) as lines:
+            with open_lines(str(place)) as lines:
                 data = b"".join(lines)
             if len(data) > args.most * (1 << 20):
                 counts["larger, left out"] += 1

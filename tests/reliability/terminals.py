@@ -30,9 +30,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.reliability.commands import COMMANDS, WRITTEN_IN, Command, Ran, Scene
-
-from leftoff.testing.conversations import Call, Step
-from leftoff.testing.writers import WRITERS
+from tests.strategies.conversations import Call, Step
+from tests.strategies.writers import WRITERS
 
 ENDS = ("\x07", "\x1b\\", "\x9c", "")
 

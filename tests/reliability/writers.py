@@ -113,8 +113,8 @@ class Event(Command):
         from leftoff.hooks import answer
 
         answer.start_worker = lambda *_: None
-        answer.LIMIT = 60.0
-        answer.PATIENCE = 0.0
+        answer.TIME_LIMIT = 60.0
+        answer.WORKER_TIMEOUT = 0.0
         return super().__call__(folder)
 
 
@@ -122,8 +122,8 @@ def worker(folder: Path) -> int:
     """The worker that a hook starts."""
     from leftoff.hooks import worker
 
-    worker.PATIENCE = 0.0
-    worker.work(folder / "project" / ".leftoff", "s1")
+    worker.SUMMARY_TIMEOUT = 0.0
+    worker.process_jobs(folder / "project" / ".leftoff", "s1")
     return 0
 
 

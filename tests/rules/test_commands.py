@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from leftoff.shell.commands import Entry, is_quiet, knowledge, load
-from leftoff.shell.effects import FileEffect, FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.commands import ProgramRule, is_quiet, load, program_rules
+from leftoff.shell.effects import FileEffect, FileState, Outcome
 from leftoff.shell.programs.dispatch import HANDLERS
 
-RULES = knowledge().rules
+RULES = program_rules().rules
 
 
 def state(listing: str) -> FileState:
@@ -79,8 +80,8 @@ def test_a_later_rule_refines_an_earlier_one() -> None:
     found = load(
         '[[command]]\nnames = ["x", "y"]\n[[command]]\nnames = ["y"]\nkind = "inert"\n'
     )
-    assert found.entries["x"] == Entry(("x", "y"))
-    assert found.entries["y"].kind == "inert"
+    assert found.by_name["x"] == ProgramRule(("x", "y"))
+    assert found.by_name["y"].kind == "inert"
 
 
 @pytest.mark.parametrize(

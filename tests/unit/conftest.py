@@ -11,7 +11,8 @@ import pytest
 from leftoff import codec
 from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, Record
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 Read = Callable[[str, Any], list[Record]]
 
@@ -59,7 +60,7 @@ def _records(name: str, pieces: Iterable[bytes], *, resumed: bool) -> list[Recor
         for record in records:
             found += reader.read(record, cursor)
         if resumed:
-            reader = codec.thaw(codec.freeze(reader), type(reader))
+            reader = codec.unpack_state(codec.pack_state(reader), type(reader))
     return found
 
 

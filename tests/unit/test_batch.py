@@ -18,10 +18,10 @@ import pytest
 from leftoff import api
 from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.batch.index import Index
-from leftoff.batch.jobs import Wanted
-from leftoff.batch.outputs import columns_of, files_of, kind_of
-from leftoff.batch.pool import Here
-from leftoff.batch.rows import TABLES, utc
+from leftoff.batch.jobs import BatchOptions
+from leftoff.batch.outputs import columns_of, output_files, output_kind
+from leftoff.batch.pool import InProcess
+from leftoff.batch.rows import TABLES, to_utc
 from leftoff.batch.run import Report, Run
 from leftoff.batch.summarize_many import Summarized, summarize_all, summarize_all_async
 from leftoff.errors import SourceError, StateError, UnknownName, UsageError
@@ -48,7 +48,7 @@ def folder(root: Path, tmp_path: Path) -> Path:
 def run(
     paths: list[Path], out: list[Path], index: Path | str = ":memory:", **wanted: Any
 ) -> Report:
-    doing = Run(paths, Wanted(**wanted), Here(), str(index), {"HOME": "/nowhere"})
+    doing = Run(paths, BatchOptions(**wanted), InProcess(), str(index), {"HOME": "/nowhere"})
     try:
         return doing.write([str(path) for path in out])
     finally:
@@ -136,8 +136,8 @@ def test_what_has_not_changed_is_not_read_again(
     assert first.read > 0
 
     with monkeypatch.context() as patched:
-        patched.setattr("leftoff.batch.work.lines_of", None)
-        patched.setattr("leftoff.batch.work.head_of", None)
+        patched.setattr("leftoff.batch.work.open_lines", None)
+        patched.setattr("leftoff.batch.work.read_head", None)
         second = run([folder], [out], index)
         assert (second.read, second.done, second.known) == (0, 0, second.jobs)
         assert second.unchanged == [str(out)]
@@ -204,7 +204,7 @@ def big(path: Path, source: Path, size: int) -> list[bytes]:
 def test_a_file_that_has_grown_is_read_from_where_it_was(
     seed: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "FROM", 1 << 16)
+    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1 << 16)
     session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
     lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
     whole = session.read_bytes()
@@ -225,7 +225,7 @@ def test_a_file_that_has_grown_is_read_from_where_it_was(
 def test_a_file_written_anew_is_read_anew(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "FROM", 1 << 16)
+    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1 << 16)
     session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
     lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
     run([session], [out], index)
@@ -237,7 +237,7 @@ def test_a_file_written_anew_is_read_anew(
 def test_nothing_secret_leaves(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "FROM", 1)
+    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1)
     place = tmp_path / "secrets"
     place.mkdir()
     data = (folder / "claude_code" / "prorate.jsonl").read_bytes()
@@ -339,7 +339,7 @@ class _Stopped:
         self.after = after
 
     def run(self, chunks: Any) -> Iterator[Any]:
-        for number, found in enumerate(Here().run(chunks)):
+        for number, found in enumerate(InProcess().run(chunks)):
             if number >= self.after and found[0].jobs:
                 raise KeyboardInterrupt
             yield found
@@ -350,7 +350,7 @@ class _Stopped:
 
 def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path: Path) -> None:
     out, index = tmp_path / "out.jsonl", tmp_path / "index"
-    doing = Run([folder], Wanted(), _Stopped(5), str(index), {})
+    doing = Run([folder], BatchOptions(), _Stopped(5), str(index), {})
     report = doing.write([str(out)])
     doing.close()
     assert report.interrupted
@@ -375,15 +375,15 @@ def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path
     ],
 )
 def test_times_are_utc(given: str, meant: str | None) -> None:
-    assert utc(given) == meant
+    assert to_utc(given) == meant
 
 
 def test_outputs_are_known_by_their_names() -> None:
-    assert kind_of("a.jsonl.zst") == "jsonl"
-    assert files_of("x/a.parquet") == [
+    assert output_kind("a.jsonl.zst") == "jsonl"
+    assert output_files("x/a.parquet") == [
         "x/a.parquet",
         "x/a.decisions.parquet",
         "x/a.milestones.parquet",
         "x/a.files.parquet",
     ]
-    assert files_of("a.db") == ["a.db"]
+    assert output_files("a.db") == ["a.db"]

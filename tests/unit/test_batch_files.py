@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch.files import at_hand, find, told
+from leftoff.batch.files import file_entry, find_files, local_copy
 from leftoff.errors import SourceError, UsageError
 
 
@@ -32,18 +32,18 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_a_database_is_its_conversations(database: Path) -> None:
-    named = find([database], {}).files
+    named = find_files([database], {}).files
     assert list(named) == [f"{database}:two", f"{database}:one"]
     assert [(f.modified, f.place) for f in named.values()] == [
         (2_000_000_000, "database"),
         (1_000_000_000, "database"),
     ]
-    assert find([database.parent], {}).files == named
+    assert find_files([database.parent], {}).files == named
 
 
 def test_a_database_of_somebody_else_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "other.sqlite3").write_bytes(b"no database at all")
-    found = find([tmp_path], {})
+    found = find_files([tmp_path], {})
     assert (found.files, found.left_out) == ({}, 1)
 
 
@@ -53,7 +53,7 @@ def test_a_clients_database_is_found_where_the_client_keeps_it(
     place = tmp_path / ".local/share/kiro-cli/data.sqlite3"
     place.parent.mkdir(parents=True)
     database.rename(place)
-    found = find([], {"HOME": str(tmp_path)})
+    found = find_files([], {"HOME": str(tmp_path)})
     assert sorted(found.files) == [f"{place}:one", f"{place}:two"]
 
 
@@ -67,7 +67,7 @@ def test_what_repeats_a_recording_is_left_out(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"{}")
     os.mkfifo(tmp_path / "pipe.jsonl")
-    found = find([tmp_path], {})
+    found = find_files([tmp_path], {})
     names = sorted(Path(path).name for path in found.files)
     assert (names, found.left_out) == (["agent-1.jsonl", "ui_messages.json"], 2)
 
@@ -75,12 +75,12 @@ def test_what_repeats_a_recording_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
 def test_a_closed_folder_is_told_when_its_turn_comes(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
-    assert list(find([tmp_path], {}).files) == [str(tmp_path / "closed")]
+    assert list(find_files([tmp_path], {}).files) == [str(tmp_path / "closed")]
 
 
 def test_a_path_that_no_system_has_is_told(tmp_path: Path) -> None:
-    assert told("a\0b", named=True).named
-    assert told(str(tmp_path / "gone")).size == -1
+    assert file_entry("a\0b", named=True).named
+    assert file_entry(str(tmp_path / "gone")).size == -1
 
 
 @pytest.fixture
@@ -96,30 +96,30 @@ def memory() -> Any:
 
 def test_urls_are_files_folders_and_patterns(memory: str) -> None:
     def names(*urls: str) -> list[str]:
-        return [Path(path).name for path in find(urls, {}).files]
+        return [Path(path).name for path in find_files(urls, {}).files]
 
     assert names(memory) == ["a.jsonl", "b.json.gz"]
     assert names(memory + "/*.jsonl") == ["a.jsonl"]
     assert names(memory + "/c.png") == ["c.png"]  # named, whatever it is
-    assert find([memory], {}).left_out == 1
-    missing = find([memory + "/gone.jsonl"], {}).files
+    assert find_files([memory], {}).left_out == 1
+    missing = find_files([memory + "/gone.jsonl"], {}).files
     assert [file.named for file in missing.values()] == [True]
 
 
 def test_a_remote_file_has_its_size_and_time(memory: str) -> None:
-    (file,) = find([memory + "/a.jsonl"], {}).files.values()
+    (file,) = find_files([memory + "/a.jsonl"], {}).files.values()
     assert (file.size, file.place, file.named) == (2, "remote", True)
     assert abs(file.modified / 1e9 - datetime.now(UTC).timestamp()) < 600
 
 
 def test_a_remote_file_is_opened_here_for_a_while(memory: str, tmp_path: Path) -> None:
-    with at_hand(memory + "/a.jsonl") as copy:
+    with local_copy(memory + "/a.jsonl") as copy:
         assert Path(copy).read_bytes() == b"{}"
         assert Path(copy).stat().st_mode & 0o777 == 0o600
     assert not Path(copy).exists()
-    with at_hand(str(tmp_path)) as own:
+    with local_copy(str(tmp_path)) as own:
         assert own == str(tmp_path)
-    gone = at_hand(memory + "/gone.jsonl")
+    gone = local_copy(memory + "/gone.jsonl")
     with pytest.raises(SourceError, match=r"gone\.jsonl: no such file"), gone:
         pass
 
@@ -128,8 +128,8 @@ def test_a_remote_file_is_opened_here_for_a_while(memory: str, tmp_path: Path) -
 def test_a_url_of_no_known_kind_is_the_callers_mistake(url: str) -> None:
     pytest.importorskip("fsspec")
     with pytest.raises(UsageError, match=url.split(":", maxsplit=1)[0].replace("+", r"\+")):
-        find([url], {})
-    with pytest.raises(UsageError), at_hand(url):
+        find_files([url], {})
+    with pytest.raises(UsageError), local_copy(url):
         pass
 
 
@@ -142,4 +142,4 @@ def test_a_server_that_errs_is_told(memory: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(implementations.MemoryFileSystem, "find", refuse)
         with pytest.raises(SourceError, match="PermissionError: keep out"):
-            find([memory], {})
+            find_files([memory], {})

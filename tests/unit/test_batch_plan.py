@@ -7,10 +7,18 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.batch.files import find, is_url
-from leftoff.batch.jobs import CHUNK, CHUNK_FILES, File, Head, Job, Wanted, chunks
-from leftoff.batch.plan import beside, jobs
-from leftoff.batch.work import head
+from leftoff.batch.files import find_files, is_url
+from leftoff.batch.jobs import (
+    CHUNK,
+    CHUNK_FILES,
+    BatchOptions,
+    FileHeader,
+    InputFile,
+    Job,
+    split_into_chunks,
+)
+from leftoff.batch.plan import plan_jobs, subagent_files
+from leftoff.batch.work import read_header
 
 
 def paths(found: list[Job]) -> list[tuple[str, ...]]:
@@ -18,15 +26,20 @@ def paths(found: list[Job]) -> list[tuple[str, ...]]:
 
 
 def test_files_that_share_a_key_are_one_job_directly_or_through_others() -> None:
-    files = [File(name) for name in ("d", "a", "c", "b", "e")]
-    heads = {"a": Head((1,)), "b": Head((2,)), "c": Head((1, 2)), "d": Head((9,))}
-    assert paths(jobs(files, heads)) == [("a", "b", "c"), ("d",), ("e",)]
+    files = [InputFile(name) for name in ("d", "a", "c", "b", "e")]
+    heads = {
+        "a": FileHeader((1,)),
+        "b": FileHeader((2,)),
+        "c": FileHeader((1, 2)),
+        "d": FileHeader((9,)),
+    }
+    assert paths(plan_jobs(files, heads)) == [("a", "b", "c"), ("d",), ("e",)]
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.sets(st.integers(1, 5), max_size=3)))
 def test_no_two_jobs_share_a_key_and_every_file_is_in_one(keys: dict[str, set[int]]) -> None:
-    heads = {path: Head(tuple(found)) for path, found in keys.items()}
-    found = jobs([File(path) for path in keys], heads)
+    heads = {path: FileHeader(tuple(found)) for path, found in keys.items()}
+    found = plan_jobs([InputFile(path) for path in keys], heads)
     assert sorted(path for group in paths(found) for path in group) == sorted(keys)
     told = [{key for path in group for key in keys[path]} for group in paths(found)]
     assert all(not a & b for n, a in enumerate(told) for b in told[:n])
@@ -36,8 +49,8 @@ def test_no_two_jobs_share_a_key_and_every_file_is_in_one(keys: dict[str, set[in
 def test_files_of_subagents_belong_to_the_file_beside_their_folder() -> None:
     side = "/p/one/subagents/agent-x.jsonl"
     alone = "/p/two/subagents/agent-y.jsonl"
-    assert beside(["/p/one.jsonl", side, alone]) == {side: "/p/one.jsonl"}
-    (first, second) = jobs([File(p) for p in (side, "/p/one.jsonl", alone)], {})
+    assert subagent_files(["/p/one.jsonl", side, alone]) == {side: "/p/one.jsonl"}
+    (first, second) = plan_jobs([InputFile(p) for p in (side, "/p/one.jsonl", alone)], {})
     assert [file.path for file in first.files] == ["/p/one.jsonl"]
     assert [file.path for file in first.beside] == [side]
     assert [file.path for file in second.files] == [alone]
@@ -47,8 +60,8 @@ def test_files_of_subagents_belong_to_the_file_beside_their_folder() -> None:
 def test_every_job_is_dealt_out_once_and_no_chunk_is_too_large(
     sizes: list[int], workers: int, in_order: bool
 ) -> None:
-    given_ = [Job(n, (File(str(n), size),)) for n, size in enumerate(sizes)]
-    dealt = chunks(Wanted(), given_, workers, in_order=in_order)
+    given_ = [Job(n, (InputFile(str(n), size),)) for n, size in enumerate(sizes)]
+    dealt = split_into_chunks(BatchOptions(), given_, workers, in_order=in_order)
     numbers = [job.number for chunk in dealt for job in chunk.jobs]
     assert sorted(numbers) == list(range(len(sizes)))
     if in_order:
@@ -61,20 +74,20 @@ def test_every_job_is_dealt_out_once_and_no_chunk_is_too_large(
 
 def test_headers_tell_copies_of_a_session_from_others(root: Path) -> None:
     folder = root / "corpora" / "sessions"
-    one = head(File(str(folder / "claude_code" / "prorate.jsonl")), Wanted())
-    same = head(File(str(folder / "claude_code" / "prorate.jsonl")), Wanted())
+    one = read_header(InputFile(str(folder / "claude_code" / "prorate.jsonl")), BatchOptions())
+    same = read_header(InputFile(str(folder / "claude_code" / "prorate.jsonl")), BatchOptions())
     (other, *_) = sorted((folder / "codex").rglob("*.jsonl"))
     assert one.keys
     assert one == same
-    assert not set(one.keys) & set(head(File(str(other)), Wanted()).keys)
-    assert head(File("/no/such/file"), Wanted()) == Head()
+    assert not set(one.keys) & set(read_header(InputFile(str(other)), BatchOptions()).keys)
+    assert read_header(InputFile("/no/such/file"), BatchOptions()) == FileHeader()
 
 
 def test_what_paths_come_to(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.json.gz", "c.png", "sub/d.md", ".git/e.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"{}")
-    found = find([tmp_path, tmp_path / "c.png", tmp_path / "gone", tmp_path / "*.gz"], {})
+    found = find_files([tmp_path, tmp_path / "c.png", tmp_path / "gone", tmp_path / "*.gz"], {})
     assert sorted(Path(path).name for path in found.files) == [
         "a.jsonl",
         "b.json.gz",
@@ -101,7 +114,7 @@ def test_a_clients_home_is_read_as_its_client_keeps_it(tmp_path: Path) -> None:
     for name in ("session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"):
         (storage / name).parent.mkdir(parents=True, exist_ok=True)
         (storage / name).write_bytes(b"{}\n")
-    found = find([claude, storage.parent], {"HOME": str(tmp_path)})
+    found = find_files([claude, storage.parent], {"HOME": str(tmp_path)})
     assert sorted(Path(path).name for path in found.files) == [
         "agent-1.jsonl",
         "one.jsonl",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leftoff import api
 from leftoff.formats.injected import typed_spans
-from leftoff.handover.briefing import HEAD, WHOLE, briefing
+from leftoff.handover.briefing import HEAD_BYTES, MAX_BYTES, briefing
 from leftoff.model import Ref
 from leftoff.summary import (
     ContextSummary,
@@ -55,9 +55,9 @@ def test_whatever_was_recorded_the_block_stays_one_block_of_its_size(
         where="/p/.leftoff/resume-logs/session-0b9f7c31.md",
         lost=[*lost, *texts[::3]],
     )
-    assert len(block.encode()) <= WHOLE
+    assert len(block.encode()) <= MAX_BYTES
     head, _, _ = block.partition("\nMore:\n")
-    assert len(head.encode()) <= HEAD + len("</leftoff>\n")
+    assert len(head.encode()) <= HEAD_BYTES + len("</leftoff>\n")
     assert block.startswith('<leftoff session="0b9f7c31-aaaa">\n')
     assert block.endswith("</leftoff>\n")
     assert block.count("<leftoff") == block.count("</leftoff>") == 1
@@ -72,7 +72,7 @@ def test_the_head_holds_what_is_open_what_was_decided_and_where_the_rest_is() ->
         api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl")),
         where="/p/log.md",
     )
-    head = block.encode()[:HEAD].decode("utf-8", "ignore")
+    head = block.encode()[:HEAD_BYTES].decode("utf-8", "ignore")
     for words in ("/p/log.md", "Left open:", "Decided:", "in force:", "billing/prorate.py"):
         assert words in head
 
@@ -80,7 +80,7 @@ def test_the_head_holds_what_is_open_what_was_decided_and_where_the_rest_is() ->
 def test_what_a_compaction_lost_comes_before_what_it_kept() -> None:
     texts = [f"Decision number {n} about the queue and its rows" for n in range(60)]
     block = briefing(summary(texts), lost=[texts[2], texts[3]])
-    head = block.encode()[:HEAD].decode()
+    head = block.encode()[:HEAD_BYTES].decode()
     assert "lost: not in the summary" in head
     assert f"- {texts[2]} (lost, #3)" in head
     assert f"- {texts[3]} (lost, #4)" in head

@@ -14,10 +14,10 @@ from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
     checkpoint_id,
-    component,
     from_summary,
+    path_component,
     problems,
-    valid,
+    validated,
 )
 from leftoff.handover.checkpoint.from_summary import relative
 from leftoff.handover.checkpoint.prompt_log import history, validations
@@ -71,7 +71,7 @@ def test_it_says_what_the_recording_says(made: ContextCheckpoint) -> None:
 
 
 def test_what_is_written_is_read(made: ContextCheckpoint) -> None:
-    assert valid(made.to_dict()) == made
+    assert validated(made.to_dict()) == made
 
 
 def test_unknown_keys_are_kept_at_every_depth(made: ContextCheckpoint) -> None:
@@ -79,7 +79,7 @@ def test_unknown_keys_are_kept_at_every_depth(made: ContextCheckpoint) -> None:
     value["operator"] = {"note": 1}
     value["tokens"]["cached"] = 5
     value["conversation"]["full_history"][0]["model"] = "m"
-    assert valid(value).to_dict() == value
+    assert validated(value).to_dict() == value
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_an_edited_one_is_refused_with_the_reason(
         place = place[key]
     place[path[-1]] = new
     with pytest.raises(StateError, match=why):
-        valid(value)
+        validated(value)
 
 
 def test_a_missing_part_is_named(made: ContextCheckpoint) -> None:
     value = made.to_dict()
     del value["execution_state"]
     with pytest.raises(StateError, match="execution_state"):
-        valid(value)
+        validated(value)
 
 
 # -- names -----------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def test_task_ids_that_are_no_plain_component_are_refused(task: str) -> None:
 
 
 def test_a_provider_becomes_one_plain_component() -> None:
-    assert component("..") == "%2E."
-    assert component("é\\") == "%C3%A9%5C"
+    assert path_component("..") == "%2E."
+    assert path_component("é\\") == "%C3%A9%5C"
 
 
 # -- history ---------------------------------------------------------------------------------

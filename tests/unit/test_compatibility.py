@@ -9,11 +9,11 @@ from rapidfuzz.distance import Levenshtein
 
 from leftoff.handover.compatibility import (
     Compatibility,
-    FileNow,
+    FileStatus,
     Limits,
     Workspace,
     assess,
-    measure,
+    text_similarity,
     without_state,
 )
 from leftoff.handover.resume_state.document import (
@@ -23,7 +23,7 @@ from leftoff.handover.resume_state.document import (
     World,
 )
 from leftoff.handover.resume_state.running_workflow import content_hash
-from leftoff.handover.similarity import matched
+from leftoff.handover.similarity import match_lines
 from leftoff.redaction.redactor import Redactor
 
 OLD = "abcdefghij" * 10
@@ -120,7 +120,12 @@ def test_force_turns_refuse_into_adapt_and_nothing_else() -> None:
 
 
 def test_limits_are_settings() -> None:
-    limits = Limits(similar=0.95, alike=0.9, fits=0.85, missing_tool=0.5)
+    limits = Limits(
+        similarity_warning=0.95,
+        similarity_reset=0.9,
+        minimum_score=0.85,
+        missing_tool_factor=0.5,
+    )
     found = assess(saved(), Workspace(content=changed_by(12)), limits=limits)
     assert (found.verdict, len(found.adaptations)) == ("adapt", 2)
     assert assess(saved(), Workspace(content=changed_by(16)), limits=limits).verdict == "refuse"
@@ -206,7 +211,11 @@ FILES = tuple(
     RecordedFile(path=p, action=a)
     for p, a in (("a.py", "modified"), ("b.py", "created"), ("old.py", "deleted"))
 )
-THERE = {"a.py": FileNow(True, False), "b.py": FileNow(True, False), "old.py": FileNow(False)}
+THERE = {
+    "a.py": FileStatus(True, False),
+    "b.py": FileStatus(True, False),
+    "old.py": FileStatus(False),
+}
 
 
 @pytest.mark.parametrize(
@@ -224,15 +233,15 @@ THERE = {"a.py": FileNow(True, False), "b.py": FileNow(True, False), "old.py": F
         ),
         ({"commit": "f" * 40}, "The recorded commit abcdef123456 is not in this repository"),
         (
-            {"files": {**THERE, "a.py": FileNow(False)}},
+            {"files": {**THERE, "a.py": FileStatus(False)}},
             "Files of the session that are missing: a.py",
         ),
         (
-            {"files": {**THERE, "a.py": FileNow(False), "b.py": FileNow(False)}},
+            {"files": {**THERE, "a.py": FileStatus(False), "b.py": FileStatus(False)}},
             "None of the 2 files that the session left is there",
         ),
         (
-            {"files": {**THERE, "b.py": FileNow(True, True)}},
+            {"files": {**THERE, "b.py": FileStatus(True, True)}},
             "Files of the session that changed since: b.py",
         ),
         ({"root": "/else"}, "The work was in /home/p; what is in /else was compared"),
@@ -264,7 +273,7 @@ def test_the_world_warns_and_never_changes_the_score(now: dict[str, Any], warnin
 
 def test_many_files_are_counted_not_listed() -> None:
     files = tuple(RecordedFile(path=f"f{n}", action="modified") for n in range(9))
-    now = {f.path: FileNow(True, True) for f in files}
+    now = {f.path: FileStatus(True, True) for f in files}
     found = assess(saved(files=files), Workspace(content=OLD, files=now))
     assert found.warnings[0].endswith("f0, f1, f2, f3, f4 and 4 more")
 
@@ -282,22 +291,22 @@ def test_many_files_are_counted_not_listed() -> None:
 )  # fmt: skip
 def test_small_texts_are_measured_exactly(a: str, b: str) -> None:
     longest = max(len(a), len(b)) or 1
-    found = measure(a, b)
+    found = text_similarity(a, b)
     assert found.exact
     assert found.value == 1 - Levenshtein.distance(a, b) / longest
     assert not found.estimated
 
 
 def test_lines_that_only_moved_are_told() -> None:
-    assert matched(["a", "b", "c"], ["c", "a", "b"]) == [(0, 1), (1, 2)]
-    assert matched(["x", "x", "y"], ["x", "y"]) in ([(0, 0), (2, 1)], [(1, 0), (2, 1)])
-    assert matched([], ["a"]) == []
+    assert match_lines(["a", "b", "c"], ["c", "a", "b"]) == [(0, 1), (1, 2)]
+    assert match_lines(["x", "x", "y"], ["x", "y"]) in ([(0, 0), (2, 1)], [(1, 0), (2, 1)])
+    assert match_lines([], ["a"]) == []
 
 
 def test_one_long_line_with_two_edits_is_nearly_the_same() -> None:
     line = " ".join(f'"k{n * 7919 % 99991}":{n},' for n in range(30_000))
     edited = line[:1000] + "XX" + line[1002:300_000] + "more" + line[300_000:]
-    found = measure(line, edited, (0.8, 0.5, 0.6))
+    found = text_similarity(line, edited, (0.8, 0.5, 0.6))
     assert found.value > 0.9999
     assert (found.changed, found.lines) == (1, 1)
 
@@ -327,7 +336,7 @@ def test_one_long_line_with_two_edits_is_nearly_the_same() -> None:
 )
 @pytest.mark.timeout(20)
 def test_hostile_sizes_never_hang(a: str, b: str) -> None:
-    found = measure(a, b, (0.8, 0.6, 0.5))
+    found = text_similarity(a, b, (0.8, 0.6, 0.5))
     assert 0 <= found.low <= found.high <= 1
     if not found.estimated:
         for threshold in (0.8, 0.6, 0.5):

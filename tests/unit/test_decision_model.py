@@ -7,17 +7,17 @@ import math
 import pytest
 
 from leftoff.extraction.decision_model import (
-    NEVER,
+    MIN_LOG_ODDS,
     VERBS,
     Model,
     Scorer,
-    about,
+    any_log_odds,
     bucket,
     is_english,
-    joined,
     message_features,
     place_features,
     probability,
+    sentence_subjects,
     subject_features,
     subjects,
     subjects_of,
@@ -39,17 +39,19 @@ def test_probabilities_are_calibrated_by_a_line() -> None:
 
 
 def test_several_sentences_are_taken_as_independent() -> None:
-    assert joined([]) == NEVER
-    assert joined([-50.0]) == NEVER
-    assert joined([0.7]) == pytest.approx(0.7)
+    assert any_log_odds([]) == MIN_LOG_ODDS
+    assert any_log_odds([-50.0]) == MIN_LOG_ODDS
+    assert any_log_odds([0.7]) == pytest.approx(0.7)
     both = 1 - (1 - probability(0.5)) * (1 - probability(-1.0))
-    assert probability(joined([0.5, -1.0])) == pytest.approx(both)
+    assert probability(any_log_odds([0.5, -1.0])) == pytest.approx(both)
 
 
 def test_a_later_rank_in_a_session_counts_by_its_logarithm() -> None:
     model = Model(calibration=(1000, 200, -500))
-    assert model.whole(0.3, 0) == probability(0.3, (1000, 200))
-    assert model.whole(0.3, 3) == probability(0.3, (1000, round(200 - 500 * math.log(4))))
+    assert model.message_probability(0.3, 0) == probability(0.3, (1000, 200))
+    assert model.message_probability(0.3, 3) == probability(
+        0.3, (1000, round(200 - 500 * math.log(4)))
+    )
 
 
 def test_a_gate_a_score_a_kind_and_its_reasons() -> None:
@@ -62,15 +64,15 @@ def test_a_gate_a_score_a_kind_and_its_reasons() -> None:
         kind_weights={"w:use": (0, 2, 2), "w:a": (5, 0, 0)},
         kind_bias=(1, 0, 0),
     )
-    assert model.worth(["use", "the"])
-    assert not model.worth(["use", "the", "the"])
-    assert not model.worth(["other", "unknown", "words"])
+    assert model.passes_gate(["use", "the"])
+    assert not model.passes_gate(["use", "the", "the"])
+    assert not model.passes_gate(["other", "unknown", "words"])
     assert model.score(["w:use", "w:the", "unknown"]) == 0.3
     assert model.kind(["w:use"]) == "y"
     assert model.kind(["w:use", "w:a"]) == model.kind([]) == "x"
     found = ["l:x", "w:use", "w:the", "w:a", "w:use"]
-    assert model.reasons(found) == ["w:a", "w:use", "l:x"]
-    assert model.reasons(found, 1) == ["w:a"]
+    assert model.top_features(found) == ["w:a", "w:use", "l:x"]
+    assert model.top_features(found, 1) == ["w:a"]
 
 
 def test_the_fast_score_is_the_score() -> None:
@@ -136,7 +138,7 @@ def test_subjects_are_counted_in_steps() -> None:
     told = subjects_of(word)
     assert told[0] == name
     assert subject_features(["zzzz"], "x", (1, 2)) == []
-    one, two = about([word]), about([word, word])
+    one, two = sentence_subjects([word]), sentence_subjects([word, word])
     assert f"x:{name}1" in one
     assert f"x:{name}2" not in one
     assert f"x:{name}2" in two

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from leftoff.analysis.decisions import select
 from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import (
+    MIN_LOG_ODDS,
     MODEL,
-    NEVER,
     Model,
+    any_log_odds,
     is_english,
-    joined,
     probability,
     shipped_scorer,
     word_features,
     words,
 )
 from leftoff.extraction.decisions import candidates, pieces
-from leftoff.extraction.sentences import LONGEST
-from leftoff.session_view import Story
+from leftoff.extraction.sentences import MAX_SENTENCE
+from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.text import sentences
 
@@ -33,12 +33,12 @@ OPEN = Model()
 """A model whose gate lets everything through."""
 
 
-def story(*lines: tuple[str, str]) -> Story:
+def story(*lines: tuple[str, str]) -> SessionView:
     reading = Pass()
     for role, text in lines:
         reading.feed(json.dumps({"role": role, "text": text}).encode() + b"\n")
     reading.close()
-    return Story(reading.sessions[-1][""])
+    return SessionView(reading.sessions[-1][""])
 
 
 def made(*texts: str, owner: str = "agent") -> list[KeyDecision]:
@@ -87,7 +87,7 @@ def test_without_a_gate_every_sentence_is_a_candidate(text: str) -> None:
 def test_code_quotes_and_endless_sentences_are_none() -> None:
     assert not list(candidates("```\nwe decided to keep the cache\n```", OPEN))
     assert not list(candidates("> we decided to keep the cache", OPEN))
-    assert not list(candidates("word " * LONGEST, OPEN))
+    assert not list(candidates("word " * MAX_SENTENCE, OPEN))
 
 
 def test_where_a_sentence_stands_is_told() -> None:
@@ -133,10 +133,10 @@ def test_no_text_breaks_the_division(text: str) -> None:
 
 
 def test_joined_odds_grow_with_every_sentence() -> None:
-    assert joined([]) == NEVER
-    assert joined([0.0]) == pytest.approx(0.0)
-    assert joined([0.0, 0.0]) == pytest.approx(1.0986, abs=1e-3)
-    assert probability(joined([-1.0, -2.0])) > probability(joined([-1.0]))
+    assert any_log_odds([]) == MIN_LOG_ODDS
+    assert any_log_odds([0.0]) == pytest.approx(0.0)
+    assert any_log_odds([0.0, 0.0]) == pytest.approx(1.0986, abs=1e-3)
+    assert probability(any_log_odds([-1.0, -2.0])) > probability(any_log_odds([-1.0]))
 
 
 def test_the_fast_layout_gives_the_same_scores() -> None:
@@ -155,7 +155,7 @@ def test_a_commitment_is_surer_than_a_routine_step() -> None:
     )
     by_text = {d.text: d.confidence for d in found}
     assert by_text[STRONG] > 2 * by_text.get(ROUTINE, 0.0)
-    assert by_text[STRONG] >= select.REPORTED
+    assert by_text[STRONG] >= select.REPORT_THRESHOLD
 
 
 def test_reasons_and_alternative_are_told_apart() -> None:
@@ -184,7 +184,7 @@ def test_the_threshold_can_be_lowered_to_see_what_was_left_out() -> None:
     reported = select.key_decisions(story(*lines))
     every = select.key_decisions(story(*lines), least=0.0)
     assert set(told(reported)) <= set(told(every))
-    assert len(every) > len([d for d in every if d.confidence >= select.REPORTED])
+    assert len(every) > len([d for d in every if d.confidence >= select.REPORT_THRESHOLD])
     assert [d.message_index for d in every] == sorted(d.message_index for d in every)
 
 
@@ -219,7 +219,7 @@ def test_a_choice_of_the_person_is_theirs() -> None:
     (own,) = [d for d in found if d.owner == "user"]
     assert own.text == "let's go with option B, because tenants move."
     assert own.rationale.startswith("because tenants move")
-    assert own.confidence == select.CHOSEN
+    assert own.confidence == select.CHOICE_CONFIDENCE
 
 
 def test_a_question_of_the_person_is_no_choice() -> None:
@@ -234,18 +234,20 @@ def test_a_question_of_the_person_is_no_choice() -> None:
 
 def test_a_repeat_is_merged_into_the_first_statement() -> None:
     first = "I'll keep one table per tenant, since tenants move."
-    kept = select._merged(made(first, "Use `parse_all` here.", first.replace("I'll", "We'll")))
+    kept = select._deduplicated(
+        made(first, "Use `parse_all` here.", first.replace("I'll", "We'll"))
+    )
     assert told(kept) == [first, "Use `parse_all` here."]
 
 
 def test_the_persons_words_are_never_merged_away() -> None:
     agent = made("Use one table per tenant.")
     user = made("Use one table per tenant.", owner="user")
-    assert len(select._merged([*agent, *user])) == 2
+    assert len(select._deduplicated([*agent, *user])) == 2
 
 
 def test_a_later_statement_takes_an_earlier_one_back() -> None:
-    out = select._with_fate(
+    out = select._with_status(
         made(
             "I'll cache parsed results in `load_rows` for each request.",
             "Names stay in snake case.",
@@ -258,7 +260,7 @@ def test_a_later_statement_takes_an_earlier_one_back() -> None:
 
 
 def test_a_replacement_is_linked_and_strangers_are_not() -> None:
-    out = select._with_fate(
+    out = select._with_status(
         made(
             "Store sessions in a JSON document beside the recording.",
             "Actually, store sessions in a SQLite document instead of JSON.",
@@ -270,7 +272,7 @@ def test_a_replacement_is_linked_and_strangers_are_not() -> None:
     ]  # fmt: skip
 
 
-# -- the spaCy component -----------------------------------------------------------------------
+# -- without spaCy -----------------------------------------------------------------------
 
 
 def test_the_default_detector_leaves_spacy_alone() -> None:
@@ -281,17 +283,3 @@ def test_the_default_detector_leaves_spacy_alone() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
-
-
-def test_the_component_marks_spans_in_a_blank_pipeline() -> None:
-    spacy = pytest.importorskip("spacy", reason="spaCy is an optional extra")
-    import leftoff.extraction.decision_spacy as component
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe(component.NAME)
-    doc = nlp(STRONG + " " + ROUTINE)
-    (span,) = doc.spans["decisions"]
-    assert span.text == STRONG
-    assert span.label_ in MODEL.kinds
-    assert len(doc._.decisions) == 1
-    assert not nlp("これは日本語の文です。何も決めていません。").spans["decisions"]

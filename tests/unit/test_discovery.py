@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.strategies.conversations import Call, Step
+from tests.strategies.writers import WRITERS
 
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.sources import discover
 from leftoff.sources import open as sources
 from leftoff.sources.discover import (
-    closed,
-    find,
-    moment,
-    places,
-    recordings,
-    sessions,
+    client_locations,
+    close_json,
+    find_session,
+    list_sessions,
+    parse_time,
+    session_files,
     short_ids,
 )
-from leftoff.testing.conversations import Call, Step
-from leftoff.testing.writers import WRITERS
 
 TALK = (
     Step("user", "Sort the invoices by date."),
@@ -50,15 +50,15 @@ def claude(session: str, cwd: str = "/home/ada/ledger") -> bytes:
     )
 
 
-def listed(environ: Mapping[str, str]) -> dict[str, discover.Listed]:
-    return {found.client: found for found in sessions(environ)}
+def listed(environ: Mapping[str, str]) -> dict[str, discover.SessionInfo]:
+    return {found.client: found for found in list_sessions(environ)}
 
 
 # -- the places ------------------------------------------------------------------------------
 
 
 def test_every_place_is_read_as_a_known_format() -> None:
-    for place in places():
+    for place in client_locations():
         assert place.formats
         assert set(place.formats) <= set(formats.names())
         assert place.variable or place.folders
@@ -82,14 +82,14 @@ CLIENTS = {
 def test_a_session_in_the_default_place_is_listed(tmp_path: Path, client: str) -> None:
     name, path = CLIENTS[client]
     put(tmp_path / path, WRITERS[name](TALK))
-    (found,) = sessions({"HOME": str(tmp_path)})
+    (found,) = list_sessions({"HOME": str(tmp_path)})
     assert (found.client, found.format) == (client, name)
     assert found.title == "Sort the invoices by date."
     assert found.modified == "2026-09-21T14:13:20Z"
     assert found.project == ("" if client == "Gemini CLI" else "/home/ada/ledger")
     start = "5e551011" if client == "Gemini CLI" else ID
     assert found.id.startswith(start)
-    assert find(found.id[:10], {"HOME": str(tmp_path)}, "/") == found.path
+    assert find_session(found.id[:10], {"HOME": str(tmp_path)}, "/") == found.path
 
 
 OVERRIDES = {
@@ -110,21 +110,21 @@ def test_a_variable_moves_the_place(tmp_path: Path, variable: str) -> None:
     moved = tmp_path / "elsewhere"
     put(moved / path, WRITERS[name](TALK))
     home = {"HOME": str(tmp_path / "home")}
-    assert list(sessions(home)) == []
-    assert len(list(sessions({**home, variable: str(moved)}))) == 1
+    assert list(list_sessions(home)) == []
+    assert len(list(list_sessions({**home, variable: str(moved)}))) == 1
 
 
 def test_claudes_variable_names_several_folders(tmp_path: Path) -> None:
     for name, session in (("a", ID), ("b", NEXT)):
         put(tmp_path / name / f"projects/p/{session}.jsonl", claude(session))
     environ = {"CLAUDE_CONFIG_DIR": f"{tmp_path}/a, {tmp_path}/b", "HOME": str(tmp_path)}
-    assert {found.id for found in sessions(environ)} == {ID, NEXT}
+    assert {found.id for found in list_sessions(environ)} == {ID, NEXT}
 
 
 def test_a_folder_under_two_names_counts_once(tmp_path: Path) -> None:
     put(tmp_path / f".config/claude/projects/p/{ID}.jsonl", claude(ID))
     (tmp_path / ".claude").symlink_to(tmp_path / ".config/claude")
-    assert len(recordings({"HOME": str(tmp_path)})) == 1
+    assert len(session_files({"HOME": str(tmp_path)})) == 1
 
 
 def test_an_editors_tasks_are_listed(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def test_cursors_transcripts_are_listed_by_folder(tmp_path: Path) -> None:
     put(folder / f"{ID}.jsonl", json.dumps(line) + "\n")
     put(folder / "subagents" / f"{NEXT}.jsonl", json.dumps(line) + "\n")
     environ = {"HOME": str(tmp_path)}
-    (found,) = sessions(environ)
+    (found,) = list_sessions(environ)
     assert (found.id, found.client) == (ID, "Cursor")
-    assert find("latest", environ, "/home/ada/ledger") == found.path
+    assert find_session("latest", environ, "/home/ada/ledger") == found.path
 
 
 def test_opencodes_pieces_are_one_session(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_opencodes_pieces_are_one_session(tmp_path: Path) -> None:
         for number, part in enumerate(message["parts"]):
             put(storage / f"part/{info['id']}/prt_{number:04}.json", json.dumps(part))
     environ = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
-    (found,) = sessions(environ)
+    (found,) = list_sessions(environ)
     assert (found.id, found.title) == ("ses_0001", "Sort the invoices by date.")
-    with sources.lines_of(find("ses_0001", environ, "/")) as lines:
+    with sources.open_lines(find_session("ses_0001", environ, "/")) as lines:
         assert json.loads(b"".join(lines)) == whole
 
 
@@ -184,18 +184,18 @@ def test_kiros_conversations_are_sessions(tmp_path: Path) -> None:
         connection.execute("INSERT INTO conversations_v2 VALUES (?, ?, ?, ?, ?)", row)
     connection.close()
     environ = {"HOME": str(tmp_path)}
-    (found,) = sessions(environ)
+    (found,) = list_sessions(environ)
     assert (found.id, found.project, found.title) == (ID, "/home/ada/ledger", "Count them.")
-    assert find(ID[:6], environ, "/") == f"{database}:{ID}"
-    with sources.lines_of(f"{database}:{ID}") as lines:
+    assert find_session(ID[:6], environ, "/") == f"{database}:{ID}"
+    with sources.open_lines(f"{database}:{ID}") as lines:
         assert json.loads(b"".join(lines)) == value
     with (
         pytest.raises(SourceError, match="holds no conversation"),
-        sources.lines_of(f"{database}:nothing"),
+        sources.open_lines(f"{database}:nothing"),
     ):
         pass
     put(database, b"no database")
-    assert list(sessions(environ)) == []
+    assert list(list_sessions(environ)) == []
 
 
 # -- what is a session -----------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_subagents_and_empty_files_are_no_sessions(tmp_path: Path, root: Path) -
     put(project / f"{NEXT}.jsonl", side.read_bytes())  # under a name that does not tell
     put(project / f"{ID}.jsonl", '{"type":"summary","summary":"x","leafUuid":"y"}\n')
     put(project / "0.jsonl", b"")
-    found = {one.id[:8] for one in sessions({"HOME": str(tmp_path)})}
+    found = {one.id[:8] for one in list_sessions({"HOME": str(tmp_path)})}
     assert found == {"3a911e2b", "e16a61df"}
 
 
@@ -222,15 +222,15 @@ def test_a_session_that_another_one_started_is_listed_on_request(tmp_path: Path)
     lines = json.dumps(start) + "\n" + json.dumps(said) + "\n"
     put(tmp_path / f".factory/sessions/p/{ID}.jsonl", lines)
     environ = {"HOME": str(tmp_path)}
-    assert list(sessions(environ)) == []
-    (found,) = sessions(environ, subagents=True)
+    assert list(list_sessions(environ)) == []
+    (found,) = list_sessions(environ, subagents=True)
     assert found.parent_id == NEXT
 
 
 def test_one_session_in_two_files_is_listed_once(tmp_path: Path) -> None:
     old = put(tmp_path / f".claude/projects/p/{ID}.jsonl", claude(ID), NOON)
     new = put(tmp_path / f".claude/projects/q/{ID}.jsonl", claude(ID), NOON + 60)
-    (found,) = sessions({"HOME": str(tmp_path)})
+    (found,) = list_sessions({"HOME": str(tmp_path)})
     assert found.files == (str(new), str(old))
     assert found.path == str(new)
 
@@ -241,7 +241,7 @@ def test_no_more_than_the_head_of_a_file_is_read(
     data = claude(ID) + b'{"type":"attachment","attachment":{"x":"' + b"x" * 300_000 + b'"}}\n'
     put(tmp_path / f".claude/projects/p/{ID}.jsonl", data)
     asked: list[int] = []
-    real = sources.head_of
+    real = sources.read_head
 
     def head_of(path: str, size: int) -> bytes:
         asked.append(size)
@@ -249,19 +249,19 @@ def test_no_more_than_the_head_of_a_file_is_read(
         assert len(got) <= size
         return got
 
-    monkeypatch.setattr(discover, "head_of", head_of)
-    assert len(list(sessions({"HOME": str(tmp_path)}))) == 1
-    assert asked == [discover.HEAD]
+    monkeypatch.setattr(discover, "read_head", head_of)
+    assert len(list(list_sessions({"HOME": str(tmp_path)}))) == 1
+    assert asked == [discover.HEADER_BYTES]
 
 
 def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
     talk = (*TALK, *(Step("agent", "Again. " * 500) for _ in range(60)))
     data = WRITERS["gemini_cli"](talk)
-    assert len(data) > 2 * discover.HEAD
+    assert len(data) > 2 * discover.HEADER_BYTES
     path = tmp_path / ".gemini/tmp/abc/chats/session-2026-03-02T09-00-5e551011.json"
     put(path, data)
     put(path.parent.parent / ".project_root", "/home/ada/ledger\n")
-    (found,) = sessions({"HOME": str(tmp_path)})
+    (found,) = list_sessions({"HOME": str(tmp_path)})
     assert found.title == "Sort the invoices by date."
     assert found.id == "5e551011-0000-4000-8000-000000000000"
     assert found.project == "/home/ada/ledger"
@@ -270,8 +270,8 @@ def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", range(1, 75, 7))
 def test_a_cut_document_is_closed(cut: int) -> None:
     whole = b'{"a": [1, {"b": "x]}\\"", "c": null}, [2]], "d": {"e": [true, "f,g"]}}'
-    json.loads(closed(whole[:cut]))
-    assert json.loads(closed(whole)) == json.loads(whole)
+    json.loads(close_json(whole[:cut]))
+    assert json.loads(close_json(whole)) == json.loads(whole)
 
 
 def test_compressed_sessions_are_listed(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_compressed_sessions_are_listed(tmp_path: Path) -> None:
     put(tmp_path / f".claude/projects/p/{ID}.jsonl.gz", gzip.compress(claude(ID)))
     packed = zstandard.ZstdCompressor().compress(claude(NEXT))
     put(tmp_path / f".claude/projects/p/{NEXT}.jsonl.zst", packed)
-    found = {one.id: one.title for one in sessions({"HOME": str(tmp_path)})}
+    found = {one.id: one.title for one in list_sessions({"HOME": str(tmp_path)})}
     assert found == dict.fromkeys((ID, NEXT), "Sort the invoices by date.")
 
 
@@ -294,24 +294,24 @@ def test_filters_by_project_time_and_format(tmp_path: Path) -> None:
     put(base / f"-w-a-b/{NEXT}.jsonl", claude(NEXT, "/w/a/b"), NOON + 100)
     put(tmp_path / CLIENTS["Codex"][1], WRITERS["codex"](TALK), NOON + 200)
     environ = {"HOME": str(tmp_path)}
-    assert next(one.client for one in sessions(environ)) == "Codex"
-    assert [one.id for one in sessions(environ, project="/w/a")] == [NEXT, ID]
-    assert [one.id for one in sessions(environ, project="/w/a/b")] == [NEXT]
-    assert list(sessions(environ, project="/w/a/bc")) == []
-    assert [one.format for one in sessions(environ, format="codex")] == ["codex"]
-    assert len(list(sessions(environ, since=NOON + 50))) == 2
-    assert [one.id for one in sessions(environ, until=NOON + 50)] == [ID]
+    assert next(one.client for one in list_sessions(environ)) == "Codex"
+    assert [one.id for one in list_sessions(environ, project="/w/a")] == [NEXT, ID]
+    assert [one.id for one in list_sessions(environ, project="/w/a/b")] == [NEXT]
+    assert list(list_sessions(environ, project="/w/a/bc")) == []
+    assert [one.format for one in list_sessions(environ, format="codex")] == ["codex"]
+    assert len(list(list_sessions(environ, since=NOON + 50))) == 2
+    assert [one.id for one in list_sessions(environ, until=NOON + 50)] == [ID]
 
 
 def test_moments_are_spans_or_dates() -> None:
-    assert moment("2d", NOON) == NOON - 2 * 86_400
-    assert moment("12h", NOON) == NOON - 12 * 3600
-    assert moment("3w", NOON) == NOON - 21 * 86_400
-    assert moment("2026-11-01", NOON) == 1_793_491_200
-    assert moment("2026-11-01T01:00:00+01:00", NOON) == 1_793_491_200
+    assert parse_time("2d", NOON) == NOON - 2 * 86_400
+    assert parse_time("12h", NOON) == NOON - 12 * 3600
+    assert parse_time("3w", NOON) == NOON - 21 * 86_400
+    assert parse_time("2026-11-01", NOON) == 1_793_491_200
+    assert parse_time("2026-11-01T01:00:00+01:00", NOON) == 1_793_491_200
     for odd in ("yesterday", "2x", "", "2026-13-01"):
         with pytest.raises(UsageError, match="is no time"):
-            moment(odd, NOON)
+            parse_time(odd, NOON)
 
 
 # -- naming ----------------------------------------------------------------------------------
@@ -320,9 +320,9 @@ def test_moments_are_spans_or_dates() -> None:
 def test_a_path_names_itself(tmp_path: Path) -> None:
     file = put(tmp_path / "latest.jsonl", b"")
     environ = {"HOME": str(tmp_path)}
-    assert find("-", environ, "/") == "-"
-    assert find(str(file), environ, "/") == str(file)
-    assert find("no/such/file", environ, "/") == "no/such/file"
+    assert find_session("-", environ, "/") == "-"
+    assert find_session(str(file), environ, "/") == str(file)
+    assert find_session("no/such/file", environ, "/") == "no/such/file"
 
 
 def test_an_ambiguous_beginning_lists_the_candidates(tmp_path: Path) -> None:
@@ -330,12 +330,12 @@ def test_an_ambiguous_beginning_lists_the_candidates(tmp_path: Path) -> None:
         put(tmp_path / f".claude/projects/p/{session}.jsonl", claude(session))
     environ = {"HOME": str(tmp_path)}
     with pytest.raises(UsageError) as refused:
-        find("0b5e7a", environ, "/")
+        find_session("0b5e7a", environ, "/")
     assert ID in str(refused.value)
     assert NEXT in str(refused.value)
-    assert find("0b5e7a1", environ, "/").endswith(f"{ID}.jsonl")
+    assert find_session("0b5e7a1", environ, "/").endswith(f"{ID}.jsonl")
     with pytest.raises(SourceError, match="`leftoff list`"):
-        find("0b5e7a3", environ, "/")
+        find_session("0b5e7a3", environ, "/")
 
 
 def test_the_latest_is_of_this_directory_or_the_nearest(tmp_path: Path) -> None:
@@ -343,21 +343,21 @@ def test_the_latest_is_of_this_directory_or_the_nearest(tmp_path: Path) -> None:
     put(base / f"{ID}.jsonl", claude(ID, "/w/a"), NOON)
     put(base / f"{NEXT}.jsonl", claude(NEXT, "/w"), NOON + 100)
     environ = {"HOME": str(tmp_path)}
-    assert ID in find("latest", environ, "/w/a")
-    assert ID in find("latest", environ, "/w/a/deeper")
-    assert NEXT in find("latest", environ, "/w")
-    assert NEXT in find("latest", environ, "/w/c")
+    assert ID in find_session("latest", environ, "/w/a")
+    assert ID in find_session("latest", environ, "/w/a/deeper")
+    assert NEXT in find_session("latest", environ, "/w")
+    assert NEXT in find_session("latest", environ, "/w/c")
     with pytest.raises(SourceError, match=f"no session worked in /x; the newest .*{NEXT}.*/w"):
-        find("latest", environ, "/x")
+        find_session("latest", environ, "/x")
     with pytest.raises(SourceError, match="none on this machine"):
-        find("latest", {"HOME": str(tmp_path / "none")}, "/x")
+        find_session("latest", {"HOME": str(tmp_path / "none")}, "/x")
 
 
 def test_a_directory_is_known_by_its_digest(tmp_path: Path) -> None:
     digest = hashlib.sha256(b"/home/ada/ledger").hexdigest()
     name = f".gemini/tmp/{digest}/chats/session-2026-03-02T09-00-5e551011.json"
     path = put(tmp_path / name, WRITERS["gemini_cli"](TALK))
-    assert find("latest", {"HOME": str(tmp_path)}, "/home/ada/ledger") == str(path)
+    assert find_session("latest", {"HOME": str(tmp_path)}, "/home/ada/ledger") == str(path)
 
 
 def test_short_ids_are_unambiguous() -> None:

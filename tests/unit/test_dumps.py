@@ -13,15 +13,15 @@ from leftoff.errors import NotPlainName
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import ContextCheckpoint, from_summary
 from leftoff.handover.checkpoint.file_names import (
-    checked,
-    derived,
-    paths,
-    project_of,
-    specific_of,
+    dump_paths,
+    project_name,
+    slugify,
+    task_file_name,
+    validate_name,
 )
-from leftoff.handover.checkpoint.from_summary import facts_of
+from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.roles import role
-from leftoff.handover.checkpoint.templates import WORDS, fill
+from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -40,11 +40,11 @@ def _golden(root: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("capacity", ["90", "95", "98"])
 def test_the_words_are_those_of_the_design(root: Path, capacity: str) -> None:
-    golden, level = _golden(root), WORDS.at(capacity)
+    golden, level = _golden(root), TEMPLATES.for_capacity(capacity)
     asked = golden[f"/tmp/context-dump-{capacity}.md"]
     asked = asked.replace('$(date -u +"%Y-%m-%dT%H:%M:%SZ")', "{timestamp}")
     example = {"remaining": "40"} if capacity == "98" else {}
-    assert fill(level.dump, example) == asked
+    assert fill_placeholders(level.dump, example) == asked
     assert level.project == golden[f"contexts/sandbox/{{project}}/project.md {capacity}"]
     own = golden.get(f"contexts/sandbox/{{project}}/{{specific_project}}.md {capacity}")
     assert own is None or level.specific == own
@@ -52,7 +52,7 @@ def test_the_words_are_those_of_the_design(root: Path, capacity: str) -> None:
 
 def test_the_block_and_the_line_are_those_of_the_design(root: Path) -> None:
     golden = _golden(root)
-    assert (WORDS.block, WORDS.handoff) == (golden["block"], golden["handoff"])
+    assert (TEMPLATES.block, TEMPLATES.handoff) == (golden["block"], golden["handoff"])
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def made(root: Path) -> tuple[ContextCheckpoint, dumps.ContextDumpPayload]:
         summary, messages, budget=budget.used(1_900_000), capacity="95", at=AT,
         git_diff="diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n+```\n-x\n",
     )  # fmt: skip
-    project, specific = paths("shop", "outbox")
-    payload = dumps.payload(
-        checkpoint, facts_of(summary), project_path=project, specific_path=specific
+    project, specific = dump_paths("shop", "outbox")
+    payload = dumps.build_payload(
+        checkpoint, collect_facts(summary), project_path=project, specific_path=specific
     )
     return checkpoint, payload
 
@@ -94,26 +94,26 @@ def test_the_instruction_names_form_files_and_role(
     assert words.startswith("Dump now.\n")
     for part in ("p.md and q.md", "Dump component tree", "COMPONENT_TREE, ROUTING", "{step}"):
         assert part in words
-    assert dumps.rubbish(words, "95") == "it is the form, not filled in"
+    assert dumps.rejection_reason(words, "95") == "it is the form, not filled in"
 
 
 def test_a_section_is_put_once_and_replaced() -> None:
-    text = dumps.put("# Title\n\nMine.\n", "t 90", "one")
+    text = dumps.replace_section("# Title\n\nMine.\n", "t 90", "one")
     assert text == (
         "# Title\n\nMine.\n\n<!-- leftoff:checkpoint t 90 -->\none\n"
         "<!-- /leftoff:checkpoint t 90 -->\n"
     )
-    text = dumps.put(text + "\nAfter.\n", "t 90", "two")
+    text = dumps.replace_section(text + "\nAfter.\n", "t 90", "two")
     assert "one" not in text
     assert text.endswith("two\n<!-- /leftoff:checkpoint t 90 -->\n\nAfter.\n")
-    assert dumps.put(text, "t 90", "two") == text
+    assert dumps.replace_section(text, "t 90", "two") == text
 
 
 def test_half_a_marker_loses_nothing_around_it() -> None:
     torn = "Before.\n<!-- leftoff:checkpoint t 90 -->\nhalf\nAfter.\n"
-    text = dumps.put(torn, "t 90", "new")
+    text = dumps.replace_section(torn, "t 90", "new")
     assert dumps.sections(text) == {"t 90": "new"}
-    assert dumps.others(text) == "Before.\nhalf\nAfter."
+    assert dumps.without_sections(text) == "Before.\nhalf\nAfter."
 
 
 @pytest.mark.parametrize("task", ["a--b", "a-->b", "a---b"])
@@ -127,9 +127,9 @@ def test_no_task_id_breaks_a_marker(task: str) -> None:
         task_id=task, provider_name="g", tokens=Tokens.of(budget),
         execution_state=ExecutionState(iteration=1),
     )  # fmt: skip
-    key = dumps.key_of(made)
+    key = dumps.section_key(made)
     assert "--" not in key
-    assert dumps.sections(dumps.put("", key, "x")) == {key: "x"}
+    assert dumps.sections(dumps.replace_section("", key, "x")) == {key: "x"}
 
 
 # -- names -----------------------------------------------------------------------------------
@@ -146,18 +146,18 @@ def test_no_task_id_breaks_a_marker(task: str) -> None:
     ],
 )
 def test_a_project_is_named_by_its_directory(text: str, name: str) -> None:
-    assert project_of(text) == name
-    assert checked(name) == name
+    assert project_name(text) == name
+    assert validate_name(name) == name
 
 
 def test_a_task_is_named_by_its_goal() -> None:
-    assert specific_of("Build the API: routes, models, tests!", "t1") == (
+    assert task_file_name("Build the API: routes, models, tests!", "t1") == (
         "build-the-api-routes-models-tests"
     )
-    assert specific_of("", "T-1") == "t-1"
-    assert specific_of("Project", "t") == "project-task"
-    assert specific_of("???", "...") == "task"
-    assert len(derived("x" * 500)) == 64
+    assert task_file_name("", "T-1") == "t-1"
+    assert task_file_name("Project", "t") == "project-task"
+    assert task_file_name("???", "...") == "task"
+    assert len(slugify("x" * 500)) == 64
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,11 @@ def test_a_task_is_named_by_its_goal() -> None:
 )  # fmt: skip
 def test_names_that_are_given_are_checked(name: str) -> None:
     with pytest.raises(NotPlainName):
-        paths(name, "ok")
+        dump_paths(name, "ok")
     with pytest.raises(NotPlainName):
-        paths("ok", name)
+        dump_paths("ok", name)
 
 
 def test_a_task_does_not_write_into_the_projects_file() -> None:
     with pytest.raises(NotPlainName):
-        paths("shop", "Project")
+        dump_paths("shop", "Project")

@@ -6,7 +6,7 @@ import pytest
 
 from leftoff.shell.embedded import other_effects, python_effects
 from leftoff.shell.embedded.tool_script import tool_steps
-from leftoff.shell.heredocs import take_documents
+from leftoff.shell.heredocs import extract_heredocs
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_tools_that_a_script_calls(code: str, steps: list[tuple[str, str, st
 def test_documents_are_taken_out_of_a_command(
     command: str, taken: str, bodies: list[tuple[str, bool]] | None
 ) -> None:
-    found, documents = take_documents(command)
+    found, documents = extract_heredocs(command)
     if bodies is not None:
         assert (found, documents) == (taken, bodies)
     else:

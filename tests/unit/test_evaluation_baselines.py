@@ -8,16 +8,16 @@ import pytest
 
 from leftoff.evaluation import baselines, labels
 from leftoff.evaluation.linear import Detector, Example, best_threshold
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.model import Message, Text
 
 
-def session(file: str, *texts: str, gold: tuple[int, ...] = ()) -> Session:
+def session(file: str, *texts: str, gold: tuple[int, ...] = ()) -> LabelledSession:
     messages = [
         Message(i, "assistant", (Text(text),), line=i + 1) for i, text in enumerate(texts)
     ]
     marked = tuple(labels.Decision(i, texts[i - 1], "approach") for i in gold)
-    return Session(labels.Labels(file, decisions=marked), file, messages)
+    return LabelledSession(labels.Labels(file, decisions=marked), file, messages)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_everything_says_everything() -> None:
     assert said.timeline == ((0, "implementation"),)
 
 
-def talk(file: str) -> Session:
+def talk(file: str) -> LabelledSession:
     decided = [f"I'll settle on plan {n} instead of waiting" for n in range(12)]
     routine = [f"reading file {n} now" for n in range(12)]
     return session(file, *decided, *routine, gold=tuple(range(1, 13)))
@@ -110,7 +110,7 @@ def test_the_best_threshold() -> None:
 def test_a_message_that_only_repeats_a_decision_teaches_nothing() -> None:
     messages = [Message(i, "assistant", (Text(f"plan {i}"),), line=i + 1) for i in range(3)]
     marked = (labels.Decision(1, "plan 0", "approach", 2, (2,)),)
-    here = Session(labels.Labels("a__b__c", decisions=marked), "x", messages)
+    here = LabelledSession(labels.Labels("a__b__c", decisions=marked), "x", messages)
     assert [(e.text, e.right) for e in baselines.examples(here)] == [
         ("plan 0", True),
         ("plan 2", False),

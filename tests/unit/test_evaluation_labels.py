@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leftoff.errors import SourceError, StateError
-from leftoff.evaluation.labels import Labels, digest, load, misplaced, transcripts
-from leftoff.evaluation.runs import kept
+from leftoff.evaluation.labels import Labels, digest, find_recordings, label_problems, load
+from leftoff.evaluation.runs import select_labels
 
 PLAIN: dict[str, Any] = {
     "file": "acme__tools__a1.jsonl",
@@ -79,16 +79,16 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
 def test_recordings_are_found_at_any_depth_and_must_be_unambiguous(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "one.jsonl").write_text("")
-    found = transcripts(str(tmp_path), ["one.jsonl", "two.jsonl"])
+    found = find_recordings(str(tmp_path), ["one.jsonl", "two.jsonl"])
     assert found == {"one.jsonl": str(tmp_path / "x" / "one.jsonl")}
     (tmp_path / "one.jsonl").write_text("")
     with pytest.raises(StateError, match="same name"):
-        transcripts(str(tmp_path), ["one.jsonl"])
+        find_recordings(str(tmp_path), ["one.jsonl"])
 
 
 def test_a_quote_must_stand_where_the_label_says() -> None:
     label = Labels("f", open_items=load_items((1, "here"), (2, "gone"), (3, "nowhere")))
-    problems = misplaced(label, {1: "it is here", 2: "not that"})
+    problems = label_problems(label, {1: "it is here", 2: "not that"})
     assert problems == ["f: 2 does not say 'gone'", "f: no message with words at 3"]
 
 
@@ -107,8 +107,8 @@ def test_the_digest_minds_content_and_not_order() -> None:
 def test_the_held_out_repository_is_seen_only_when_reporting(tmp_path: Path) -> None:
     put(tmp_path, "a.json")
     put(tmp_path, "b.json", file="secret__vault__b.jsonl")
-    seen = kept(str(tmp_path), held_out="secret__vault")
+    seen = select_labels(str(tmp_path), held_out="secret__vault")
     assert [x.repository for x in seen] == ["acme__tools"]
-    reported = kept(str(tmp_path), held_out="secret__vault", reporting=True)
+    reported = select_labels(str(tmp_path), held_out="secret__vault", reporting=True)
     assert [x.repository for x in reported] == ["secret__vault"]
-    assert kept(str(tmp_path), only=["other__one"], held_out="secret__vault") == ()
+    assert select_labels(str(tmp_path), only=["other__one"], held_out="secret__vault") == ()

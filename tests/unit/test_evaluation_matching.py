@@ -7,7 +7,15 @@ import random
 
 import pytest
 
-from leftoff.evaluation.matching import Counts, assignment, likeness, pairs, sets, tokens, total
+from leftoff.evaluation.matching import (
+    Counts,
+    assignment,
+    compare_sets,
+    match_spans,
+    similarity,
+    tokens,
+    total,
+)
 
 
 def test_counts_add_up_and_give_precision_recall_f1() -> None:
@@ -26,8 +34,8 @@ def test_nothing_said_and_nothing_labelled_has_no_figure() -> None:
 
 
 def test_what_is_ignored_counts_only_where_it_is_labelled() -> None:
-    assert sets({1, 2, 3}, {1, 9}, ignored={2, 9}) == Counts(1, 1, 1)
-    assert sets({9}, {9}, ignored={9}) == Counts(1, 0, 0)
+    assert compare_sets({1, 2, 3}, {1, 9}, ignored={2, 9}) == Counts(1, 1, 1)
+    assert compare_sets({9}, {9}, ignored={9}) == Counts(1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +49,7 @@ def test_what_is_ignored_counts_only_where_it_is_labelled() -> None:
     ],
 )
 def test_likeness_is_common_tokens_over_all(a: str, b: str, value: float) -> None:
-    assert likeness(tokens(a), tokens(b)) == pytest.approx(value)
+    assert similarity(tokens(a), tokens(b)) == pytest.approx(value)
 
 
 def test_assignment_finds_the_best_total_where_taking_the_best_pair_first_does_not() -> None:
@@ -71,15 +79,15 @@ def test_assignment_is_as_good_as_trying_everything(shape: tuple[int, int]) -> N
 
 def test_pairs_stay_within_a_place() -> None:
     said = [(1, "we keep one table"), (2, "we keep one table")]
-    assert pairs(said, [(2, "we keep one table")]) == [(1, 0)]
+    assert match_spans(said, [(2, "we keep one table")]) == [(1, 0)]
 
 
 def test_a_pair_needs_half_of_the_tokens() -> None:
     said = [(1, "one two three four")]
-    assert pairs(said, [(1, "one two three four five six seven eight")]) == [(0, 0)]
-    assert pairs(said, [(1, "one two three four five six seven eight nine")]) == []
-    assert pairs(said, [(1, "one nine")], least=0.0) == [(0, 0)]
+    assert match_spans(said, [(1, "one two three four five six seven eight")]) == [(0, 0)]
+    assert match_spans(said, [(1, "one two three four five six seven eight nine")]) == []
+    assert match_spans(said, [(1, "one nine")], threshold=0.0) == [(0, 0)]
 
 
 def test_one_statement_answers_for_one_label() -> None:
-    assert pairs([(1, "keep it")], [(1, "keep it"), (1, "keep it")]) == [(0, 0)]
+    assert match_spans([(1, "keep it")], [(1, "keep it"), (1, "keep it")]) == [(0, 0)]

@@ -15,15 +15,15 @@ from leftoff.evaluation.metrics import (
     SessionScore,
     brier,
     brier_skill,
-    by_name,
     calibration_error,
     confusion,
+    figure_named,
     macro_f1,
     reliability,
     score,
 )
-from leftoff.evaluation.predictions import Claim, Predictions
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.model import Message, Role, Text, ToolResult
 
 
@@ -31,8 +31,10 @@ def said(index: int, role: Role, text: str, response: str = "") -> Message:
     return Message(index, role, (Text(text),), line=index + 1, response=response)
 
 
-def session(*messages: Message, **marked: Any) -> Session:
-    return Session(labels.Labels("owner__name__one.jsonl", **marked), "one.jsonl", messages)
+def session(*messages: Message, **marked: Any) -> LabelledSession:
+    return LabelledSession(
+        labels.Labels("owner__name__one.jsonl", **marked), "one.jsonl", messages
+    )
 
 
 TALK = (
@@ -54,11 +56,13 @@ def test_decisions_by_message_span_and_type() -> None:
         session(*TALK, decisions=DECIDED),
         Predictions(
             decisions=(
-                Claim(2, "I'll keep the queue in SQLite.", "architecture", 0.9),
-                Claim(3, "As I said, SQLite it is.", "approach", 0.8),  # only says it again
-                Claim(6, "Nothing else to say.", "other", 0.6),
-                Claim(1, "No new dependencies.", "other", 0.7),  # the person's own
-                Claim(5, "14 passed", "other", 0.9),  # not the agent's words
+                Prediction(2, "I'll keep the queue in SQLite.", "architecture", 0.9),
+                Prediction(
+                    3, "As I said, SQLite it is.", "approach", 0.8
+                ),  # only says it again
+                Prediction(6, "Nothing else to say.", "other", 0.6),
+                Prediction(1, "No new dependencies.", "other", 0.7),  # the person's own
+                Prediction(5, "14 passed", "other", 0.9),  # not the agent's words
             )
         ),
     )
@@ -78,7 +82,7 @@ def test_decisions_by_message_span_and_type() -> None:
 def test_a_wrong_type_is_wrong_only_with_type() -> None:
     found = score(
         session(*TALK, decisions=DECIDED[:1]),
-        Predictions(decisions=(Claim(2, "I'll keep the queue in SQLite.", "fix", 0.9),)),
+        Predictions(decisions=(Prediction(2, "I'll keep the queue in SQLite.", "fix", 0.9),)),
     )
     assert found.decisions == Counts(1, 0, 0)
     assert found.joint == found.joint_spans == Counts(0, 1, 1)
@@ -91,7 +95,7 @@ def test_what_is_said_beside_a_repeat_in_a_labelled_message_is_ignored_by_span()
     )
     found = score(
         session(*TALK, decisions=marked),
-        Predictions(decisions=(Claim(4, "something quite different", "fix", 0.9),)),
+        Predictions(decisions=(Prediction(4, "something quite different", "fix", 0.9),)),
     )
     assert found.decisions == Counts(1, 0, 1)
     assert found.decision_spans == Counts(0, 0, 2)
@@ -107,9 +111,11 @@ def many(count: int) -> tuple[list[Message], tuple[labels.Decision, ...]]:
 
 def test_the_first_ten_are_ranked_by_confidence() -> None:
     messages, marked = many(6)
-    claims = [Claim(i + 1, f"I'll take road {i}.", "approach", 0.9 - i / 100) for i in range(8)]
+    claims = [
+        Prediction(i + 1, f"I'll take road {i}.", "approach", 0.9 - i / 100) for i in range(8)
+    ]
     # Road 0 falls behind: of the first six by confidence five are labelled.
-    claims[0] = Claim(1, "I'll take road 0.", "approach", 0.1)
+    claims[0] = Prediction(1, "I'll take road 0.", "approach", 0.1)
     found = score(session(*messages, decisions=marked), Predictions(decisions=tuple(claims)))
     assert found.ranked == Ranked(6, 5, 6)
 
@@ -118,10 +124,10 @@ def test_offering_fewer_than_asked_costs_precision_at_ten() -> None:
     messages, marked = many(5)
     found = score(
         session(*messages, decisions=marked),
-        Predictions(decisions=(Claim(1, "I'll take road 0.", "approach", 0.9),)),
+        Predictions(decisions=(Prediction(1, "I'll take road 0.", "approach", 0.9),)),
     )
-    assert by_name("p_at_10").of([found]) == pytest.approx(0.2)
-    assert by_name("r_at_10").of([found]) == pytest.approx(0.2)
+    assert figure_named("p_at_10").of([found]) == pytest.approx(0.2)
+    assert figure_named("r_at_10").of([found]) == pytest.approx(0.2)
 
 
 def test_milestones_need_their_kind_and_a_place_with_words() -> None:
@@ -129,9 +135,9 @@ def test_milestones_need_their_kind_and_a_place_with_words() -> None:
         session(*TALK, milestones=(labels.Milestone(4, "All 14 tests pass", "tests_pass"),)),
         Predictions(
             milestones=(
-                Claim(4, "All 14 tests pass now.", "tests_pass", 1.0, "verified"),
-                Claim(4, "All 14 tests pass now.", "task_done", 1.0, "claimed"),
-                Claim(5, "14 passed", "tests_pass", 1.0, "verified"),
+                Prediction(4, "All 14 tests pass now.", "tests_pass", 1.0, "verified"),
+                Prediction(4, "All 14 tests pass now.", "task_done", 1.0, "claimed"),
+                Prediction(5, "14 passed", "tests_pass", 1.0, "verified"),
             )
         ),
     )
@@ -165,7 +171,7 @@ def test_stages_count_turns_not_lines() -> None:
         "testing>testing": 1,
     }
     assert found.boundaries == Counts(1, 0, 1)
-    assert by_name("stage_accuracy").of([found]) == pytest.approx(2 / 3)
+    assert figure_named("stage_accuracy").of([found]) == pytest.approx(2 / 3)
 
 
 def test_a_turn_before_any_stage_was_said_is_wrong() -> None:
@@ -197,8 +203,8 @@ def test_directives_count_messages_and_kinds_apart() -> None:
         ),
         Predictions(
             directives=(
-                Claim(1, "Make uploads survive a restart.", "task"),
-                Claim(5, "x", "task"),
+                Prediction(1, "Make uploads survive a restart.", "task"),
+                Prediction(5, "x", "task"),
             )
         ),
     )
@@ -209,7 +215,7 @@ def test_directives_count_messages_and_kinds_apart() -> None:
 def test_open_items_by_message_and_by_words() -> None:
     found = score(
         session(*TALK, open_items=(labels.OpenItem(6, "Nothing else to say."),)),
-        Predictions(open_items=(Claim(6, "Something completely different here"),)),
+        Predictions(open_items=(Prediction(6, "Something completely different here"),)),
     )
     assert found.open_items == Counts(1, 0, 0)
     assert found.open_item_spans == Counts(0, 1, 1)
@@ -268,7 +274,7 @@ def test_figures_of_many_sessions_come_from_summed_counts() -> None:
         SessionScore("a", "r", decisions=Counts(1, 0, 0)),
         SessionScore("b", "r", decisions=Counts(0, 3, 9)),
     ]
-    assert by_name("decisions_f1").of(scores) == pytest.approx(2 / 14)
+    assert figure_named("decisions_f1").of(scores) == pytest.approx(2 / 14)
 
 
 def test_names_of_figures_are_unique() -> None:

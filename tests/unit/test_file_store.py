@@ -16,9 +16,9 @@ import pytest
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.settings import Settings
-from leftoff.stores.atomic import write_whole
+from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, Kept, Store
+from leftoff.stores.protocol import Entry, Store, StoredDocument
 from leftoff.stores.retention import Retention, pin, prune
 
 DOCUMENT = {"goal": "sort the invoices", "done": ["read", "sorted"], "steps": 2}
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "kept")
 
 
-def loaded(store: Store, kind: str, id: str) -> Kept:
+def loaded(store: Store, kind: str, id: str) -> StoredDocument:
     kept = store.load(kind, id)
     assert kept is not None
     return kept
@@ -356,7 +356,7 @@ def test_a_folder_that_is_not_synced_is_a_third_answer(
     with pytest.raises(Unsure, match="may be back"):
         store.delete("task", "t")
     with pytest.raises(OSError, match="Input/output"):
-        write_whole(tmp_path / "state.json", b"{}")
+        write_atomic(tmp_path / "state.json", b"{}")
     assert (tmp_path / "state.json").read_bytes() == b"{}"
 
 
@@ -531,7 +531,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
 ) -> None:
     from leftoff.stores import atomic
 
-    real = atomic._held
+    real = atomic._lock_temporary
     swept: list[Path] = []
 
     def held(descriptor: int) -> bool:
@@ -540,7 +540,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
             swept[0].unlink()
         return real(descriptor)
 
-    monkeypatch.setattr(atomic, "_held", held)
+    monkeypatch.setattr(atomic, "_lock_temporary", held)
     store.save("task", "t", {"n": 1})
     assert len(swept) == 1
     assert loaded(store, "task", "t").document == {"n": 1}

@@ -8,25 +8,31 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from platformdirs.macos import MacOS
-from platformdirs.windows import Windows
 
 from leftoff.errors import NotPlainName
-from leftoff.handover.checkpoint.document import component
-from leftoff.handover.checkpoint.file_names import checked, derived
+from leftoff.handover.checkpoint.document import path_component
+from leftoff.handover.checkpoint.file_names import slugify, validate_name
+from leftoff.settings import user_folder
 from leftoff.shell.paths import absolute, home_of, is_within, relative
-from leftoff.sources.discover import Listed as Session
+from leftoff.sources.discover import SessionInfo as Session
 from leftoff.sources.discover import (
     _spellings,
     _wide,
     _within,
-    folders,
+    client_locations,
+    existing_folders,
     home_folder,
-    latest,
-    places,
+    latest_session,
 )
 from leftoff.stores.files import _path_of
-from leftoff.stores.naming import PLACES, folded, named, plain, stem, twins
+from leftoff.stores.naming import (
+    LOCATIONS,
+    check_id,
+    file_stem,
+    fold_id,
+    ids_collide,
+    parse_file_name,
+)
 from leftoff.workspace import _moved
 
 LETTERS = st.text(
@@ -58,14 +64,14 @@ def fits_everywhere(name: str) -> bool:
 
 @given(LETTERS)
 def test_an_id_that_is_taken_names_an_ordinary_file_on_each_system(id_: str) -> None:
-    for kind in PLACES:
+    for kind in LOCATIONS:
         try:
-            plain(kind, id_)
+            check_id(kind, id_)
         except NotPlainName:
             continue
         for ending in (".json", ".md", ".json.gz"):
-            assert fits_everywhere(stem(kind, id_) + ending), (kind, id_)
-        assert named(kind, stem(kind, id_) + ".json") == (id_, ".json")
+            assert fits_everywhere(file_stem(kind, id_) + ending), (kind, id_)
+        assert parse_file_name(kind, file_stem(kind, id_) + ".json") == (id_, ".json")
 
 
 @pytest.mark.parametrize(
@@ -73,25 +79,25 @@ def test_an_id_that_is_taken_names_an_ordinary_file_on_each_system(id_: str) -> 
 )
 def test_what_windows_takes_otherwise_is_refused(id_: str) -> None:
     with pytest.raises(NotPlainName):
-        plain("task", id_)
+        check_id("task", id_)
 
 
 @given(LETTERS)
 def test_the_name_of_a_provider_becomes_one_plain_component(name: str) -> None:
-    assert fits_everywhere("task-" + component(name) + ".json")
+    assert fits_everywhere("task-" + path_component(name) + ".json")
 
 
 @given(LETTERS)
 def test_a_name_made_of_any_goal_fits_everywhere(goal: str) -> None:
-    name = derived(goal)
+    name = slugify(goal)
     assert fits_everywhere(name + ".md")
-    assert checked(name) == name
+    assert validate_name(name) == name
 
 
 @pytest.mark.parametrize("one,other", [("Fix", "fIX"), ("caf\u00e9", "cafe\u0301"), ("İ", "i̇")])
 def test_names_that_are_one_on_windows_or_macos_are_twins(one: str, other: str) -> None:
-    assert twins(one, other)
-    assert folded(one) == folded(other)
+    assert ids_collide(one, other)
+    assert fold_id(one) == fold_id(other)
 
 
 # -- paths in recordings ---------------------------------------------------------------------
@@ -212,20 +218,20 @@ def test_windows_tells_the_home_folder_by_another_variable() -> None:
 )
 @pytest.mark.parametrize("editor", ["Code", "Code - Insiders", "VSCodium", "Cursor"])
 def test_the_storage_of_editors_on_each_system(tmp_path: Path, where: str, editor: str) -> None:
-    for place in places():
+    for place in client_locations():
         if place.client in {"Cline", "Roo Code"} and place.folders:
             name = {"Cline": "saoudrizwan.claude-dev", "Roo Code": "rooveterinaryinc.roo-cline"}
             storage = tmp_path / where / editor / "User/globalStorage" / name[place.client]
             storage.mkdir(parents=True)
-            assert folders(place, {"HOME": str(tmp_path)}) == [storage]
+            assert existing_folders(place, {"HOME": str(tmp_path)}) == [storage]
 
 
 def test_roaming_data_is_where_windows_says(tmp_path: Path) -> None:
     storage = tmp_path / "R" / "Code/User/globalStorage/saoudrizwan.claude-dev"
     storage.mkdir(parents=True)
     environ = {"HOME": str(tmp_path / "h"), "APPDATA": str(tmp_path / "R")}
-    (cline,) = (p for p in places() if p.variable == "CLINE_DATA_DIR")
-    assert folders(cline, environ) == [storage]
+    (cline,) = (p for p in client_locations() if p.variable == "CLINE_DATA_DIR")
+    assert existing_folders(cline, environ) == [storage]
 
 
 def test_the_newest_session_of_a_folder_below_a_recorded_one(tmp_path: Path) -> None:
@@ -237,7 +243,7 @@ def test_the_newest_session_of_a_folder_below_a_recorded_one(tmp_path: Path) -> 
         '{"type":"user","cwd":"%s","sessionId":"s1","message":{"role":"user","content":"go"}}'
     )
     (folder / "s1.jsonl").write_text(line % project + "\n", "utf-8")
-    found = latest({"HOME": str(tmp_path)}, os.fspath(project / "src"))
+    found = latest_session({"HOME": str(tmp_path)}, os.fspath(project / "src"))
     assert (found.id, found.project) == ("s1", str(project))
 
 
@@ -269,10 +275,13 @@ def test_a_windows_path_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_where_the_users_own_settings_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/Users/ana")
-    mac = MacOS("leftoff", appauthor=False).user_config_path
-    assert mac.as_posix() == "/Users/ana/Library/Application Support/leftoff"
-    monkeypatch.setenv("LOCALAPPDATA", "C:\\Users\\ana\\AppData\\Local")
-    # The class asks the registry or the variables of Windows; what we ask of it is one folder
-    # without an author's name in it.
-    windows = Windows("leftoff", appauthor=False)
-    assert windows._append_parts("C:\\L") == f"C:\\L{os.sep}leftoff"
+    mac = "/Users/ana/Library/Application Support/leftoff"
+    assert user_folder({}, "darwin").as_posix() == mac
+    assert (
+        user_folder({"XDG_CONFIG_HOME": " "}, "linux").as_posix()
+        == "/Users/ana/.config/leftoff"
+    )
+    assert user_folder({"XDG_CONFIG_HOME": "/c"}, "linux").as_posix() == "/c/leftoff"
+    local = "C:\\Users\\ana\\AppData\\Local"
+    assert user_folder({"LOCALAPPDATA": local}, "win32") == Path(local) / "leftoff"
+    assert user_folder({}, "win32") == Path("/Users/ana/AppData/Local/leftoff")

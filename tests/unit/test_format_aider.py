@@ -42,7 +42,7 @@ def _records(lines: Iterable[bytes], *, resumed: bool) -> list[Record]:
         cursor.raw = line
         found += reader.read(line, cursor)
         if resumed:
-            reader = codec.thaw(codec.freeze(reader), AiderReader)
+            reader = codec.unpack_state(codec.pack_state(reader), AiderReader)
     cursor.ended = True
     return [*found, *reader.read(b"", cursor)]
 

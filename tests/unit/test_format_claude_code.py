@@ -332,11 +332,11 @@ def test_written_files_are_new_only_if_the_recorder_says_so() -> None:
 
 
 def test_messages_carry_what_was_recorded() -> None:
-    from leftoff.extraction.collector import Fold
+    from leftoff.extraction.collector import Collector
 
     seen: list[Message] = []
 
-    class Keeping(Fold):
+    class Keeping(Collector):
         def _message(self, m: Message) -> None:
             seen.append(m)
             super()._message(m)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.collector import Fold
+from leftoff.extraction.collector import Collector
 from leftoff.formats import inspect as inspect_format
 from leftoff.formats.inspect import FORMAT
 from leftoff.formats.reader import Cursor, Sample
@@ -174,7 +174,7 @@ def test_an_archive_through_the_pass() -> None:
     data = _archive(
         {"header.json": b"{}", "samples/1_epoch_1.json": json.dumps(SAMPLE).encode()}
     )
-    fold = Fold()
+    fold = Collector()
     for start in range(0, len(data), 100):
         fold.feed(data[start : start + 100])
     fold.close()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.extraction.collector import Fold
-from leftoff.formats.openai_logs import FORMAT, LINES, REQUESTS, SURE
+from leftoff.extraction.collector import Collector
+from leftoff.formats.openai_logs import CONFIRMING_REQUESTS, FORMAT, LINES, REQUESTS
 from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, NewSession, Record, Text, ToolCall, ToolResult, Usage
 
@@ -175,7 +175,7 @@ def _run(lines: list[bytes], *, paused: bool) -> list[Message]:
         cursor.line, cursor.raw = number + 1, line
         found += reader.read(line, cursor)
         if paused:
-            reader = codec.thaw(codec.freeze(reader), REQUESTS.reader)
+            reader = codec.unpack_state(codec.pack_state(reader), REQUESTS.reader)
     cursor.ended, cursor.raw = True, b""
     found += reader.read(b"", cursor)
     assert all(isinstance(r, Message) for r in found)
@@ -251,12 +251,12 @@ def test_calls_of_a_reply_that_was_thrown_away_never_ran() -> None:
 def test_a_talk_without_tools_is_given_out_in_the_end_and_on_the_way() -> None:
     entries: list[dict[str, Any]] = []
     talk: list[dict[str, Any]] = []
-    for number in range(SURE + 3):
+    for number in range(CONFIRMING_REQUESTS + 3):
         entries.append(_request(*talk))
         entries.append(_response(_said(f"Answer {number}"), number))
         talk += [_said(f"Answer {number}"), {"role": "user", "content": f"And {number}?"}]
     found = _read_log(entries)
-    assert [m.index for m in found] == list(range(2 + 2 * (SURE + 2) + 1))
+    assert [m.index for m in found] == list(range(2 + 2 * (CONFIRMING_REQUESTS + 2) + 1))
     assert all(m.origin != "meta" for m in found)
     reader, cursor = REQUESTS.reader(), Cursor()
     given = 0
@@ -311,9 +311,9 @@ def test_a_log_in_the_pass_with_damaged_lines() -> None:
     glued = json.dumps(_request()) + json.dumps(_response(FIRST, 1)) + "\n"
     rest = [_request(FIRST, BACK), _response(_said("Done."), 2), {"type": "other"}]
     data = (glued + "{broken\n" + "".join(json.dumps(e) + "\n" for e in rest)).encode()
-    fold = Fold(format="openai_requests")
+    fold = Collector(format="openai_requests")
     fold.feed(data[:300])
-    fold = Fold.load(fold.save())
+    fold = Collector.load(fold.save())
     fold.feed(data[fold.offset :])
     fold.close()
     assert len(fold.sessions[0][""].thread) == 5

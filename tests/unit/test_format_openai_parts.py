@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from leftoff.formats.openai_parts import calls_of, decoded, tagged, trimmed, usage_of, words
+from leftoff.formats.openai_parts import (
+    calls_of,
+    content_text,
+    decode_arguments,
+    tag_spans,
+    trim_span,
+    usage_of,
+)
 from leftoff.model import ToolCall, Usage
 
 
@@ -21,7 +28,7 @@ from leftoff.model import ToolCall, Usage
     ],
 )
 def test_words(content: Any, text: str) -> None:
-    assert words(content) == text
+    assert content_text(content) == text
 
 
 @pytest.mark.parametrize(
@@ -29,7 +36,7 @@ def test_words(content: Any, text: str) -> None:
     [('{"a": 1}', {"a": 1}), ("{cut", "{cut"), ({"a": 1}, {"a": 1}), (None, None)],
 )
 def test_arguments(given: Any, value: Any) -> None:
-    assert decoded(given) == value
+    assert decode_arguments(given) == value
 
 
 @pytest.mark.parametrize(
@@ -86,10 +93,10 @@ def test_usage(given: Any, usage: Usage | None) -> None:
     ],
 )
 def test_tags(text: str, found: list[tuple[str, str]]) -> None:
-    assert [(name, text[a:b]) for name, a, b in tagged(text, ["a", "b"])] == found
+    assert [(name, text[a:b]) for name, a, b in tag_spans(text, ["a", "b"])] == found
 
 
 @pytest.mark.parametrize("text", [" a b\n", "", "  ", "a"])
 def test_trimmed(text: str) -> None:
-    start, end = trimmed(f"xx{text}xx", 2, 2 + len(text))
+    start, end = trim_span(f"xx{text}xx", 2, 2 + len(text))
     assert f"xx{text}xx"[start:end] == text.strip()

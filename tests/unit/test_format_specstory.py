@@ -48,7 +48,7 @@ def _records(lines: Iterable[bytes], *, resumed: bool) -> list[Record]:
         cursor.line += 1
         found += reader.read(line, cursor)
         if resumed:
-            reader = codec.thaw(codec.freeze(reader), SpecStoryReader)
+            reader = codec.unpack_state(codec.pack_state(reader), SpecStoryReader)
     cursor.ended = True
     return [*found, *reader.read(b"", cursor)]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pytest
 
 from leftoff.formats import text_calls
 from leftoff.model import Text, ToolCall, ToolResult
+
+Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 
 
 def test_words_and_calls_in_order() -> None:
@@ -62,7 +64,10 @@ _ENDED = "[Command finished with exit code {}]"
         ("EXECUTION RESULT of [edit]:\nERROR:\nno", ToolResult("c", "ERROR:\nno", "error")),
         ("OBSERVATION:\nrg: not found", ToolResult("c", "rg: not found", "unknown")),
         ("OBSERVATION:\nERROR: no", ToolResult("c", "ERROR: no", "error")),
-        ("ERROR: not announced", ToolResult("c", "ERROR: not announced", "unknown")),
+        (
+            "ERROR: not handoff_log_line",
+            ToolResult("c", "ERROR: not handoff_log_line", "unknown"),
+        ),
         ("plain", ToolResult("c", "plain", "unknown")),
     ],
 )
@@ -124,15 +129,14 @@ def test_odd_input_is_read() -> None:
     "piece",
     ["-", "----- START OF EXAMPLE -----", "<function=a>\n", "<parameter=a>", " ", "\n \t"],
 )
-def test_long_hostile_text_is_read_in_linear_time(piece: str) -> None:
-    def spent(text: str) -> float:
-        start = time.process_time()
+def test_long_hostile_text_is_read_in_linear_time(piece: str, assert_linear: Linear) -> None:
+    def work(text: str) -> None:
         text_calls.without_example(text)
         text_calls.calls_in(text, 0)
         text_calls.result_of("", text)
-        return time.process_time() - start
 
-    count = 200_000 // len(piece)
-    spent(piece * count)
-    once, many = spent(piece * count), spent(piece * count * 8)
-    assert many < max(once, 0.002) * 40
+    def prepare(size: int) -> Callable[[], object]:
+        text = piece * (size // len(piece))
+        return lambda: work(text)
+
+    assert_linear(prepare, 800_000)

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.api import Collector
+from leftoff.api import MessageCollector
 from leftoff.evaluation import systems
 from leftoff.evaluation.labels import digest, load
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore
 from leftoff.evaluation.reports import from_run
 from leftoff.model import ToolCall, ToolResult
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,8 +90,8 @@ def test_decisions_are_the_agents_and_directives_the_persons() -> None:
 @pytest.mark.parametrize("name", sorted(LAYOUTS))
 def test_a_layout_is_read_whole(name: str) -> None:
     for path in sorted((GOLD / "sessions" / name).iterdir()):
-        reading = Collector(str(path), None)
-        with lines_of(str(path)) as lines:
+        reading = MessageCollector(str(path), None)
+        with open_lines(str(path)) as lines:
             reading.feed_lines(lines)
         summary = reading.summary()
         assert summary.session.format == READ_AS.get(name, name)

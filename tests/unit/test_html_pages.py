@@ -24,7 +24,7 @@ from leftoff.incremental import accounts
 from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, record_hash
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts, engine, quotes
-from leftoff.rendering.html.frame import frame
+from leftoff.rendering.html.frame import html_document
 from leftoff.rendering.html.session import card, cited, page
 from leftoff.rendering.render_summary import render
 from leftoff.summary import (
@@ -140,7 +140,7 @@ def whole(path: Path) -> str:
     """The page that the program makes."""
     gathered = api.gather([path])
     summary = gathered.summary()
-    account = accounts.account_of_gathered(gathered, preset("advisory"))
+    account = accounts.account_of_reading(gathered, preset("advisory"))
     messages = api.messages_at(summary, cited(summary, account))
     return page(summary, account, messages)
 
@@ -240,13 +240,13 @@ def test_the_same_input_gives_the_same_page(root: Path) -> None:
 def test_without_jinja2_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     engine._engine.cache_clear()
-    with pytest.raises(UsageError, match=r"leftoff\[html\]"):
+    with pytest.raises(UsageError, match="pip install jinja2"):
         render(said("x")[0], "html")
     engine._engine.cache_clear()
 
 
 def test_the_policy_names_what_is_in_the_page() -> None:
-    made = frame("<t>", "<p>x</p>", style="p { color: red }", script="let a = 1;")
+    made = html_document("<t>", "<p>x</p>", style="p { color: red }", script="let a = 1;")
     policy = re.search(r'Policy" content="([^"]*)"', made)
     assert policy
     assert "default-src 'none'" in policy[1]
@@ -255,7 +255,7 @@ def test_the_policy_names_what_is_in_the_page() -> None:
         inside = made.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy[1]
-    assert "script-src" not in frame("t", "")
+    assert "script-src" not in html_document("t", "")
     assert "<title>&lt;t&gt;</title>" in made
 
 
@@ -266,8 +266,8 @@ def quoted(text: str, *spans: tuple[int, int], whole: int = 1) -> quotes.Quote:
     message = Message(0, "assistant", (Text(text),), line=1)
     wanted = [Ref(0, 1, None, 0, 0, start, end) for start, end in spans]
     summary, _ = said("x")
-    found = quotes.material(summary, wanted, dict.fromkeys(wanted, message))
-    return quotes.quotations(Redactor().value(found) * whole)[0]
+    found = quotes.quotable_messages(summary, wanted, dict.fromkeys(wanted, message))
+    return quotes.build_quotes(Redactor().value(found) * whole)[0]
 
 
 def test_the_marked_words_are_those_of_the_place_not_the_first_alike() -> None:
@@ -285,7 +285,7 @@ def test_a_long_message_is_shown_around_what_is_marked() -> None:
     start = text.index("THE")
     segments = quoted(text, (start, start + 9)).parts[0][2]
     shown = "".join(s.text for s in segments)
-    assert len(shown) <= quotes.CALM + 100
+    assert len(shown) <= quotes.MAX_QUOTE_LENGTH + 100
     assert shown.startswith("… before")
     assert shown.endswith("after …")
     assert [s.text for s in segments if s.marked] == ["THE WORDS"]
@@ -312,9 +312,9 @@ def test_an_excerpt_holds_the_marked_words_in_order_and_nothing_else(
 
 def test_a_decision_stands_in_its_paragraph() -> None:
     quote = quoted("Other.\n\nThe table is slow. We drop it. It is old.\n\nMore.", (27, 38))
-    assert quotes.in_context(quote, "We drop it.") == ("The table is slow.", "It is old.")
-    assert quotes.in_context(quote, "not there") == ("", "")
-    assert quotes.in_context(None, "We drop it.") == ("", "")
+    assert quotes.surrounding_text(quote, "We drop it.") == ("The table is slow.", "It is old.")
+    assert quotes.surrounding_text(quote, "not there") == ("", "")
+    assert quotes.surrounding_text(None, "We drop it.") == ("", "")
 
 
 # -- messages read again ---------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_a_message_that_was_changed_is_not_quoted(tmp_path: Path) -> None:
 def test_what_was_gathered_has_the_account_of_its_file(root: Path, name: str) -> None:
     path = str(root / "corpora" / "sessions" / "claude_code" / name)
     watched = preset("handoff")
-    gathered = accounts.account_of_gathered(api.gather([path]), watched)
+    gathered = accounts.account_of_reading(api.gather([path]), watched)
     assert gathered == accounts.account_of(path, watched).account
     assert gathered.curve
 
@@ -351,20 +351,22 @@ def test_what_was_gathered_has_the_account_of_its_file(root: Path, name: str) ->
 def test_stages_follow_each_other_to_the_end() -> None:
     changes = [("planning", 0), ("testing", 4), ("testing", 6), ("review", 6), ("other", 9)]
     timeline = [{"stage": name, "ref": {"message": start}} for name, start in changes]
-    assert charts.runs(timeline, 12) == [
+    assert charts.stage_runs(timeline, 12) == [
         ("planning", 0, 4),
         ("testing", 4, 6),
         ("review", 6, 9),
         ("other", 9, 12),
     ]
-    assert charts.runs([], 12) == []
+    assert charts.stage_runs([], 12) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.booleans()), min_size=2, max_size=900))
 def test_thinning_keeps_every_peak_and_compaction(calls: list[tuple[int, bool]]) -> None:
     points = [Filling(n, tokens, emptied) for n, (tokens, emptied) in enumerate(calls)]
-    kept = charts._thinned(points, len(points))
+    kept = charts._downsampled(points, len(points))
     assert [p for p in kept if p.emptied] == [p for p in points if p.emptied]
     assert max(p.tokens for p in kept) == max(p.tokens for p in points)
     assert kept == [p for p in points if p in kept]
-    assert charts.curve(points, len(points), None, preset("advisory")).endswith("</svg>")
+    assert charts.occupancy_curve(points, len(points), None, preset("advisory")).endswith(
+        "</svg>"
+    )

@@ -9,7 +9,7 @@ import pytest
 
 from leftoff import api
 from leftoff.model import Ref, Usage
-from leftoff.rendering.html.report import report, row, week
+from leftoff.rendering.html.report import iso_week, report, report_row
 from leftoff.summary import (
     ContextInfo,
     ContextSummary,
@@ -53,7 +53,7 @@ def words(made: str) -> str:
 
 
 def test_a_row_counts_a_moved_file_once_and_subagents_too() -> None:
-    told = row(session("s", "2026-04-14T13:02:40Z", "/p", decisions=9))
+    told = report_row(session("s", "2026-04-14T13:02:40Z", "/p", decisions=9))
     assert told["files"] == ["new.py"]
     assert (told["written"], told["tokens"]) == (107, 1117)
     assert told["decision_count"] == 9
@@ -62,10 +62,10 @@ def test_a_row_counts_a_moved_file_once_and_subagents_too() -> None:
 
 def test_totals_by_project_and_week_newest_first() -> None:
     rows = [
-        row(session("one", "2026-04-14T13:02:40Z", "/p/a", decisions=2)),
-        row(session("two", "2026-04-16T09:00:00+02:00", "/p/a", decisions=1)),
-        row(session("three", "2025-12-29T09:00:00Z", "/p/b")),
-        row(session("four", "", "")),
+        report_row(session("one", "2026-04-14T13:02:40Z", "/p/a", decisions=2)),
+        report_row(session("two", "2026-04-16T09:00:00+02:00", "/p/a", decisions=1)),
+        report_row(session("three", "2025-12-29T09:00:00Z", "/p/b")),
+        report_row(session("four", "", "")),
     ]
     made = report(rows)
     heads = re.findall(r'<h3 id="title-\d+"><bdi>(.*?)</bdi>', made)
@@ -88,7 +88,7 @@ def test_totals_by_project_and_week_newest_first() -> None:
     ],
 )
 def test_weeks_are_those_of_the_calendar(started: str, expected: str) -> None:
-    assert week(started) == expected
+    assert iso_week(started) == expected
 
 
 def test_what_stands_in_the_report_is_inert_and_redacted(root: Path) -> None:
@@ -96,7 +96,7 @@ def test_what_stands_in_the_report_is_inert_and_redacted(root: Path) -> None:
     hostile = f"<script>window.caught = 1</script> {'x' * 240} {secret}"
     summary = session(hostile, "2026-04-14", "</td><img src=x>")
     real = api.summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
-    made = report([row(summary), row(real)], ["<b>broken</b>: no such file"])
+    made = report([report_row(summary), report_row(real)], ["<b>broken</b>: no such file"])
     assert made.count("<script") == 1
     assert "<img" not in made
     assert "&lt;b&gt;broken" in made

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from leftoff.analysis.insights import errors, key_findings, left_open, next_steps, to_dos
-from leftoff.extraction.collector import Fold
-from leftoff.session_view import Story
+from leftoff.analysis.insights import errors, has_open_work, key_findings, next_steps, to_dos
+from leftoff.extraction.collector import Collector
+from leftoff.session_view import SessionView
 
 
-def story(*lines: tuple[str, Any]) -> Story:
+def story(*lines: tuple[str, Any]) -> SessionView:
     """A session of ("user" | "agent", content) lines."""
     written = [
         {
@@ -29,10 +29,10 @@ def story(*lines: tuple[str, Any]) -> Story:
         }
         for number, (who, content) in enumerate(lines)
     ]
-    fold = Fold("test", "claude_code")
+    fold = Collector("test", "claude_code")
     fold.feed(b"".join(json.dumps(line).encode() + b"\n" for line in written))
     fold.close()
-    return Story(fold.sessions[-1][""])
+    return SessionView(fold.sessions[-1][""])
 
 
 def call(identity: str, name: str, **given: Any) -> tuple[str, Any]:
@@ -111,7 +111,7 @@ def test_the_last_list_stands_and_what_is_going_on_comes_first() -> None:
         ("Write", "in_progress"),
     ]
     assert [step.text for step in next_steps(told)] == ["Write", "Test"]
-    assert left_open(told)
+    assert has_open_work(told)
 
 
 def test_numbered_items_are_followed_by_their_number() -> None:
@@ -126,7 +126,7 @@ def test_numbered_items_are_followed_by_their_number() -> None:
     assert [(words, status) for words, status, _ in to_dos(told)] == [
         ("Wire the till", "completed")
     ]
-    assert not left_open(told)
+    assert not has_open_work(told)
 
 
 @pytest.mark.parametrize(

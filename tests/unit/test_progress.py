@@ -9,8 +9,8 @@ import pytest
 
 from leftoff.analysis.activities import of_command, of_edit
 from leftoff.analysis.progress import percentage, progress
-from leftoff.extraction.collector import Fold
-from leftoff.session_view import Story
+from leftoff.extraction.collector import Collector
+from leftoff.session_view import SessionView
 from leftoff.summary import Milestone, ProgressInfo
 
 Step = tuple[str, Any]
@@ -37,7 +37,7 @@ def reads(path: str) -> Step:
     return "call", ("Read", {"file_path": path}, "1\tx", False)
 
 
-def story(*steps: Step) -> Story:
+def story(*steps: Step) -> SessionView:
     """A session of these steps; each of the agent's is a turn of its own."""
     lines: list[dict[str, Any]] = []
     for number, (kind, value) in enumerate(steps):
@@ -65,10 +65,10 @@ def story(*steps: Step) -> Story:
             }
             back = {**key, "uuid": f"b{number}", "type": "user"}
             lines.append({**back, "message": {"role": "user", "content": [part]}})
-    fold = Fold("test", "claude_code")
+    fold = Collector("test", "claude_code")
     fold.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     fold.close()
-    return Story(fold.sessions[-1][""])
+    return SessionView(fold.sessions[-1][""])
 
 
 def judged(*steps: Step) -> ProgressInfo:

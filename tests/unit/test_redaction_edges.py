@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, shown_alone
+from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, safe_quote_end
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 OTHER = "ghp_" + "zY8wV6uT4sR2qP0nM8lK6jH4gF2dC0bA8zY6"
@@ -217,23 +217,23 @@ def test_a_span_beyond_the_text_is_the_redactors_mistake(span: Span) -> None:
 def test_a_quotation_shows_nothing_alone_that_would_be_hidden_in_its_place() -> None:
     text = f"the password: {PASSWORD} and more"
     start = text.index(PASSWORD)
-    assert shown_alone(text, start, len(text)) == start
-    assert shown_alone(text, 0, len(text)) == len(text)
-    assert shown_alone(text, start + len(PASSWORD), len(text)) == len(text)
+    assert safe_quote_end(text, start, len(text)) == start
+    assert safe_quote_end(text, 0, len(text)) == len(text)
+    assert safe_quote_end(text, start + len(PASSWORD), len(text)) == len(text)
     cut = f"take {TOKEN} now"
     half = cut.index(TOKEN) + 10
-    assert shown_alone(cut, 0, half) == cut.index(TOKEN)
-    assert shown_alone(cut, half, len(cut)) == half
-    assert shown_alone(cut, 0, len(cut)) == len(cut)
-    assert shown_alone("nothing here", 2, 7) == 7
+    assert safe_quote_end(cut, 0, half) == cut.index(TOKEN)
+    assert safe_quote_end(cut, half, len(cut)) == half
+    assert safe_quote_end(cut, 0, len(cut)) == len(cut)
+    assert safe_quote_end("nothing here", 2, 7) == 7
 
 
 def test_a_quotation_is_looked_at_in_its_surroundings() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bqQ\n" * 40
     far = "x\n" * 4000 + key
     inside = len(far) - 30
-    assert shown_alone(far, inside, len(far)) == inside
-    assert shown_alone("y\n" * 4000, 100, 200) == 200
+    assert safe_quote_end(far, inside, len(far)) == inside
+    assert safe_quote_end("y\n" * 4000, 100, 200) == 200
 
 
 @pytest.mark.parametrize(

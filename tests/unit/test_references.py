@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from leftoff.errors import SourceError, StateError, UnknownName
 from leftoff.evaluation import systems
 from leftoff.evaluation.labels import Labels, Milestone, digest, load
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,7 +172,7 @@ def test_public_ranges_give_the_labelled_words(public_corpus: Path) -> None:
         if not path.is_file():
             continue
         sessions, _ = systems.sessions([Labels(each.name)], str(path.parent))
-        assert isinstance(sessions[0], Session)
+        assert isinstance(sessions[0], LabelledSession)
         assert each.labels is not None
         labels = to_labels(each.name, each.labels, sessions[0].texts)
         assert digest([labels]) == each.labels.digest

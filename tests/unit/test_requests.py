@@ -14,8 +14,8 @@ from leftoff.analysis.requests import (
     user_requests,
     wants_words,
 )
-from leftoff.extraction.collector import Fold
-from leftoff.session_view import Story
+from leftoff.extraction.collector import Collector
+from leftoff.session_view import SessionView
 from leftoff.summary import UserRequest
 
 
@@ -34,10 +34,10 @@ def asked(*lines: tuple[str, Any]) -> tuple[UserRequest, ...]:
         }
         for number, (who, content) in enumerate(lines)
     ]
-    fold = Fold("test", "claude_code")
+    fold = Collector("test", "claude_code")
     fold.feed(b"".join(json.dumps(line).encode() + b"\n" for line in written))
     fold.close()
-    return user_requests(Story(fold.sessions[-1][""]))
+    return user_requests(SessionView(fold.sessions[-1][""]))
 
 
 def text(words: str) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from leftoff.errors import StateError, UsageError
-from leftoff.handover.facts import EARLIER
-from leftoff.handover.resume_state.calls import commands_of, described
+from leftoff.handover.facts import EARLIER_NOTE
+from leftoff.handover.resume_state.calls import commands_of, describe_call
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -28,7 +28,12 @@ from leftoff.handover.resume_state.document import (
 from leftoff.handover.resume_state.from_summary import from_summary, workflow_id, workflow_name
 from leftoff.handover.resume_state.limits import Bounds, importance, optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
-from leftoff.handover.resume_state.templates import COMMAND, COMPATIBILITY, STRATEGIES, clock
+from leftoff.handover.resume_state.templates import (
+    COMMAND_TEXTS,
+    COMPATIBILITY_TEXTS,
+    STRATEGY_TEXTS,
+    format_elapsed,
+)
 from leftoff.model import Ref
 from leftoff.summary import Command, ContextSummary, SessionInfo, Stats, UserRequest, WorkingSet
 from leftoff.tokens import max_tokens
@@ -357,22 +362,22 @@ def test_the_designs_words_are_said_as_it_has_them(root: Path, example: dict[str
     file = "./project-analysis.prompt.md"
     values = {
         "tools": names, "file": file, "workflow": file, "hours": 2.5, "phase": "investigating",
-        "duration": clock("2025-07-10T14:30:22Z", "2025-07-10T14:35:45Z"),
-        "warning": COMPATIBILITY["changed"],
+        "duration": format_elapsed("2025-07-10T14:30:22Z", "2025-07-10T14:35:45Z"),
+        "warning": COMPATIBILITY_TEXTS["changed"],
     }  # fmt: skip
     order = (
         "none available workflow phase cleaned no_argument no_state refused problem force "
         "resuming duration tools messages warnings warning"
     ).split()
     counts = {"cleaned": 3, "tools": 2, "messages": 5}
-    lines = [COMPATIBILITY[k].format(**values) for k in ("changed", "reset", "tools")]
-    lines += [f"{k}: {v}" for k, v in STRATEGIES.items()]
+    lines = [COMPATIBILITY_TEXTS[k].format(**values) for k in ("changed", "reset", "tools")]
+    lines += [f"{k}: {v}" for k, v in STRATEGY_TEXTS.items()]
     lines.append("==== command")
     for key in order:
         given = {**values, "count": counts.get(key)}
         if key == "phase":
             given["tools"] = 2
-        lines.append(COMMAND[key].format(**given))
+        lines.append(COMMAND_TEXTS[key].format(**given))
     assert "\n".join(lines) + "\n" == rest
 
 
@@ -387,7 +392,7 @@ def test_the_designs_words_are_said_as_it_has_them(root: Path, example: dict[str
     ],
 )
 def test_a_session_longer_than_an_hour_says_so(ended: str, shown: str) -> None:
-    assert clock("2025-07-10T14:30:22Z", ended) == shown
+    assert format_elapsed("2025-07-10T14:30:22Z", ended) == shown
 
 
 def test_recorded_words_cannot_leave_their_place() -> None:
@@ -548,7 +553,7 @@ def test_constraints_of_an_earlier_task_are_told_as_such() -> None:
         )
     )
     assert known["constraints"] == [
-        f"do not write code. just the page ({EARLIER})",
+        f"do not write code. just the page ({EARLIER_NOTE})",
         "never push",
         "without new packages",
     ]
@@ -573,12 +578,12 @@ def script(command: str) -> dict[str, str]:
 
 
 def test_a_script_is_told_by_the_commands_that_it_runs() -> None:
-    assert described("exec", script("npm test")) == "npm test"
+    assert describe_call("exec", script("npm test")) == "npm test"
     patch = "*** Begin Patch\\n*** Update File: a.py\\n@@\\n-x\\n+y\\n*** End Patch"
     given = {"input": f'await tools.apply_patch("{patch}");'}
-    assert described("exec", given) == "apply_patch a.py"
+    assert describe_call("exec", given) == "apply_patch a.py"
     assert commands_of("exec", script("npm test")) == ("npm test",)
-    assert described("exec", {"input": "const x = 1;"}) == "exec const x = 1;"
+    assert describe_call("exec", {"input": "const x = 1;"}) == "exec const x = 1;"
 
 
 def test_a_message_tells_what_scripts_did_and_not_where_they_looked() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from leftoff.errors import UsageError
 from leftoff.stores.files import FileStore
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.protocol import Entry, StoredDocument
 from leftoff.stores.retention import DAY, Retention, pin, prune
 
 
@@ -24,7 +24,7 @@ class Plain:
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
         raise NotImplementedError
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         raise NotImplementedError
 
     def list(self, kind: str) -> list[Entry]:

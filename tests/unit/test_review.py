@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from leftoff.errors import StateError
 from leftoff.handover.review import (
-    DEAD,
+    PERMANENT_FAILURES,
     Review,
     ReviewRound,
     full_prompt,
-    is_plain,
+    is_valid_session_id,
     next_review_id,
 )
 from leftoff.handover.review_metrics import metrics
@@ -91,7 +91,7 @@ def test_a_wrong_type_is_a_state_error(wrong: dict[str, Any]) -> None:
     "name", ["", "-p", "--dangerously-skip-permissions", "a b", "../up", "x" * 129, "a\nb", "é"]
 )
 def test_what_a_command_line_could_take_for_more_is_no_id(name: str) -> None:
-    assert not is_plain(name)
+    assert not is_valid_session_id(name)
     review = Review("r", claude_session_ids={"opus": name})
     assert review.session_id("claude", "opus") == ""
     assert review.with_session_id("claude", "opus", name) is review
@@ -262,4 +262,4 @@ def test_nothing_asked_gives_no_share() -> None:
 
 
 def test_dead_is_what_cannot_come_back() -> None:
-    assert {"unknown", "wrong_model", "full"} == DEAD
+    assert {"unknown", "wrong_model", "full"} == PERMANENT_FAILURES

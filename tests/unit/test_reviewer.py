@@ -24,7 +24,7 @@ from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
-from leftoff.stores.protocol import Entry, Kept, Store
+from leftoff.stores.protocol import Entry, Store, StoredDocument
 
 CLIENT = """
 import json, os, pathlib, sys, time, uuid
@@ -71,9 +71,13 @@ class Memory:
         self.kept[kind, id] = codec.dumps(document)
         return f"memory:{kind}/{id}"
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         data = self.kept.get((kind, id))
-        return None if data is None else Kept(codec.parse(data), (), f"memory:{kind}/{id}")
+        return (
+            None
+            if data is None
+            else StoredDocument(codec.parse(data), (), f"memory:{kind}/{id}")
+        )
 
     def list(self, kind: str) -> list[Entry]:
         found = [Entry(name, f"memory:{name}", 0, 0) for k, name in self.kept if k == kind]

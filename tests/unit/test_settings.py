@@ -10,7 +10,7 @@ import pytest
 
 from leftoff.budget.thresholds import preset
 from leftoff.errors import SourceError, UsageError
-from leftoff.settings import Settings, leaves, load, squashed
+from leftoff.settings import Settings, load, normalized_key, setting_types
 
 # The keys of the designs as they write them, with the defaults that they give.
 RESUME_LOG = {
@@ -83,8 +83,8 @@ PLACES = {
 
 
 def ours(key: str) -> str:
-    known = {squashed(path): path for path, _ in leaves()}
-    return known[squashed(key.replace("TOKEN_BUDGET_CONFIG", "token_budget"))]
+    known = {normalized_key(path): path for path, _ in setting_types()}
+    return known[normalized_key(key.replace("TOKEN_BUDGET_CONFIG", "token_budget"))]
 
 
 def other(value: Any) -> Any:
@@ -139,7 +139,7 @@ def test_every_key_of_every_design_is_a_setting_with_its_default(key: str) -> No
 
 
 def test_there_are_no_settings_beyond_the_designs_but_these() -> None:
-    more = {path for path, _ in leaves()} - {ours(key) for key in ALL}
+    more = {path for path, _ in setting_types()} - {ours(key) for key in ALL}
     resume = "similarity_warning similarity_reset minimum_score missing_tool_factor"
     assert more == {
         *"home preset thresholds windows extractors redactors".split(),

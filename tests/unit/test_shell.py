@@ -5,15 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from leftoff.shell.effects import (
-    FileState,
-    Outcome,
-    Script,
-    analyze,
-    command_facts,
-    observe,
-    resolve,
-)
+from leftoff.shell import analyze, command_facts, observe, resolve
+from leftoff.shell.effects import FileState, Outcome, Script
 
 OK = Outcome(status="ok", exit_code=0, output="")
 

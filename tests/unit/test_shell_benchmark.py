@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from leftoff.shell.effects import analyze
+from leftoff.shell import analyze
 
 ROOT = Path(__file__).parents[2]
 Load = Callable[[str], ModuleType]

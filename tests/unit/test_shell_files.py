@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leftoff.shell.ast import BRACKET, QUESTION, STAR
-from leftoff.shell.filesystem import Effects, FileState, join, matches
+from leftoff.shell.filesystem import Effects, FileState
+from leftoff.shell.globs import matches
+from leftoff.shell.paths import join
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_a_new_directory_holds_nothing_else() -> None:
 
 def test_a_listing_holds_for_one_level() -> None:
     known = FileState()
-    known.list_directory("d", ["a", "e/"])
+    known.record_listing("d", ["a", "e/"])
     assert (known.kind("d/a"), known.kind("d/b")) == ("file", "absent")
     assert known.kind("d/e/x") == "unknown"
 
@@ -102,15 +104,15 @@ def test_the_net_of_what_happened() -> None:
     effects.delete("old", "t")
     effects.write("old", "t")
     effects.read("old", "t")
-    assert [(e.path, e.action) for e in effects.settle()] == [("old", "modified")]
+    assert [(e.path, e.action) for e in effects.net_effects()] == [("old", "modified")]
 
 
 def test_a_mark_can_be_gone_back_to() -> None:
     known = FileState(["a"], [], ["."])
     effects = Effects(known)
-    mark = effects.mark()
+    snapshot = effects.snapshot()
     effects.delete("a", "rm")
     effects.unknown("make")
-    effects.rewind(mark)
-    assert effects.settle() == []
+    effects.rollback(snapshot)
+    assert effects.net_effects() == []
     assert known.kind("a") == "file"

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 Effects = Callable[[str, int, str], list[str]]
 
@@ -247,6 +248,6 @@ def test_no_more_written_texts_are_kept_than_are_of_use() -> None:
         resolve(
             analyze(f"echo {number} > f{number}"), outcome=Outcome(exit_code=0), known=known
         )
-    assert 200 <= len(known.texts) <= 400
+    assert 200 <= len(known.contents) <= 400
     found = resolve(analyze("touch x$(cat f499)"), outcome=Outcome(exit_code=0), known=known)
     assert "x499" in [e.path for e in found]

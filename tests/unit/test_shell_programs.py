@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell.effects import FileState, Outcome, analyze, command_facts, resolve
+from leftoff.shell import analyze, command_facts, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 FILES = ("a.txt", "b.txt", "d/c.txt", "names", "p.diff")
 SIGNS = {"created": "+", "modified": "~", "deleted": "-"}

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 Effects = Callable[[str, int, str], list[str]]
 

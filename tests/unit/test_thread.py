@@ -123,5 +123,5 @@ def test_a_thread_survives_packing() -> None:
     assert twin.pack() == thread.pack()
     twin.add(message(BATCH + 10, key="x"))
     assert len(twin) == len(thread) + 1
-    assert twin.holds("link-5")
-    assert not twin.holds("elsewhere")
+    assert twin.contains("link-5")
+    assert not twin.contains("elsewhere")

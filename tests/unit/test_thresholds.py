@@ -8,8 +8,8 @@ import pytest
 
 from leftoff.budget.thresholds import (
     PRESETS,
-    Armed,
     Crossing,
+    FiredThresholds,
     Preset,
     Threshold,
     crossings,
@@ -42,40 +42,42 @@ def test_the_presets_stand_where_the_designs_put_them() -> None:
 def test_a_threshold_fires_at_its_share_and_not_a_token_earlier(name: str, total: int) -> None:
     for threshold in preset(name).thresholds:
         exact = -(-round(threshold.at * total * 1_000) // 1_000)  # the ceiling
-        assert threshold.name in names(crossings(preset(name), Armed(), exact, total)[0])
+        assert threshold.name in names(
+            crossings(preset(name), FiredThresholds(), exact, total)[0]
+        )
         assert threshold.name not in names(
-            crossings(preset(name), Armed(), exact - 1, total)[0]
+            crossings(preset(name), FiredThresholds(), exact - 1, total)[0]
         )
 
 
 def test_one_step_fires_all_that_it_jumps_over_in_order() -> None:
-    found, armed = crossings(HANDOFF, Armed(), 99, 100)
+    found, armed = crossings(HANDOFF, FiredThresholds(), 99, 100)
     assert names(found) == ["warning", "checkpoint_90", "checkpoint_95", "checkpoint_98"]
     assert crossings(HANDOFF, armed, 100, 100)[0] == ()
 
 
 def test_a_small_fall_does_not_arm_again() -> None:
-    _, armed = crossings(ADVISORY, Armed(), 86, 100)
+    _, armed = crossings(ADVISORY, FiredThresholds(), 86, 100)
     _, armed = crossings(ADVISORY, armed, 60, 100)
     assert crossings(ADVISORY, armed, 86, 100)[0] == ()
 
 
 def test_a_compaction_arms_again() -> None:
-    _, armed = crossings(ADVISORY, Armed(), 96, 100)
+    _, armed = crossings(ADVISORY, FiredThresholds(), 96, 100)
     found, armed = crossings(ADVISORY, armed, 20, 100, compacted=True)
     assert found == ()
     assert names(crossings(ADVISORY, armed, 96, 100)[0]) == ["caution", "warning", "critical"]
 
 
 def test_a_restart_that_nobody_announced_arms_again() -> None:
-    _, armed = crossings(ADVISORY, Armed(), 96, 100)
+    _, armed = crossings(ADVISORY, FiredThresholds(), 96, 100)
     _, armed = crossings(ADVISORY, armed, 5, 100)
     _, armed = crossings(ADVISORY, armed, 9, 100)
     assert names(crossings(ADVISORY, armed, 75, 100)[0]) == ["caution"]
 
 
 def test_a_single_low_count_beside_the_conversation_does_not_arm_again() -> None:
-    _, armed = crossings(ADVISORY, Armed(), 96, 100)
+    _, armed = crossings(ADVISORY, FiredThresholds(), 96, 100)
     _, armed = crossings(ADVISORY, armed, 1, 100)
     found, armed = crossings(ADVISORY, armed, 97, 100)
     assert found == ()
@@ -85,17 +87,17 @@ def test_a_single_low_count_beside_the_conversation_does_not_arm_again() -> None
 
 @pytest.mark.parametrize("used", [None, float("nan"), float("inf"), -1, -0.5, True])
 def test_a_count_that_is_none_changes_nothing(used: float | None) -> None:
-    _, armed = crossings(ADVISORY, Armed(), 75, 100)
+    _, armed = crossings(ADVISORY, FiredThresholds(), 75, 100)
     assert crossings(ADVISORY, armed, used, 100) == ((), armed)
 
 
 @pytest.mark.parametrize("total", [None, 0, -5, float("nan"), float("inf")])
 def test_without_a_total_nothing_is_crossed(total: float | None) -> None:
-    assert crossings(ADVISORY, Armed(), 10**9, total)[0] == ()
+    assert crossings(ADVISORY, FiredThresholds(), 10**9, total)[0] == ()
 
 
 def test_more_than_everything_fires_everything_once() -> None:
-    found, armed = crossings(ADVISORY, Armed(), 500, 100)
+    found, armed = crossings(ADVISORY, FiredThresholds(), 500, 100)
     assert len(found) == 3
     assert found[0].remaining == 0
     assert found[0].percent == 500.0
@@ -104,7 +106,7 @@ def test_more_than_everything_fires_everything_once() -> None:
 
 def test_own_thresholds_need_no_order() -> None:
     own = [Threshold("late", 0.9), Threshold("early", 0.1)]
-    assert names(crossings(own, Armed(), 95, 100)[0]) == ["early", "late"]
+    assert names(crossings(own, FiredThresholds(), 95, 100)[0]) == ["early", "late"]
 
 
 def test_shares_can_be_moved_and_are_checked() -> None:
@@ -115,7 +117,7 @@ def test_shares_can_be_moved_and_are_checked() -> None:
     with pytest.raises(UsageError, match="more than 0 and at most 1"):
         ADVISORY.at({"caution": 1.5})
     with pytest.raises(UsageError, match="same name"):
-        crossings([Threshold("a", 0.5), Threshold("a", 0.6)], Armed(), 1, 2)
+        crossings([Threshold("a", 0.5), Threshold("a", 0.6)], FiredThresholds(), 1, 2)
     with pytest.raises(UnknownName, match="advisory"):
         preset("advisry")
 

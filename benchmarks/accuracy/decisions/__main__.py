@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         **model.trained,
     }
     if args.write:
-        args.write.write_bytes(codec.dumps(codec.plain(model)) + b"\n")
+        args.write.write_bytes(codec.dumps(codec.to_builtins(model)) + b"\n")
     text = json.dumps(report, indent=2)
     if args.json:
         args.json.write_text(text + "\n", "utf-8")

@@ -16,7 +16,7 @@ from leftoff.extraction.decisions import Decisions
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.extractor import extractors
 from leftoff.model import Text
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 
 HELD_OUT = "marot__spotter"
 """The source repository that nothing is tuned or trained on."""
@@ -46,7 +46,7 @@ class Session(Struct):
     fingerprint: str
     repository: str
     double: bool
-    story: Story
+    view: SessionView
     said: list[Said]
     labels: list[int]
     kinds: list[str]
@@ -77,7 +77,7 @@ def load(labels: Path, transcripts: Path, *, held_out: bool = False) -> list[Ses
 
 def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: ignore[type-arg]
     reading = open_pass(str(transcript), extractors=("everything",))
-    story = Story(reading.sessions[-1][""])
+    view = SessionView(reading.sessions[-1][""])
     texts: dict[tuple[int, int], str] = {}
     at: dict[int, list[int]] = {}
     agent: list[int] = []
@@ -91,7 +91,7 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
                     agent.append(m.index)
                     place = m.line if m.line is not None else m.item
                     at.setdefault(-1 if place is None else place, []).append(m.index)
-    said = list(story.said("unfiltered"))
+    said = list(view.sentences("unfiltered"))
     decisions = given["decisions"]
     places: list[int] = []
     spans: list[tuple[int, int, int, int]] = []
@@ -113,7 +113,7 @@ def _session(given: dict, transcript: Path, double: bool) -> Session:  # type: i
         fingerprint(str(transcript)),
         repository(given["file"]),
         double,
-        story,
+        view,
         said,
         [_stated(s, spans) for s in said],
         [label["type"] for label in decisions],

@@ -12,12 +12,12 @@ from benchmarks.accuracy.decisions.labelled import Session
 from leftoff.analysis.decisions.select import (
     Candidate,
     by_message,
-    described,
     kind_features,
-    spoken,
-    weighed,
+    select_decisions,
+    with_features,
+    words_of_message,
 )
-from leftoff.extraction.decision_model import SCALE, Model, Scorer, joined
+from leftoff.extraction.decision_model import SCALE, Model, Scorer, any_log_odds
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.rules import lowered
 from leftoff.summary import DECISION_TYPES
@@ -104,7 +104,7 @@ def gate_threshold(sessions: Sequence[Session]) -> int:
 
 def gated(s: Session, model: Model) -> tuple[list[Said], list[int]]:
     """The sentences of a session that pass a gate, and their labels."""
-    kept = [k for k, said in enumerate(s.said) if model.worth(gate_words(said.text))]
+    kept = [k for k, said in enumerate(s.said) if model.passes_gate(gate_words(said.text))]
     return [s.said[k] for k in kept], [s.labels[k] for k in kept]
 
 
@@ -119,7 +119,7 @@ def rows_of(sessions: Sequence[Session], gate: Model) -> Rows:
     for s in sessions:
         said, labels = gated(s, gate)
         of = {id(one): label for one, label in zip(said, labels, strict=True)}
-        candidates = described(s.story, said)
+        candidates = with_features(s.view, said)
         found[s.name] = (candidates, [of[id(c.said)] for c in candidates])
     return found
 
@@ -151,7 +151,7 @@ def fit_kinds(
     homes: list[str] = []
     for s in sessions:
         candidates, labels = rows[s.name]
-        manner = {g[0].said.ref.message: spoken(g) for g in by_message(candidates)}
+        manner = {g[0].said.ref.message: words_of_message(g) for g in by_message(candidates)}
         for candidate, label in zip(candidates, labels, strict=True):
             if label >= 0:
                 features.append(kind_features(candidate, manner[candidate.said.ref.message]))
@@ -185,8 +185,8 @@ def scored(sessions: Sequence[Session], rows: Rows, model: Model) -> tuple[Pairs
         truth = {id(c): float(label >= 0) for c, label in zip(candidates, labels, strict=True)}
         places, seen = set(s.places), set[int]()
         groups = by_message(candidates)
-        scores = [[scorer.score(c.spoken, c.others) for c in group] for group in groups]
-        odds = [joined(logits) for logits in scores]
+        scores = [[scorer.score(c.words, c.others) for c in group] for group in groups]
+        odds = [any_log_odds(logits) for logits in scores]
         falling = sorted(odds, reverse=True)
         for group, logits, together in zip(groups, scores, odds, strict=True):
             message = group[0].said.ref.message
@@ -273,15 +273,15 @@ class Claims:
     def __init__(self, s: Session, model: Model) -> None:
         said, labels = gated(s, model)
         self.repository, self.name = s.repository, s.name
-        found = described(s.story, said)
+        found = with_features(s.view, said)
         groups = by_message(found)
         self.chosen: dict[int, float] = {}
         self.types: set[tuple[int, str]] = set()
-        for group, chosen in weighed(groups, model):
+        for group, chosen in select_decisions(groups, model):
             message = group[0].said.ref.message
             if message not in s.also:
                 self.chosen[message] = max(confidence for _, confidence in chosen)
-                manner = spoken(group)
+                manner = words_of_message(group)
                 self.types |= {
                     (message, model.kind(kind_features(c, manner))) for c, _ in chosen
                 }

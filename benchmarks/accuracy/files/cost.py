@@ -22,7 +22,7 @@ from leftoff import api
 from leftoff.analysis.files.track import Tracker
 from leftoff.errors import InputError
 from leftoff.extraction.evidence import Ran
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.shell import effects
 from leftoff.shell.statements import grammar
 
@@ -33,14 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     ran = [
-        (story, [act for act in story.all(Ran) if act.language == "bash"])
-        for story in stories(options.paths)
+        (view, [act for act in view.all(Ran) if act.language == "bash"])
+        for view in stories(options.paths)
     ]
     print(json.dumps(cost(ran, options.rounds), indent=2))
     return 0
 
 
-def stories(paths: Sequence[str]) -> Iterator[Story]:
+def stories(paths: Sequence[str]) -> Iterator[SessionView]:
     """Every thread of every recording below the paths that can be read."""
     for given in paths:
         place = Path(given)
@@ -55,24 +55,24 @@ def stories(paths: Sequence[str]) -> Iterator[Story]:
             except InputError:
                 continue
             for session in reading.sessions:
-                yield from (Story(one) for one in session.values() if len(one.thread))
+                yield from (SessionView(one) for one in session.values() if len(one.thread))
 
 
-def cost(ran: Sequence[tuple[Story, list[Ran]]], rounds: int) -> dict[str, Any]:
+def cost(ran: Sequence[tuple[SessionView, list[Ran]]], rounds: int) -> dict[str, Any]:
     """The figures."""
     texts = list(dict.fromkeys(act.command for _, acts in ran for act in acts))
     total = sum(len(acts) for _, acts in ran)
     followed = [float("inf")] * total
     bare = [float("inf")] * len(texts)
     for _ in range(rounds):
-        effects.forget()
+        effects.clear_caches()
         number = 0
-        for story, acts in ran:
-            tracker, outcomes = Tracker(story), story.outcomes
+        for view, acts in ran:
+            tracker, outcomes = Tracker(view), view.outcomes
             for act in acts:
                 outcome = outcomes.get((act.ref.message, act.part))
                 start = time.perf_counter()
-                tracker.ran(act, outcome, ())
+                tracker.apply_command(act, outcome, ())
                 followed[number] = min(followed[number], time.perf_counter() - start)
                 number += 1
         for number, text in enumerate(texts):

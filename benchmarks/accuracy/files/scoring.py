@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from benchmarks.accuracy.files.fixtures import Tree
 from benchmarks.accuracy.files.sandbox import Ran
 
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from benchmarks.accuracy.labels.spacy_rules import spacy_rules
 from benchmarks.accuracy.labels.summarisers import lex_rank, text_rank
 
 from leftoff.evaluation.reports import table, to_run
-from leftoff.evaluation.runs import Predictor, evaluate_labels, kept
+from leftoff.evaluation.runs import Predictor, evaluate_labels, select_labels
 
 SYSTEMS: dict[str, Predictor] = {
     "TextRank (sumy), ten sentences": text_rank,
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", help="write the run here: numbers, no text")
     options = parser.parse_args(arguments)
     finished = evaluate_labels(
-        kept(options.labels, held_out=options.without),
+        select_labels(options.labels, held_out=options.without),
         options.transcripts,
         baselines=True,
-        train=kept(options.train, held_out=options.without) if options.train else (),
+        train=select_labels(options.train, held_out=options.without) if options.train else (),
         others=SYSTEMS,
         resamples=options.resamples,
         swaps=options.swaps,

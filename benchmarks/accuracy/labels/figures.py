@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from leftoff.evaluation.metrics import by_name
+from leftoff.evaluation.metrics import figure_named
 from leftoff.evaluation.reports import Measured, Report, from_run, interval_text
 
 RUNS = Path(__file__).parent / "runs"
@@ -46,12 +46,12 @@ def table(run: Report) -> str:
     ]
     for name, found in ours.figures.items():
         lines.append(
-            f"| {by_name(name).title} | {_value(found)} | {interval_text(found)} "
+            f"| {figure_named(name).title} | {_value(found)} | {interval_text(found)} "
             f"| {found.sessions} | {found.items} |"
         )
     lines += ["", "On the same sessions:", ""]
     shown = [name for name in _SHOWN if name in ours.figures]
-    lines.append("| system | " + " | ".join(by_name(n).title for n in shown) + " |")
+    lines.append("| system | " + " | ".join(figure_named(n).title for n in shown) + " |")
     lines.append("|---" * (len(shown) + 1) + "|")
     for result in run.results:
         cells = [_cell(result.figures.get(name)) for name in shown]

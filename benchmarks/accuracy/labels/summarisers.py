@@ -9,8 +9,8 @@ from sumy.models.dom import ObjectDocumentModel, Paragraph, Sentence
 from sumy.summarizers.lex_rank import LexRankSummarizer
 from sumy.summarizers.text_rank import TextRankSummarizer
 
-from leftoff.evaluation.predictions import Claim, Predictions
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.text.markdown import sentences
 
 TAKEN = 10
@@ -32,7 +32,7 @@ class Tokenizer:
         return tuple(_WORD.findall(text.casefold()))
 
 
-def text_rank(session: Session) -> Predictions:
+def text_rank(session: LabelledSession) -> Predictions:
     """The sentences that share most words with the others."""
     summarizer = TextRankSummarizer()
 
@@ -42,7 +42,7 @@ def text_rank(session: Session) -> Predictions:
     return _ranked(session, rank)
 
 
-def lex_rank(session: Session) -> Predictions:
+def lex_rank(session: LabelledSession) -> Predictions:
     """The sentences nearest in tf-idf to the others."""
     summarizer = LexRankSummarizer()
 
@@ -56,7 +56,7 @@ def lex_rank(session: Session) -> Predictions:
     return _ranked(session, rank)
 
 
-def _ranked(session: Session, rank: Any) -> Predictions:
+def _ranked(session: LabelledSession, rank: Any) -> Predictions:
     tokenizer = Tokenizer()
     said = [
         (place, text[start:end])
@@ -73,6 +73,6 @@ def _ranked(session: Session, rank: Any) -> Predictions:
     # A rank is no probability, so calibration says nothing here; the order is what counts.
     return Predictions(
         decisions=tuple(
-            Claim(*said[i], "fix", round(float(ranks[i] / top), 6)) for i in sorted(best)
+            Prediction(*said[i], "fix", round(float(ranks[i] / top), 6)) for i in sorted(best)
         )
     )

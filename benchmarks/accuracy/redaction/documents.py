@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from benchmarks.accuracy.redaction.planted import GENERIC, STRUCTURED, Planted
+from tests.strategies.conversations import Call, Step
+from tests.strategies.writers import WRITERS
 
 from leftoff.__main__ import main
 from leftoff.redaction.redactor import Redactor
-from leftoff.testing.conversations import Call, Step
-from leftoff.testing.writers import WRITERS
 
 Maker = Callable[[random.Random], Planted]
 

@@ -1,11 +1,11 @@
-"""What each call was for: the activity of a tool call, by its kind, its command, its paths.
+"""The activity of each tool call, by its kind, its command, its paths.
 
 Activities: ask, build, commit, delegate, deploy, edit, edit_doc, edit_scratch, edit_test,
 fetch, inspect_change, install, issue, lint, look, other, plan, pull_request, push,
 read_pull_request, run, run_scratch, search, skill, sync, test, tidy, wait.
 
-An activity is finer than a stage and never depends on what stands around it: `stages` weighs
-activities over a stretch of work, `progress` looks for edits, test runs and deliveries.
+An activity is finer than a stage and never depends on other calls: `stages` derives stages from
+activities, `progress` looks for edits, test runs and deliveries.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from leftoff.extraction.evidence import Called, Ran, Touched
-from leftoff.session_view import Story
-from leftoff.shell.effects import analyze, command_facts
+from leftoff.session_view import SessionView
+from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
 
 EDITING = frozenset({"edit", "edit_doc", "edit_test"})
@@ -87,26 +87,28 @@ _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\]+)")
 _ISSUE = re.compile(r"issue|ticket|linear|jira|comment", re.IGNORECASE)
 
 
-def activities(story: Story) -> dict[tuple[int, int], tuple[str, ...]]:
-    """The activities of every call on the branch that was kept, by message and part."""
-    known = _KNOWN.get(story)
+def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The activities of every call on the active branch, by message and part."""
+    known = _KNOWN.get(view)
     if known is None:
-        known = _KNOWN[story] = _activities(story)
+        known = _KNOWN[view] = _activities(view)
     return known
 
 
-_KNOWN: WeakKeyDictionary[Story, dict[tuple[int, int], tuple[str, ...]]] = WeakKeyDictionary()
-"""Worked out once for each story, for all who ask."""
+_KNOWN: WeakKeyDictionary[SessionView, dict[tuple[int, int], tuple[str, ...]]] = (
+    WeakKeyDictionary()
+)
+"""Cache: computed once for each view."""
 
 
-def _activities(story: Story) -> dict[tuple[int, int], tuple[str, ...]]:
-    ran = {(r.ref.message, r.part): r for r in story.told(Ran)}
+def _activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
+    ran = {(r.ref.message, r.part): r for r in view.active(Ran)}
     touched: dict[tuple[int, int], list[str]] = {}
-    for item in story.told(Touched):
+    for item in view.active(Touched):
         if item.verb != "read":
             touched.setdefault((item.ref.message, item.part), []).append(item.path)
     found: dict[tuple[int, int], tuple[str, ...]] = {}
-    for call in story.told(Called):
+    for call in view.active(Called):
         place = (call.message, call.part)
         command = ran.get(place)
         if command is not None:
@@ -139,7 +141,7 @@ def of_edit(path: str) -> str:
 
 @lru_cache(maxsize=1024)
 def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
-    """The activities of a command line, sorted; ("look",) where nothing more is known."""
+    """The activities of a command line, sorted; ("look",) if none is recognised."""
     found: set[str] = set()
     if language == "javascript":
         found |= {of_edit(path) for path in _PATCHED.findall(command)}
@@ -158,7 +160,7 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
 
 
 def _words(command: str) -> list[tuple[str, str, str]]:
-    """Each program with its first words, as far as the syntax tells."""
+    """Each program of a command line with its subcommand, and the command line."""
     found: list[tuple[str, str, str]] = []
     for name, sub in command_facts(analyze(command)):
         found.append((name, sub, command))
@@ -221,7 +223,7 @@ def _of_hub(sub: str, command: str) -> str:
 
 
 def _of_task(name: str, sub: str, command: str) -> str:
-    """What a task runner runs: by the words after its name."""
+    """The activity of a task runner, by the words after its name."""
     start = command.find(name)
     words = re.split(r"[\s;&|]+", command[start : start + 160])[1:7]
     for word in words:

@@ -1,4 +1,4 @@
-"""From evidence to a `ContextSummary`: a pure function that may look both ways."""
+"""Assembles a `ContextSummary` from the evidence of a whole session: a pure function."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from leftoff.analysis.working_set import working_set
 from leftoff.budget.usage import context, conversation_tokens, spend
 from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
-from leftoff.extraction.session_state import Lines, Recording
+from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.model import Issue, Usage
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import (
     Child,
     ContextSummary,
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def assemble(
-    recordings: Mapping[str, Recording],
+    recordings: Mapping[str, SessionState],
     *,
     sources: Sequence[Source] = (),
     format: str = "",
@@ -51,26 +51,28 @@ def assemble(
         sources: the files that the session was read from; refs index into them.
         child_sources: index into `sources` for subagents with a file of their own.
     """
-    main_id, story = story_of(recordings, child_sources or {})
-    children = story.children
-    header = story.recording.header
-    # Facts of a subagent's own file are told of the session that it belongs to.
-    told = recordings[""].header if main_id and "" in recordings else header
+    main_id, view = view_of(recordings, child_sources or {})
+    children = view.children
+    header = view.state.header
+    # The header of a subagent's own file describes the session that it belongs to.
+    session_header = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
-    tracker = track.Tracker(story)
+    tracker = track.Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
-    story.forget()
+    view.release()
     spent: dict[str, Usage] = {}
-    told_of: list[Child] = []
+    child_summaries: list[Child] = []
     for child in children:
         tracker = track.Tracker(child)
-        did = tracker.all()
-        events += did
+        child_events = tracker.all()
+        events += child_events
         unseen += tracker.unseen
-        spent[child.recording.agent] = _total(spend(child))
-        told_of.append(_child(child, track.file_modifications(did, told.cwd)))
-        child.forget()
-    modifications = track.file_modifications(events, told.cwd)
+        spent[child.state.agent] = _total(spend(child))
+        child_summaries.append(
+            _child(child, track.file_modifications(child_events, session_header.cwd))
+        )
+        child.release()
+    modifications = track.file_modifications(events, session_header.cwd)
     unknown_effects = track.unknown_effects(unseen)
     del tracker, events, unseen
     summary = ContextSummary(
@@ -81,61 +83,63 @@ def assemble(
             id=main_id or header.id,
             format=format,
             path=paths[0] if paths else "",
-            cwd=told.cwd,
-            branch=told.branch,
+            cwd=session_header.cwd,
+            branch=session_header.branch,
             models=tuple(header.models),
-            agent_version=told.agent_version,
+            agent_version=session_header.agent_version,
             started=header.started,
             ended=header.ended,
-            title=_title(story),
-            parent_id=told.parent_id or (told.id if main_id else ""),
+            title=_title(view),
+            parent_id=session_header.parent_id or (session_header.id if main_id else ""),
             sources=tuple(sources),
-            children=tuple(told_of),
+            children=tuple(child_summaries),
         ),
-        stats=_stats(story, lines or Lines()),
-        key_decisions=_judged(select.key_decisions, story),
-        progress=_judged(progress.progress, story),
+        stats=_stats(view, lines or Lines()),
+        key_decisions=_analysed(select.key_decisions, view),
+        progress=_analysed(progress.progress, view),
         file_modifications=modifications,
         unknown_effects=unknown_effects,
-        user_requests=requests.user_requests(story),
-        key_findings=insights.key_findings(story),
-        errors=insights.errors(story),
-        next_steps=_judged(insights.next_steps, story),
-        working_set=_judged(working_set, story),
-        context=context(story, spent, format),
+        user_requests=requests.user_requests(view),
+        key_findings=insights.key_findings(view),
+        errors=insights.errors(view),
+        next_steps=_analysed(insights.next_steps, view),
+        working_set=_analysed(working_set, view),
+        context=context(view, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
-        **_tools([story, *children]),
+        **_tools([view, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
 
 
-def _judged(judge: Callable[[Story], T], story: Story) -> T:
-    """What a judge finds; of a long story, what he looked at is let go of before the next."""
-    found = judge(story)
-    story.forget()
+def _analysed(analyse: Callable[[SessionView], T], view: SessionView) -> T:
+    """The result of one analysis; the view's indexes are released before the next one."""
+    found = analyse(view)
+    view.release()
     return found
 
 
-def story_of(
-    recordings: Mapping[str, Recording], child_sources: Mapping[str, int]
-) -> tuple[str, Story]:
-    """The story of a session with those of its subagents, and the name of its recording: ""
-    but for a subagent's own file, where the subagent is the session."""
+def view_of(
+    recordings: Mapping[str, SessionState], child_sources: Mapping[str, int]
+) -> tuple[str, SessionView]:
+    """The name of the main thread in `recordings`, and its view with those of its subagents.
+
+    The name is "" but for a subagent's own file, where the subagent is the session.
+    """
     main_id = ""
     if "" not in recordings or not len(recordings[""].thread):
         main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
     children = [
-        Story(recording, child_sources.get(agent, 0))
+        SessionView(recording, child_sources.get(agent, 0))
         for agent, recording in sorted(recordings.items())
         if agent not in {"", main_id} and len(recording.thread)
     ]
-    return main_id, Story(recordings[main_id], child_sources.get(main_id, 0), children)
+    return main_id, SessionView(recordings[main_id], child_sources.get(main_id, 0), children)
 
 
-def _tools(stories: Sequence[Story]) -> dict[str, Any]:
+def _tools(views: Sequence[SessionView]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
-    for story in stories:
-        for call in story.all(Called):
+    for view in views:
+        for call in view.all(Called):
             counts[call.name] += 1
     ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     return {"tools_used": tuple(ordered), "tool_counts": ordered}
@@ -148,45 +152,45 @@ def _total(by_model: Mapping[str, Usage]) -> Usage:
     return total
 
 
-def _title(story: Story) -> str:
-    """The recorder's title; one that belongs to a leaf counts if the leaf is ours."""
-    header = story.recording.header
+def _title(view: SessionView) -> str:
+    """The recorder's title; one that is linked to a record counts if the thread contains it."""
+    header = view.state.header
     if header.title:
         return header.title
     for leaf, title in reversed(header.linked_titles):
-        if story.thread.holds(leaf):
+        if view.thread.contains(leaf):
             return title
     return ""
 
 
-def _child(story: Story, changed: Sequence[FileModification]) -> Child:
-    asked, said = story.recording.first_words, story.recording.last_words
+def _child(view: SessionView, changed: Sequence[FileModification]) -> Child:
+    asked, said = view.state.first_words, view.state.last_words
     return Child(
-        id=story.recording.agent,
+        id=view.state.agent,
         request=asked,
         result=said,
-        message_count=len(story.thread),
-        tool_call_count=len(story.all(Called)),
-        models=tuple(story.recording.header.models),
-        spend=_total(spend(story)),
-        decisions=select.key_decisions(story),
+        message_count=len(view.thread),
+        tool_call_count=len(view.all(Called)),
+        models=tuple(view.state.header.models),
+        spend=_total(spend(view)),
+        decisions=select.key_decisions(view),
         changed=tuple(f.path for f in changed if f.action != "read"),
-        sources=(story.source,),
+        sources=(view.source,),
     )
 
 
-def _stats(story: Story, lines: Lines) -> Stats:
-    header = story.recording.header
-    counts = story.thread.counts(story.copies)
-    tokens = conversation_tokens(story)
+def _stats(view: SessionView, lines: Lines) -> Stats:
+    header = view.state.header
+    counts = view.thread.counts(view.copies)
+    tokens = conversation_tokens(view)
     return Stats(
         message_count=sum(counts[r] for r in ("user", "assistant", "system", "tool")),
         turn_count=counts["turns"],
-        tool_call_count=len(story.all(Called)),
-        estimated_tokens=tokens if tokens is not None else story.recording.text_tokens,
-        user_message_count=len({a.ref.message for a in story.all(Asked)}),
+        tool_call_count=len(view.all(Called)),
+        estimated_tokens=tokens if tokens is not None else view.state.text_tokens,
+        user_message_count=len({a.ref.message for a in view.all(Asked)}),
         assistant_message_count=counts["assistant"],
-        error_count=len(story.all(Failed)),
+        error_count=len(view.all(Failed)),
         duration_seconds=_duration(header.started, header.ended),
         lines=LineCounts(
             lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped

@@ -1,8 +1,8 @@
-"""One line of work over several recordings: resumed, forked and continued sessions.
+"""Joins the recordings of one line of work: resumed, forked and continued sessions.
 
-A resumed or forked session copies the history before it into a file of its own, under new
-session ids; only the ids of the records tell a copy from something new. Each record counts
-once, where it appears first.
+A resumed or forked session copies the earlier history into a file of its own, under a new
+session id; only the ids of the records identify a copy. Each record counts once, where it
+appears first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from leftoff.extraction.evidence import Asked, Evidence
-from leftoff.extraction.session_state import Header, Recording
+from leftoff.extraction.session_state import Header, SessionState
 from leftoff.formats.thread import Thread
 
 
-def related(one: Recording, other: Recording) -> bool:
+def related(one: SessionState, other: SessionState) -> bool:
     """Whether two recordings belong to one line of work: one session id, a parent or fork
     link, or records in common."""
     a, b = one.header, other.header
@@ -30,7 +30,7 @@ def related(one: Recording, other: Recording) -> bool:
     return bool(shared)
 
 
-def groups(recordings: Sequence[Recording]) -> list[list[int]]:
+def groups(recordings: Sequence[SessionState]) -> list[list[int]]:
     """Indices of the recordings that belong together, each group in order of time."""
     owner = list(range(len(recordings)))
 
@@ -51,15 +51,15 @@ def groups(recordings: Sequence[Recording]) -> list[list[int]]:
     return list(found.values())
 
 
-def stitch(parts: Sequence[tuple[Recording, int]]) -> Recording:
-    """The recordings as one, in the order given; copies of earlier records are left out.
+def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
+    """The recordings joined, in the order given; copies of earlier records are left out.
 
     Args:
         parts: recordings of one line of work, each with its index into `session.sources`.
     """
     if len(parts) == 1 and parts[0][1] == 0:
         return parts[0][0]
-    whole = Recording(parts[0][0].agent, ())
+    whole = SessionState(parts[0][0].agent, ())
     whole.header = Header()
     whole.thread = Thread()
     places: dict[int, int] = {}
@@ -76,14 +76,14 @@ def stitch(parts: Sequence[tuple[Recording, int]]) -> Recording:
             if _message_of(item) in fresh or _message_of(item) >= len(recording.thread):
                 whole.evidence.append(_move(item, moved, source))
         _learn(whole.header, recording.header)
-        whole.tail = recording.tail
+        whole.occupancy = recording.occupancy
         whole.pending = recording.pending
         if recording.last_at in fresh:
             whole.last_words, whole.last_at = recording.last_words, moved[recording.last_at][0]
     return whole
 
 
-def _queued(recording: Recording) -> dict[str, int]:
+def _queued(recording: SessionState) -> dict[str, int]:
     """Prompts typed while the agent was busy: they have no id, only their words."""
     found: dict[str, int] = {}
     keys = recording.thread.keys
@@ -127,7 +127,7 @@ def _message_of(item: Any) -> int:
 
 
 def _move(item: Evidence, moved: dict[int, tuple[int, bool]], source: int) -> Evidence:
-    """The evidence with its message numbers and source in the whole."""
+    """The evidence with the message numbers and source that it has in the joined recording."""
 
     def place(index: int) -> int:
         return moved[index][0] if index in moved else index
@@ -143,7 +143,8 @@ def _move(item: Evidence, moved: dict[int, tuple[int, bool]], source: int) -> Ev
 
 
 def _learn(whole: Header, part: Header) -> None:
-    """The first of each fact stands, but the last title, branch, version and end."""
+    """Merges headers: the first value of each fact, but the last id, title, branch, version,
+    window and end."""
     for name in ("cwd", "commit", "parent_id", "forked_from", "started"):
         setattr(whole, name, getattr(whole, name) or getattr(part, name))
     for name in ("id", "branch", "agent_version", "title", "window"):

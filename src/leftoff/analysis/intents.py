@@ -1,4 +1,4 @@
-"""What a prompt is about: a fault, a review, a delivery, a design, something to be made."""
+"""Intents of a prompt: fault, review, delivery, design, looking, making, tests and others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _COMPILED = {
     name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for name, pattern in _PATTERNS.items()
 }
-_ON = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
+_CONTINUE = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
 _SUBJECTS = frozenset(
     {FAULT, REVIEW, ORDERED_REVIEW, DELIVERY, DESIGN, LOOKING, MAKING, TESTS, REMEDY}
 )
@@ -77,7 +77,7 @@ _SETTLED = frozenset({FAULT, REVIEW, ORDERED_REVIEW, DESIGN, LOOKING})
 
 
 def intents(text: str) -> frozenset[str]:
-    """What the words are about, by their beginning and their end."""
+    """The intents of a prompt, by its beginning and its end."""
     seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
     found = {name for name, pattern in _COMPILED.items() if pattern.search(seen)}
     if len(text) < 40:
@@ -87,15 +87,19 @@ def intents(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def carried(text: str, own: frozenset[str], before: frozenset[str]) -> frozenset[str]:
-    """The intents in force: words without a subject of their own go on with the last subject.
+def inherited(text: str, own: frozenset[str], before: frozenset[str]) -> frozenset[str]:
+    """The intents in force: a prompt without a subject of its own inherits those before it.
 
-    A yes goes on to making what was discussed, so fault, review and design are behind it;
-    "continue" and "try again" change nothing.
+    A yes starts the work that was discussed, so it ends fault, review and design; "continue"
+    and "try again" change nothing.
+
+    Args:
+        own: the intents of the prompt itself.
+        before: the intents in force before it.
     """
     if own & _SUBJECTS or not before:
         return own
-    kept = (before - {GO, SHORT, LONG}) | (own & {GO, SHORT, LONG})
-    if GO in own and not _ON.search(text):
-        kept -= _SETTLED
-    return frozenset(kept)
+    combined = (before - {GO, SHORT, LONG}) | (own & {GO, SHORT, LONG})
+    if GO in own and not _CONTINUE.search(text):
+        combined -= _SETTLED
+    return frozenset(combined)

@@ -1,7 +1,7 @@
-"""Results said to be reached, and what the tools show of them.
+"""Milestones: claims of results, checked against the results of the tools.
 
-A claim is a sentence that a rule fired on; here it is judged: is it a claim at all, of which
-kind, was it made before, and does a tool's output bear it out.
+A claim is a sentence that a rule matched. This module decides whether it is a claim at all, of
+which kind, whether it repeats an earlier one, and whether a tool's output confirms it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from functools import cached_property
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.requests import is_fault, wants_words
 from leftoff.extraction.evidence import Asked, Called, Said, Shown
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import Milestone
 
 CHECKS = ("tests_pass", "build_passes", "lint_passes")
-ENDS = ("bug_fixed", "feature_done", "task_done")
-"""Kinds that end a request; a statement has exactly one of them."""
+COMPLETIONS = ("bug_fixed", "feature_done", "task_done")
+"""Kinds that end a request; a message has at most one of them."""
 
-_BY_TOOLS = ("committed", "pushed", "merged", "pr_opened", "released", "deployed")
-"""Kinds that a tool's output shows beyond doubt, so that nobody needs to say them."""
+_SHOWN_BY_TOOLS = ("committed", "pushed", "merged", "pr_opened", "released", "deployed")
+"""Kinds that a tool's output proves, so that no claim is needed."""
 
 _NEAR = 12
-"""Messages within which words and a shown result speak of the same event."""
+"""Messages within which a claim and a result mean the same event. Chosen by hand; not
+measured."""
 
-_NOT_YET = re.compile(
+_HEDGED = re.compile(
     r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not"
     r"|never"
     r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure"
@@ -39,7 +40,7 @@ _NOT_YET = re.compile(
     r"|n['’]t\b",
     re.IGNORECASE,
 )
-_HARD_NOT = re.compile(
+_NEGATED = re.compile(
     r"\b(?:should|would|could|will|might|may|must|if|until|unless|not|never|cannot|needs? to"
     r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether"
     r"|to see|wait(?:ing)?"
@@ -47,12 +48,12 @@ _HARD_NOT = re.compile(
     r"|n['’]t\b",
     re.IGNORECASE,
 )
-_AFTER_NOT = re.compile(
+_CONDITION_AFTER = re.compile(
     r"^\W{0,3}(?:except|unless|only if|if|when|once|on my machine\?)\b"
     r"|^[^.!\n]{0,60}\?\s*$",
     re.IGNORECASE,
 )
-_THROUGH = re.compile(
+_OTHER_PASS = re.compile(
     r"^pass(?:es|ed|ing)\s+(?:an?|the|in(?!\s+[\d~<])|to|by|through|it|them|as|along|over"
     r"|into|its|this"
     r"|that|these|those|up|down|data|values?|arguments?|context|around|from|`(?!`))\b"
@@ -88,14 +89,14 @@ _GENERAL = re.compile(
     r"|(?:all )?checks?\b|verification\b|validation\b|ci\b|gates?\b|all green|green\W*$)",
     re.IGNORECASE,
 )
-_IDLE_NOW = re.compile(
+_NO_RESULT = re.compile(
     r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?(?:right )?now (?:i|we|let|you|there"
     r"|it['’]?s|the (?:full|lint)|try|run|for|that)\b"
     r"|^\W*(?:updated|changed|added|modified|created|removed|new) (?:files|tests)\b"
     r"|^\W*right now\b",
     re.IGNORECASE,
 )
-_ONLY_SENT = re.compile(
+_DELIVERY_REQUEST = re.compile(
     r"^\W*(?:ok(?:ay)?\W+|please |now |alright\W+|then )*(?:commit|push|merge|release"
     r"|do a release|open a pr)\b",
     re.IGNORECASE,
@@ -122,7 +123,7 @@ _FIX = re.compile(
     r"|works now|working now|root cause)\b|^\W*it works\b",
     re.IGNORECASE,
 )
-_PAPER = re.compile(
+_DOCUMENTS = re.compile(
     r"\b(?:docs?|document\w*|readme|design|plan|memo|issue|comments?|threads?|changelog"
     r"|written to|saved"
     r"|logged|recorded|guidance|report|task \d|batch|spec|review\w*|findings?|diagram|example"
@@ -136,56 +137,58 @@ _FEATURE = re.compile(
     r"|end-to-end|migration)\b|^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?added\b",
     re.IGNORECASE,
 )
-_PAPER_ASKED = re.compile(
+_DOCUMENTS_REQUESTED = re.compile(
     r"\b(?:docs?|document\w*|readme|memo|issue|comments?|changelog|report|review\w*|diagram"
     r"|rename)\b",
     re.IGNORECASE,
 )
-_MAKES = re.compile(r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE)
+_FEATURE_REQUEST = re.compile(
+    r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE
+)
 
 
-def milestones(story: Story) -> tuple[Milestone, ...]:
-    """Results said to be reached, each with what the tools show of it; then commits, pushes
-    and the like that the tools show and nobody mentioned.
+def milestones(view: SessionView) -> tuple[Milestone, ...]:
+    """Claims of results with their evidence, and the commits, pushes and the like that tools
+    show without a claim.
 
-    Exactly one of `ENDS` is kept for a message. A kind that was claimed before counts again
-    only if something was done in between.
+    A message has at most one of `COMPLETIONS`. A kind that was claimed before counts again only
+    if something was done in between.
     """
-    return Claims(story).judge()
+    return Claims(view).judge()
 
 
 _CHECKING = frozenset(
     {"test", "build", "lint", "run", "run_scratch", "delegate", "wait", "other", "skill"}
 )
-_NEEDS = {
+_REPEAT_NEEDS = {
     "committed": frozenset({"commit", "sync", "delegate", "run"}),
     "pushed": frozenset({"push", "sync", "delegate", "run"}),
     "pr_opened": frozenset({"pull_request", "push"}),
     "merged": frozenset({"sync", "pull_request"}),
 }
-"""What must have been done before a kind can be claimed again."""
+"""Activities of which one is needed before a kind can be claimed again."""
 
 
 class Claims:
     """The claims of one session against its calls and their results.
 
     Attributes:
-        left_out: claims that are no milestones, with the reason, once judged.
-        sources: the claim that each milestone was made of, once judged.
+        left_out: rejected claims with the reason; filled by `judge`.
+        sources: the claim behind each milestone; filled by `judge`.
     """
 
-    def __init__(self, story: Story) -> None:
-        self.story = story
-        self.shown = list(story.all(Shown))
+    def __init__(self, view: SessionView) -> None:
+        self.view = view
+        self.shown = list(view.all(Shown))
         self.prompts = sorted(
-            a.ref.message for a in story.told(Asked) if a.via in {"prompt", "command"}
+            a.ref.message for a in view.active(Asked) if a.via in {"prompt", "command"}
         )
-        self.handed = story.thread.handed()
-        self.words = {a.ref.message: a.text for a in story.told(Asked)}
-        acts = activities(story)
-        self.calls = sorted({c.message for c in story.told(Called)})
-        self.doing = sorted((m, a) for (m, _), found in acts.items() for a in found)
-        self.edits = sorted({m for m, a in self.doing if a in EDITING})
+        self.inputs = view.thread.inputs()
+        self.words = {a.ref.message: a.text for a in view.active(Asked)}
+        acts = activities(view)
+        self.calls = sorted({c.message for c in view.active(Called)})
+        self.done = sorted((m, a) for (m, _), found in acts.items() for a in found)
+        self.edits = sorted({m for m, a in self.done if a in EDITING})
         self.claimed: dict[str, int] = {}
         self.left_out: list[tuple[Said, str]] = []
         self.sources: dict[Milestone, Said] = {}
@@ -193,7 +196,7 @@ class Claims:
     def judge(self) -> tuple[Milestone, ...]:
         found: list[Milestone] = []
         ends: dict[int, list[Said]] = {}
-        for said in sorted(self.story.said("milestone"), key=_place):
+        for said in sorted(self.view.sentences("milestone"), key=_place):
             kinds = list(self._kinds(said))
             if not kinds:
                 self.left_out.append((said, "no claim, or work goes on after it"))
@@ -208,15 +211,15 @@ class Claims:
                 self.claimed[kind] = at
                 found.append(self._milestone(said, kind))
         for claims in ends.values():
-            found.append(self._milestone(claims[0], self._which_end(claims)))
+            found.append(self._milestone(claims[0], self._completion_kind(claims)))
             self.left_out += [(said, "one end for each message") for said in claims[1:]]
-        found += self._unsaid()
+        found += self._unclaimed()
         found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
         return tuple(found)
 
     def _milestone(self, said: Said, kind: str) -> Milestone:
-        evidence = self.grounds(said, kind)[0]
-        milestone = Milestone(said.text, kind, evidence, self.story.ref(said.ref))
+        evidence = self.evidence_of(said, kind)[0]
+        milestone = Milestone(said.text, kind, evidence, self.view.ref(said.ref))
         self.sources[milestone] = said
         return milestone
 
@@ -229,25 +232,25 @@ class Claims:
         if text.rstrip().endswith("?"):
             return
         if said.value in {"done", "did"}:
-            yield from self._end(said)
+            yield from self._completion(said)
         elif said.value == "check":
-            wrong = _THROUGH.search(after) or _OTHER_CLEAN.search(before)
-            if not wrong and not _HARD_NOT.search(_clause(before)):
+            wrong = _OTHER_PASS.search(after) or _OTHER_CLEAN.search(before)
+            if not wrong and not _NEGATED.search(_clause(before)):
                 yield from self._checks(said, text)
         elif rule == "review-passed":
-            if not _HARD_NOT.search(_clause(before)):
+            if not _NEGATED.search(_clause(before)):
                 yield said.value
         elif rule == "in-commit":
-            if not _HARD_NOT.search(_clause(before)) and self._committed(said.ref.message):
+            if not _NEGATED.search(_clause(before)) and self._committed(said.ref.message):
                 yield "committed"
         elif rule == "deployed":
-            if not _NOT_YET.search(_clause(before)):
+            if not _HEDGED.search(_clause(before)):
                 yield "deployed"
-        elif not _NOT_YET.search(_clause(before)) and not _AFTER_NOT.search(after[12:]):
+        elif not _HEDGED.search(_clause(before)) and not _CONDITION_AFTER.search(after[12:]):
             yield said.value
 
     def _checks(self, said: Said, text: str) -> Iterator[str]:
-        """The checks that a sentence says passed."""
+        """The checks that passed according to a sentence."""
         named = [
             kind
             for kind, pattern in zip(CHECKS, (_TESTS, _BUILD, _LINT), strict=True)
@@ -259,48 +262,50 @@ class Claims:
             yield from self._just_run(said.ref.message)
 
     def _just_run(self, message: int) -> Iterator[str]:
-        """The kind of the check that ran last before the words, within the same request."""
+        """The kind of the last check before a claim, within the same request."""
         start = self._since_prompt(message)
-        place = bisect_left(self.doing, (message + 1, ""))
+        place = bisect_left(self.done, (message + 1, ""))
         kinds = {"test": "tests_pass", "build": "build_passes", "lint": "lint_passes"}
-        for at, activity in reversed(self.doing[:place]):
+        for at, activity in reversed(self.done[:place]):
             if at < start:
                 return
             if activity in kinds:
                 yield kinds[activity]
                 return
 
-    def _end(self, said: Said) -> Iterator[str]:
-        """Whether a request is said to be served, and which end that is."""
+    def _completion(self, said: Said) -> Iterator[str]:
+        """Yields "end" if the sentence says that the request is done."""
         at = said.ref.message
         closing = self._closes(at)
         strong = _STRONG.search(said.text)
         if not closing and not strong:
             return
         head = said.text[: said.start]
-        if _HARD_NOT.search(_clause(head)) or _DELIVERED.search(said.text):
+        if _NEGATED.search(_clause(head)) or _DELIVERED.search(said.text):
             return
-        if _ONLY_SENT.search(self._request(at)) and not self._changed(at):
+        if _DELIVERY_REQUEST.search(self._request(at)) and not self._changed(at):
             return
-        if said.value == "did" and (_IDLE_NOW.search(said.text) or not self._worked(at)):
+        if said.value == "did" and (_NO_RESULT.search(said.text) or not self._worked(at)):
             return
         if said.value == "done" and not strong and not self._worked(at):
             return
         yield "end"
 
-    def _which_end(self, claims: list[Said]) -> str:
-        """One of `ENDS`, by the first words of the statement and by what was asked."""
+    def _completion_kind(self, claims: list[Said]) -> str:
+        """One of `COMPLETIONS`, by the first claims of the message and by the request."""
         text = claims[0].text
         if len(text) < 30 and len(claims) > 1:
             text = f"{text} {claims[1].text}"
         asked = self._request(claims[0].ref.message)
         if _FIX.search(text) or is_fault(asked):
             return "bug_fixed"
-        if _PAPER.search(text):
+        if _DOCUMENTS.search(text):
             return "task_done"
         if _FEATURE.search(text):
             return "feature_done"
-        if not _PAPER_ASKED.search(asked[:200]) and _MAKES.search(asked[:300]):
+        if not _DOCUMENTS_REQUESTED.search(asked[:200]) and _FEATURE_REQUEST.search(
+            asked[:300]
+        ):
             return "feature_done"
         return "task_done"
 
@@ -311,36 +316,36 @@ class Claims:
         return self.prompts[place - 1] if place else 0
 
     def _request(self, message: int) -> str:
-        """The last thing asked for that says what is wanted."""
+        """The last prompt that says what is wanted."""
         for prompt in reversed(self.prompts[: bisect_right(self.prompts, message)]):
             if wants_words(self.words[prompt]):
                 return self.words[prompt]
         return ""
 
     def _closes(self, message: int) -> bool:
-        """Whether the agent did nothing more between the words and what it was told next, by a
-        person or by the recorder (a command's text, a helper's order)."""
-        place = bisect_right(self.handed, message)
-        until = self.handed[place] if place < len(self.handed) else 1 << 62
+        """Whether the agent called nothing more between a message and its next input, from the
+        person or the recorder (a command's text, a subagent's instructions)."""
+        place = bisect_right(self.inputs, message)
+        until = self.inputs[place] if place < len(self.inputs) else 1 << 62
         later = bisect_right(self.calls, message)
         return later >= len(self.calls) or self.calls[later] > until
 
     def _worked(self, message: int) -> bool:
-        """Whether anything was changed for the request that the words answer."""
+        """Whether anything but looking was done for the request before a message."""
         start = self._since_prompt(message)
-        place = bisect_left(self.doing, (start, ""))
-        end = bisect_left(self.doing, (message + 1, ""))
+        place = bisect_left(self.done, (start, ""))
+        end = bisect_left(self.done, (message + 1, ""))
         looking = {"look", "search", "inspect_change", "fetch", "wait", "read_pull_request"}
-        return any(activity not in looking for _, activity in self.doing[place:end])
+        return any(activity not in looking for _, activity in self.done[place:end])
 
     def _committed(self, message: int) -> bool:
-        """Whether a commit was made for the request that the words answer."""
-        start = bisect_left(self.doing, (self._since_prompt(message), ""))
-        end = bisect_left(self.doing, (message + 1, ""))
-        return any(activity == "commit" for _, activity in self.doing[start:end])
+        """Whether a commit was made for the request before a message."""
+        start = bisect_left(self.done, (self._since_prompt(message), ""))
+        end = bisect_left(self.done, (message + 1, ""))
+        return any(activity == "commit" for _, activity in self.done[start:end])
 
     def _changed(self, message: int) -> bool:
-        """Whether a file was edited for the request that the words answer."""
+        """Whether a file was edited for the request before a message."""
         return self._edited(self._since_prompt(message) - 1, message + 1)
 
     def _repeats(self, kind: str, message: int) -> bool:
@@ -350,10 +355,10 @@ class Claims:
             return False
         if before == message:
             return True
-        place = bisect_right(self.doing, (before, "~"))
-        end = bisect_left(self.doing, (message + 1, ""))
-        needed = _NEEDS.get(kind, _CHECKING)
-        since = {activity for _, activity in self.doing[place:end]}
+        place = bisect_right(self.done, (before, "~"))
+        end = bisect_left(self.done, (message + 1, ""))
+        needed = _REPEAT_NEEDS.get(kind, _CHECKING)
+        since = {activity for _, activity in self.done[place:end]}
         return not since & needed
 
     # -- evidence ----------------------------------------------------------------------------
@@ -365,19 +370,19 @@ class Claims:
             of_kind = found.setdefault(result.kind, [])
             last = of_kind[-1] if of_kind else None
             if last is not None and last.ref.message == result.ref.message:
-                # One output with both: what failed in it decides.
+                # One output with both results: the failure decides.
                 if last.good and not result.good:
                     of_kind[-1] = result
                 continue
             of_kind.append(result)
         return found
 
-    def grounds(self, said: Said, kind: str) -> tuple[str, str, Shown | None]:
-        """The evidence of a claim (verified, contradicted or claimed), why, and the result that
-        decided.
+    def evidence_of(self, said: Said, kind: str) -> tuple[str, str, Shown | None]:
+        """The evidence of a claim (verified, contradicted or claimed), the reason, and the
+        result that decided.
 
-        The last result of that kind before the words decides, unless files were edited in
-        between. A check that fails later with no edit in between contradicts the words too.
+        The last result of that kind before the claim decides, unless files were edited in
+        between. A check that fails later without an edit in between contradicts the claim, too.
         """
         at = said.ref.message
         results = self._by_kind.get(kind, [])
@@ -400,10 +405,10 @@ class Claims:
         place = bisect_right(self.edits, start)
         return place < len(self.edits) and self.edits[place] < end
 
-    def _unsaid(self) -> Iterator[Milestone]:
-        """What the tools show and nobody mentioned near it."""
-        said = {kind: [] for kind in _BY_TOOLS}  # type: dict[str, list[int]]
-        for claim in self.story.said("milestone"):
+    def _unclaimed(self) -> Iterator[Milestone]:
+        """Results of tools without a claim near them."""
+        said = {kind: [] for kind in _SHOWN_BY_TOOLS}  # type: dict[str, list[int]]
+        for claim in self.view.sentences("milestone"):
             if claim.value in said:
                 said[claim.value].append(claim.ref.message)
         for result in self.shown:
@@ -411,7 +416,7 @@ class Claims:
                 near = said[result.kind]
                 if not any(-2 <= m - result.ref.message <= _NEAR for m in near):
                     near.append(result.ref.message)
-                    where = self.story.ref(result.ref)
+                    where = self.view.ref(result.ref)
                     yield Milestone(result.text, result.kind, "verified", where, "tool")
 
 
@@ -420,6 +425,6 @@ def _place(said: Said) -> tuple[int, int, int]:
 
 
 def _clause(before: str) -> str:
-    """What stands in the same clause before a match."""
+    """The part of the text before a match that is in the same clause."""
     start = max(before.rfind(mark) for mark in (";", " — ", " – ", ": ", ", but ", " but "))
     return before[start + 1 :] if start >= 0 else before

@@ -1,4 +1,4 @@
-"""Which names the work is about: identifiers, paths, hashes, addresses, issue numbers."""
+"""Ranks the names of a session: identifiers, paths, hashes, URLs, issue numbers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from operator import itemgetter
 
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
 from leftoff.redaction.redactor import Redactor
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import Name
 
-NAMES = 300
+MAX_NAMES = 300
 """At most so many names."""
 
-TOGETHER = 10_000
-"""So many texts are redacted together."""
+REDACTION_BATCH = 10_000
+"""Texts that are redacted in one call."""
 
-WORD = 500
-"""Code points of a word that are looked at at once: what is longer is data, and finding names
-in it would take the square of its length."""
+MAX_WORD = 500
+"""Code points; a longer word is searched in pieces: it is data, and the search takes quadratic
+time in the length of a word."""
 
 _NAME = re.compile(
     r"https?://[^\s\"'`)\]>,]+"
@@ -38,19 +38,19 @@ _NO_NAME = re.compile(
 )
 """Prose with a slash, devices, paths that begin with a variable."""
 
-_NOTHING = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
-"""What no name begins in: the mark of a secret, an escape."""
+_SEPARATORS = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
+"""Parts of a text that are no names: placeholders of secrets, escapes."""
 
-_AROUND = ".,:;!?()\"'*`-–—[]{}<>=|&+"
-_BORDER = "\n\x1e\n"
+_PUNCTUATION = ".,:;!?()\"'*`-–—[]{}<>=|&+"
+_DELIMITER = "\n\x1e\n"
 
 
-def names_in_use(story: Story) -> tuple[Name, ...]:
-    """Identifiers and paths in the agent's own words, calls and code: those that came up often
-    and late first."""
-    finder = Finder(story.recording.header.cwd)
-    in_words = ((message, finder.names(text)) for message, text in _written(story))
-    in_code = ((one.message, finder.tidy(one.names)) for one in story.each(Wrote))
+def names_in_use(view: SessionView) -> tuple[Name, ...]:
+    """Identifiers and paths in the agent's own words, calls and code, ranked by the number of
+    messages with the name times the recency of the last."""
+    finder = NameFinder(view.state.header.cwd)
+    in_words = ((message, finder.names(text)) for message, text in _written(view))
+    in_code = ((one.message, finder.normalised(one.names)) for one in view.each(Wrote))
     counts: dict[str, int] = {}
     latest: dict[str, int] = {}
     for message, names in merge(in_words, in_code, key=itemgetter(0)):
@@ -58,17 +58,17 @@ def names_in_use(story: Story) -> tuple[Name, ...]:
             if latest.get(name) != message:
                 latest[name] = message
                 counts[name] = counts.get(name, 0) + 1
-    end = max(1, len(story.thread))
+    end = max(1, len(view.thread))
     order = sorted(counts, key=lambda n: (-counts[n] * (0.2 + latest[n] / end), n))
-    return tuple(Name(name, counts[name], latest[name]) for name in order[:NAMES])
+    return tuple(Name(name, counts[name], latest[name]) for name in order[:MAX_NAMES])
 
 
-class Finder:
-    """Finds names in texts. No name holds white space, and few words of a session are new: each
-    is looked at once.
+class NameFinder:
+    """Finds names in texts. A name has no white space and most words of a session repeat, so
+    the result for each word is cached.
 
     Args:
-        cwd: names of files below this folder are told from there.
+        cwd: paths below this folder become relative to it.
     """
 
     def __init__(self, cwd: str = "") -> None:
@@ -80,14 +80,14 @@ class Finder:
     def names(self, text: str) -> set[str]:
         """The names in a text."""
         if "\\" in text or "[REDACTED:" in text:
-            text = _NOTHING.sub(" ", text)
+            text = _SEPARATORS.sub(" ", text)
         found: set[str] = set()
         for word in set(text.split()) - self._plain:
             names = self._names.get(word)
             if names is None:
-                inner = word.strip(_AROUND)
+                inner = word.strip(_PUNCTUATION)
                 lower = inner.isalpha() and inner[1:].islower()
-                names = set() if lower else self.tidy(_in(word))
+                names = set() if lower else self.normalised(_names_in(word))
                 if not names:
                     self._plain.add(word)
                     continue
@@ -95,8 +95,8 @@ class Finder:
             found |= names
         return found
 
-    def tidy(self, names: Sequence[str]) -> set[str]:
-        """Those of the names that are worth telling, as they are told."""
+    def normalised(self, names: Sequence[str]) -> set[str]:
+        """The names without those of no use, paths relative to `cwd`."""
         found = {name.removeprefix(self._here).rstrip(".-:") for name in names}
         return {n for n in found if len(n) > 2 and not _NO_NAME.match(n) and _LETTER.search(n)}
 
@@ -104,34 +104,38 @@ class Finder:
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def _in(word: str) -> list[str]:
-    """What looks like a name in a word, taken in pieces where it is very long."""
-    if len(word) <= WORD:
+def _names_in(word: str) -> list[str]:
+    """The names in a word; a very long one is searched in pieces."""
+    if len(word) <= MAX_WORD:
         return _NAME.findall(word)
-    return [n for at in range(0, len(word), WORD) for n in _NAME.findall(word[at : at + WORD])]
+    return [
+        n
+        for at in range(0, len(word), MAX_WORD)
+        for n in _NAME.findall(word[at : at + MAX_WORD])
+    ]
 
 
-def _written(story: Story) -> Iterator[tuple[int, str]]:
-    """What the agent wrote, as far as it is kept: sentences, commands, paths, each with its
-    message, in their order. Redacted: a key that is cut into names is no key to any rule."""
-    calls = {(ran.ref.message, ran.part) for ran in story.each(Ran)}
-    said = ((said.ref.message, said.text) for said in story.each(Said))
-    ran = ((ran.ref.message, ran.command) for ran in story.each(Ran))
+def _written(view: SessionView) -> Iterator[tuple[int, str]]:
+    """The recorded texts of the agent (sentences, commands, paths), each with its message, in
+    order. Redacted, since no rule recognises a secret that is cut into names."""
+    calls = {(ran.ref.message, ran.part) for ran in view.each(Ran)}
+    said = ((said.ref.message, said.text) for said in view.each(Said))
+    ran = ((ran.ref.message, ran.command) for ran in view.each(Ran))
     called = (
         (call.message, call.text)
-        for call in story.each(Called)
+        for call in view.each(Called)
         if call.text and (call.message, call.part) not in calls
     )
     texts = merge(said, ran, called, key=itemgetter(0))
-    while some := list(islice(texts, TOGETHER)):
-        shown = _redacted([text for _, text in some])
-        yield from ((message, text) for (message, _), text in zip(some, shown, strict=True))
+    while batch := list(islice(texts, REDACTION_BATCH)):
+        shown = _redacted([text for _, text in batch])
+        yield from ((message, text) for (message, _), text in zip(batch, shown, strict=True))
 
 
 def _redacted(texts: Sequence[str]) -> list[str]:
-    """Each text without its secrets: all at once, which is far cheaper, unless one of them
-    reaches over a border."""
-    shown = Redactor().text(_BORDER.join(texts)).split(_BORDER)
+    """The texts, redacted: all at once, which is far cheaper, unless a secret crosses a
+    delimiter."""
+    shown = Redactor().text(_DELIMITER.join(texts)).split(_DELIMITER)
     if len(shown) != len(texts):
         gate = Redactor()
         shown = [gate.text(text) for text in texts]

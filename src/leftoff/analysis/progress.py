@@ -1,12 +1,12 @@
-"""How far the work got: its stages, what was reached, and what that comes to."""
+"""Progress of a session: its stages, its milestones, and a percentage."""
 
 from __future__ import annotations
 
 from leftoff.analysis.activities import activities
-from leftoff.analysis.insights import left_open
+from leftoff.analysis.insights import has_open_work
 from leftoff.analysis.milestones import milestones
 from leftoff.analysis.stages import timeline
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, Milestone, ProgressInfo, StageChange
 
 WEIGHTS = {
@@ -17,25 +17,26 @@ WEIGHTS = {
     "review": 5,
     "deployment": 10,
 }
-"""Share of the work that each stage stands for, in percent (see `percentage`)."""
+"""Share of the work of each stage, in percent (see `percentage`). Chosen by hand; not
+measured."""
 
 _DELIVERED = frozenset({"pushed", "merged", "deployed", "released"})
 
 
-def progress(story: Story) -> ProgressInfo:
-    """Stages, milestones and what they come to."""
-    changes = timeline(story)
-    reached = milestones(story)
+def progress(view: SessionView) -> ProgressInfo:
+    """Stages, milestones and the percentage of a session."""
+    changes = timeline(view)
+    reached = milestones(view)
     current = changes[-1].stage if changes else ""
-    completed = _completed(story, changes, current)
-    declared = list(story.said("stage"))
-    last_edit, last_test, passed = _edits_and_tests(story)
+    completed = _completed(view, changes, current)
+    declared = list(view.sentences("stage"))
+    last_edit, last_test, passed = _edits_and_tests(view)
     return ProgressInfo(
         completed_stages=completed,
         current_stage=current,
         declared_stage=declared[-1].value if declared else "",
         progress_percentage=percentage(
-            completed, current, reached, finished=passed and not left_open(story)
+            completed, current, reached, finished=passed and not has_open_work(view)
         ),
         tests_older_than_last_edit=None if last_test < 0 else last_test < last_edit,
         milestones=reached,
@@ -50,7 +51,7 @@ def percentage(
     *,
     finished: bool,
 ) -> int:
-    """How far the work got, in percent.
+    """The progress in percent.
 
     The sum of `WEIGHTS` over the stages that come before the current one and those completed,
     plus half the weight of the current stage; all of it where that is `deployment` and a tool
@@ -76,10 +77,12 @@ def percentage(
     return 100 if total >= 100 and finished else min(95, round(total))
 
 
-def _completed(story: Story, changes: tuple[StageChange, ...], current: str) -> tuple[str, ...]:
-    """Stages that were passed through or declared done, but for the one going on."""
+def _completed(
+    view: SessionView, changes: tuple[StageChange, ...], current: str
+) -> tuple[str, ...]:
+    """Stages that were passed through or declared done, without the current one."""
     seen = {change.stage for change in changes}
-    for said in story.said("stage"):
+    for said in view.sentences("stage"):
         if said.rule == "stage-done":
             seen.add(said.value.casefold())
     if current in STAGES:
@@ -88,18 +91,18 @@ def _completed(story: Story, changes: tuple[StageChange, ...], current: str) -> 
     return tuple(s for s in STAGES if s in seen and s != "other")
 
 
-def _edits_and_tests(story: Story) -> tuple[int, int, bool]:
+def _edits_and_tests(view: SessionView) -> tuple[int, int, bool]:
     """Index of the last edit, of the last test run, and whether that run passed."""
     last_edit = last_test = -1
-    for (message, part), found in activities(story).items():
-        if not story.worked(message, part):
+    for (message, part), found in activities(view).items():
+        if not view.succeeded(message, part):
             continue
         if "edit" in found or "edit_test" in found:
             last_edit = max(last_edit, message)
         if "test" in found:
             last_test = max(last_test, message)
     passed = seen = False
-    for result in story.shown({"tests_pass"}):
+    for result in view.shown({"tests_pass"}):
         if result.call_message > last_test or (result.call_message == last_test and not seen):
             last_test, passed, seen = result.call_message, result.good, True
         elif result.call_message == last_test:

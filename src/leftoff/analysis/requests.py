@@ -1,4 +1,4 @@
-"""What the person asked, of which kind, and whether it is done."""
+"""Requests of the person: which prompts are requests, their kind, and whether they are done."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.extraction.evidence import Asked, Called
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import UserRequest
 
 _APPROVAL = re.compile(
@@ -103,28 +103,29 @@ _CASUAL = re.compile(
     r"|can (?:it|this|that|i)|where)\b",
     re.IGNORECASE,
 )
-_TALK = re.compile(
+_DISCUSSES = re.compile(
     _LEAD + r"(?:can|could) (?:you|we|i) (?:explain|talk|think of|give me)\b", re.IGNORECASE
 )
-_PASTED = re.compile(r"^\s*(?:>|❯|\$|➜|\||\+\s+\d|['\"]?/\w+/\w+|\S+@\S+)", re.MULTILINE)
+_PASTED_LINE = re.compile(r"^\s*(?:>|❯|\$|➜|\||\+\s+\d|['\"]?/\w+/\w+|\S+@\S+)", re.MULTILINE)
 _COMMAND = re.compile(r"^\s*/[\w:-]*\s*$|^\W*continue\W*$", re.IGNORECASE)
 
-EFFORT = 4
-"""A question that the agent needed so many calls for was a task."""
+TASK_CALLS = 4
+"""A question that took the agent at least so many calls was a task. Chosen by hand; not
+measured."""
 
 
-def user_requests(story: Story) -> tuple[UserRequest, ...]:
-    """Everything that the person typed and that asks for something, in order.
+def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
+    """The prompts that ask for something, in order.
 
-    A request is open if the recording ends before the agent closed its turn on it; all
-    earlier ones are taken as done, since the person went on. A prompt that was interrupted
-    and sent again counts once, where it was sent last.
+    A request is open if the recording ends before the agent ended its turn on it; all earlier
+    ones count as done, since the person continued. A prompt that was interrupted and sent again
+    counts once, where it was sent last.
     """
-    asked = [a for a in story.told(Asked) if a.text.strip()]
-    last_words = _last_words(story)
-    calls = sorted(c.message for c in story.told(Called))
+    asked = [a for a in view.active(Asked) if a.text.strip()]
+    last_words = _last_words(view)
+    calls = sorted(c.message for c in view.active(Called))
     edits = sorted(
-        {m for (m, _), found in activities(story).items() if EDITING.intersection(found)}
+        {m for (m, _), found in activities(view).items() if EDITING.intersection(found)}
     )
     found: list[UserRequest] = []
     for number, item in enumerate(asked):
@@ -132,10 +133,10 @@ def user_requests(story: Story) -> tuple[UserRequest, ...]:
         start = item.ref.message
         end = asked[number + 1].ref.message if later else 1 << 62
         again = later and asked[number + 1].text.strip() == item.text.strip()
-        if again and not _between(calls, start, end):
+        if again and not _count_between(calls, start, end):
             continue
-        effort = _between(calls, start, end)
-        edited = _between(edits, start, end) > 0
+        effort = _count_between(calls, start, end)
+        edited = _count_between(edits, start, end) > 0
         first = not found and _COMMAND.match(item.text) is None
         if not first and not is_request(item.text, item.via, effort, edited=edited):
             continue
@@ -144,20 +145,20 @@ def user_requests(story: Story) -> tuple[UserRequest, ...]:
                 text=item.text,
                 kind=kind_of_request(item.text, item.via, first=first),
                 status="done" if later or last_words > start else "open",
-                ref=story.ref(item.ref),
+                ref=view.ref(item.ref),
             )
         )
     return tuple(found)
 
 
 def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
-    """Whether typed words ask for something that stays in force.
+    """Whether typed text is a request.
 
-    Remarks, pasted output without a word of what is wanted, and questions that the agent
-    answered out of hand do not.
+    Remarks, pasted output without a request, and questions that the agent answered at once are
+    not.
 
     Args:
-        effort: how many calls the agent made before the person spoke again.
+        effort: number of calls that the agent made before the next prompt.
         edited: whether it changed a file in that time.
     """
     words = text.strip()
@@ -167,25 +168,25 @@ def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
         return True
     if _APPROVAL.match(words) or _CHOICE.match(words) and "?" not in words:
         return True
-    own = "\n".join(line for line in words.splitlines() if not _PASTED.match(line)).strip()
+    own = "\n".join(line for line in words.splitlines() if not _PASTED_LINE.match(line)).strip()
     head = own[:700]
     orders = bool(_ORDERS.search(head)) or bool(_WANTS.search(head))
     if not head:
         return edited
     if _ASKS.search(head) and not _ORDERS.search(head):
-        if _TALK.search(head) or _CASUAL.search(head) and not _WANTS.search(head):
-            return effort >= EFFORT or edited
+        if _DISCUSSES.search(head) or _CASUAL.search(head) and not _WANTS.search(head):
+            return effort >= TASK_CALLS or edited
         return orders or effort >= 2 or edited
     return orders or edited or bool(_OBJECTS.search(head)) or len(own) > 200
 
 
-def _between(places: list[int], start: int, end: int) -> int:
+def _count_between(places: list[int], start: int, end: int) -> int:
     """How many of the sorted places lie after `start` and before `end`."""
     return max(0, bisect_left(places, end) - bisect_right(places, start))
 
 
 def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
-    """The kind of a request, by the words and how they came: one of `REQUEST_KINDS`."""
+    """The kind of a request, by its text and channel: one of `REQUEST_KINDS`."""
     if via == "answer":
         return "choice"
     if first:
@@ -202,12 +203,12 @@ def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
     return "task"
 
 
-def _last_words(story: Story) -> int:
-    """Index of the agent's last message if no call was left hanging in it, else -1."""
-    thread = story.thread
+def _last_words(view: SessionView) -> int:
+    """Index of the agent's last message if every call in it has a result, else -1."""
+    thread = view.thread
     for index in range(len(thread) - 1, -1, -1):
         if thread.is_agent(index):
-            hanging = any(key[0] == index and key not in story.outcomes for key in story.calls)
+            hanging = any(key[0] == index and key not in view.outcomes for key in view.calls)
             return -1 if hanging else index
     return -1
 
@@ -230,6 +231,6 @@ def is_fault(text: str) -> bool:
 
 
 def wants_words(text: str) -> bool:
-    """Whether a request says what is wanted, beyond yes, go on or the letter of an option."""
+    """Whether a request says what is wanted: more than "yes", "go on" or an option's letter."""
     words = text.strip()
     return len(words) > 12 and not _APPROVAL.match(words) and not _CHOICE.match(words)

@@ -10,8 +10,8 @@ from leftoff.summary import ContextSummary
 
 
 def format_context_summary(summary: ContextSummary) -> str:
-    """The text of seed 001: counts, tools, files by action, decisions with their type, stage
-    and percentage, the last three requests at 100 characters."""
+    """The text form: counts, tools, files by action, decisions with their type, stage and
+    percentage, the last three requests at 100 characters."""
     from leftoff.text.truncation import short
 
     stats = summary.stats
@@ -38,7 +38,7 @@ def format_context_summary(summary: ContextSummary) -> str:
 
 
 def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
-    """Seed 001's object: its keys and shapes exactly."""
+    """The JSON object with exactly the keys and shapes of the original design."""
     value = to_plain(summary, redactor)
     return {
         "stats": {

@@ -1,15 +1,15 @@
-"""One reading of one recording: bytes in, a `ContextSummary` out at any time."""
+"""One pass over one recording: bytes in, a `ContextSummary` out at any time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from leftoff.analysis.assemble import assemble
-from leftoff.extraction.collector import Fold
+from leftoff.extraction.collector import Collector
 from leftoff.summary import ContextSummary, Source
 
 
-class Pass(Fold):
+class Pass(Collector):
     r"""One reading of one recording: feed it bytes, ask it for the summary at any time.
 
     >>> reading = Pass()
@@ -19,7 +19,7 @@ class Pass(Fold):
     """
 
     def summary(self, sources: Sequence[Source] = ()) -> ContextSummary:
-        """The summary of what was fed so far; feeding may go on afterwards.
+        """The summary of what was fed so far; more may be fed afterwards.
 
         Raises:
             FormatError: there is no message in it yet, or no known format.

@@ -18,8 +18,8 @@ SCHEMA = f"leftoff.summary/{VERSION}"
 
 
 def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
-    """The summary as plain JSON values, redacted; `stats.redactions` tells what was removed."""
-    value: dict[str, Any] = codec.plain(_redacted(summary, redactor))
+    """The summary as plain JSON values, redacted; `stats.redactions` counts the secrets."""
+    value: dict[str, Any] = codec.to_builtins(_redacted(summary, redactor))
     return value
 
 

@@ -1,4 +1,4 @@
-"""What the work goes on with: commands that worked, names in use, the commit, variables."""
+"""The working set at the end: commands that succeeded, names in use, commit, variables."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from leftoff.analysis.activities import activities
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Ran, Returned
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import Command, Words, WorkingSet
 
-COMMANDS = 20
+MAX_COMMANDS = 20
 """At most so many commands, those of checks first, then the latest."""
 
-RECENT = 200
+MAX_SENTENCES = 200
 """At most so many sentences."""
 
-LONGEST = 300
-"""Code points; a longer command is a script and not kept as a command."""
+MAX_COMMAND = 300
+"""Code points; a longer command is a script and left out."""
 
 _CHECKS = ("test", "build", "lint")
 _ACTIONS = frozenset({*_CHECKS, "run", "install"})
-_BESIDE = frozenset({"look", "search", "inspect_change", "other", "wait"})
+_NEUTRAL = frozenset({"look", "search", "inspect_change", "other", "wait"})
 _QUOTED_SCRIPT = re.compile(r"<<|\n")
 
-_HASH = re.compile(r"\[[^\[\]\n]* ([0-9a-f]{7,40})\]")
+_COMMIT_HASH = re.compile(r"\[[^\[\]\n]* ([0-9a-f]{7,40})\]")
 _VARIABLE = re.compile(
     r"\$\{?([A-Z][A-Z0-9_]{2,})\b|\bexport ([A-Z][A-Z0-9_]{2,})="
     r"|(?:^|[;&|] ?)([A-Z][A-Z0-9_]{2,})="
@@ -41,63 +41,68 @@ _SHOWING = re.compile(
 )
 
 
-def working_set(story: Story) -> WorkingSet:
-    """What somebody who goes on would have to find out again."""
+def working_set(view: SessionView) -> WorkingSet:
+    """The working set of a session."""
     return WorkingSet(
-        commit=_commit(story),
-        commit_at_start=story.recording.header.commit,
-        commands=_commands(story),
-        variables=_variables(story),
-        names=names_in_use(story),
-        last_words=_last_words(story),
-        recent=_recent(story),
+        commit=_commit(view),
+        commit_at_start=view.state.header.commit,
+        commands=_commands(view),
+        variables=_variables(view),
+        names=names_in_use(view),
+        last_words=_last_words(view),
+        recent=_recent(view),
     )
 
 
-def _last_words(story: Story) -> Words:
-    recording = story.recording
-    if recording.last_at in story.abandoned:
+def _last_words(view: SessionView) -> Words:
+    recording = view.state
+    if recording.last_at in view.abandoned:
         return Words()
     return Words(recording.last_words, recording.last_at)
 
 
-def _recent(story: Story) -> tuple[Words, ...]:
-    """The latest sentences that were looked at as decisions, each once."""
+def _recent(view: SessionView) -> tuple[Words, ...]:
+    """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
-    for said in reversed(story.said("decision")):
+    for said in reversed(view.sentences("decision")):
         if len(said.text) > 20:
             found.setdefault(said.text, Words(said.text, said.ref.message))
-            if len(found) == RECENT:
+            if len(found) == MAX_SENTENCES:
                 break
     # The newest message first, its sentences in the order in which they are read.
     in_order = list(found.values())[::-1]
     return tuple(sorted(in_order, key=lambda words: -words.message))
 
 
-def _commit(story: Story) -> str:
+def _commit(view: SessionView) -> str:
     """The last commit that the session made."""
-    for shown in reversed(story.shown({"committed"})):
-        match = _HASH.search(shown.text) if shown.good else None
+    for shown in reversed(view.shown({"committed"})):
+        match = _COMMIT_HASH.search(shown.text) if shown.good else None
         if match:
             return match[1]
     return ""
 
 
-def _commands(story: Story) -> tuple[Command, ...]:
-    """Checks as they last ended, and other commands that worked and were run again."""
-    kinds = activities(story)
+def _commands(view: SessionView) -> tuple[Command, ...]:
+    """Checks with their last outcome, and other commands that succeeded and were run again."""
+    kinds = activities(view)
     shown = {
         (s.call_message, s.call_part): s.good
-        for s in story.shown({"tests_pass", "build_passes", "lint_passes"})
+        for s in view.shown({"tests_pass", "build_passes", "lint_passes"})
     }
     last: dict[str, Command] = {}
-    for ran in story.told(Ran):
+    for ran in view.active(Ran):
         place = (ran.ref.message, ran.part)
-        outcome = story.outcomes.get(place)
+        outcome = view.outcomes.get(place)
         did = set(kinds.get(place, ()))
-        found = did & _ACTIONS if did <= _ACTIONS | _BESIDE else set()
+        found = did & _ACTIONS if did <= _ACTIONS | _NEUTRAL else set()
         text = ran.command.strip()
-        if not found or outcome is None or len(text) > LONGEST or _QUOTED_SCRIPT.search(text):
+        if (
+            not found
+            or outcome is None
+            or len(text) > MAX_COMMAND
+            or _QUOTED_SCRIPT.search(text)
+        ):
             continue
         before = last.pop(text, None)
         last[text] = Command(
@@ -105,16 +110,16 @@ def _commands(story: Story) -> tuple[Command, ...]:
             min(found, key=_importance),
             _passed(text, outcome, shown.get(place)),
             (before.count if before else 0) + 1,
-            story.ref(ran.ref),
+            view.ref(ran.ref),
         )
-    kept = [c for c in last.values() if c.kind in _CHECKS or c.passed and c.count > 1]
-    order = sorted(kept, key=lambda c: (c.kind not in _CHECKS, -c.ref.message))
-    return tuple(order[:COMMANDS])
+    useful = [c for c in last.values() if c.kind in _CHECKS or c.passed and c.count > 1]
+    order = sorted(useful, key=lambda c: (c.kind not in _CHECKS, -c.ref.message))
+    return tuple(order[:MAX_COMMANDS])
 
 
 def _passed(command: str, outcome: Returned, shown: bool | None) -> bool | None:
-    """Whether a call succeeded: by its exit code, else by what its output shows. The exit code
-    of a pipe is that of its last program, which may only show what came before."""
+    """Whether a call succeeded: by its exit code, else by its output. The exit code of a pipe
+    whose last program only shows the output says nothing."""
     if _SHOWING.search(command) and "pipefail" not in command:
         return shown
     if outcome.exit_code is not None:
@@ -128,10 +133,10 @@ def _importance(kind: str) -> int:
     return _CHECKS.index(kind) if kind in _CHECKS else len(_CHECKS)
 
 
-def _variables(story: Story) -> tuple[str, ...]:
+def _variables(view: SessionView) -> tuple[str, ...]:
     """Names of environment variables in commands; never a value."""
     found: dict[str, None] = {}
-    for ran in story.told(Ran):
+    for ran in view.active(Ran):
         if "$" in ran.command or "=" in ran.command or "env" in ran.command:
             for match in _VARIABLE.finditer(ran.command):
                 name = match[match.lastindex or 0]

@@ -24,7 +24,7 @@ _PANDAS = {
 }
 
 
-def frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
+def data_frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
     """The rows as a data frame; nulls are the library's own, times are UTC without a zone.
 
     Raises:

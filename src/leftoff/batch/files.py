@@ -1,7 +1,7 @@
-"""Which files there are: what paths, folders, patterns and URLs come to.
+"""Input files of a batch: expands paths, folders, patterns and URLs.
 
-Nothing is opened here. Files of a folder are taken by their endings; files that somebody names
-are taken as they are. URLs go through fsspec (`s3://bucket/sessions`, `file:///…`).
+Nothing is opened here. Files in a folder are selected by their suffix; files that are named
+explicitly are always included. URLs go through fsspec (`s3://bucket/sessions`, `file:///…`).
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from leftoff.batch.jobs import File
+from leftoff.batch.jobs import InputFile
 from leftoff.errors import SourceError, UsageError
-from leftoff.sources.discover import Recorded, recordings, recordings_in
-from leftoff.sources.multi_file import conversations, in_pieces
+from leftoff.sources.discover import SessionFile, session_files, session_files_in
+from leftoff.sources.multi_file import conversations, is_multi_file
 
-ENDINGS = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
-"""Endings of recordings, before one of `PACKED`."""
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
+"""Suffixes of recordings, before one of `COMPRESSED`."""
 
-PACKED = ("", ".gz", ".zst")
-_TAKEN = tuple(ending + packed for ending in ENDINGS for packed in PACKED)
+COMPRESSED = ("", ".gz", ".zst")
+_SUFFIXES = tuple(ending + packed for ending in SUFFIXES for packed in COMPRESSED)
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-_MAGIC = re.compile(r"[*?\[]")
+_WILDCARD = re.compile(r"[*?\[]")
 
 
-class Found:
+class FoundFiles:
     """The files of a batch.
 
     Attributes:
         files: by path, each once.
-        left_out: files in folders that have other endings, or names that are no text.
+        left_out: number of files with other suffixes, or with names that are not valid UTF-8.
     """
 
     def __init__(self) -> None:
-        self.files: dict[str, File] = {}
+        self.files: dict[str, InputFile] = {}
         self.left_out = 0
 
-    def add(self, file: File) -> None:
+    def add(self, file: InputFile) -> None:
         try:
             file.path.encode()
         except UnicodeEncodeError as error:  # no output and no index could name it
@@ -63,44 +63,45 @@ def is_url(path: str) -> bool:
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", path) is not None
 
 
-def find(paths: Iterable[str | os.PathLike[str]], environ: Mapping[str, str]) -> Found:
-    """The files that the paths come to; those of all default places if there are no paths.
+def find_files(
+    paths: Iterable[str | os.PathLike[str]], environ: Mapping[str, str]
+) -> FoundFiles:
+    """The files at the paths; those of all default locations if there are no paths.
 
-    A path that leads nowhere is among them: that it cannot be read is found out, and told,
-    when its turn comes.
+    A path that does not exist is included; it is reported when it is read.
     """
-    found = Found()
+    found = FoundFiles()
     given = [os.fspath(path) for path in paths]
     for path in given:
         if is_url(path):
             _remote(path, found)
             continue
         path = os.path.expanduser(path)  # noqa: PTH111 - may be no path at all
-        if _MAGIC.search(path) and not os.path.lexists(path):
+        if _WILDCARD.search(path) and not os.path.lexists(path):
             for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207
                 _local(match, found, environ, named=False)
         else:
             _local(path, found, environ, named=True)
     if not given:
-        for recorded in recordings(environ):
+        for recorded in session_files(environ):
             found.add(_recorded(recorded))
     return found
 
 
-def _local(path: str, found: Found, environ: Mapping[str, str], *, named: bool) -> None:
+def _local(path: str, found: FoundFiles, environ: Mapping[str, str], *, named: bool) -> None:
     if os.path.isdir(path):  # noqa: PTH112
-        home = recordings_in(path, environ)
+        home = session_files_in(path, environ)
         if home:
             for recorded in home:
                 found.add(_recorded(recorded))
                 for side in _sides(recorded.path):
-                    found.add(told(side))
+                    found.add(file_entry(side))
         else:
             _walk(path, found)
     elif path.endswith(".sqlite3"):
         _database(path, found)
     else:
-        found.add(told(path, named=named))
+        found.add(file_entry(path, named=named))
 
 
 def _sides(path: str) -> list[str]:
@@ -111,13 +112,13 @@ def _sides(path: str) -> list[str]:
     return sorted(glob.glob(glob.escape(stem) + "/subagents/agent-*.jsonl*"))  # noqa: PTH207
 
 
-def _walk(folder: str, found: Found) -> None:
+def _walk(folder: str, found: FoundFiles) -> None:
     """Everything below a folder that may be a recording, in order of name."""
     try:
         with os.scandir(folder) as entries:
             here = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        found.add(File(folder, named=True))  # told when it is read
+        found.add(InputFile(folder, named=True))  # reported when it is read
         return
     names = {entry.name for entry in here}
     # A task of Cline's stands in one file, which the others of its folder repeat.
@@ -136,43 +137,45 @@ def _walk(folder: str, found: Found) -> None:
                 entry.name.startswith("agent-") and entry.name.endswith(".meta.json")
             ):
                 found.left_out += 1
-            elif entry.name.endswith(_TAKEN):
+            elif entry.name.endswith(_SUFFIXES):
                 found.add(_file(entry.path, entry.stat()))
             else:
                 found.left_out += 1
         except OSError:
-            continue  # gone meanwhile
+            continue  # removed meanwhile
 
 
-def _database(path: str, found: Found) -> None:
+def _database(path: str, found: FoundFiles) -> None:
     try:
         for one in conversations(path):
             modified = round(one.modified * 1e9)
-            found.add(File(f"{path}:{one.id}", one.size, modified, "database"))
+            found.add(InputFile(f"{path}:{one.id}", one.size, modified, "database"))
     except SourceError:
-        found.left_out += 1  # a database of somebody else's
+        found.left_out += 1  # a database of another program
 
 
-def _recorded(recorded: Recorded) -> File:
+def _recorded(recorded: SessionFile) -> InputFile:
     if ".sqlite3:" in recorded.path:
         modified = round(recorded.modified * 1e9)
-        return File(recorded.path, recorded.size, modified, "database")
-    return told(recorded.path)
+        return InputFile(recorded.path, recorded.size, modified, "database")
+    return file_entry(recorded.path)
 
 
-def told(path: str, *, named: bool = False) -> File:
-    """A file of this machine as its folder tells it; one that is not there is told, too."""
+def file_entry(path: str, *, named: bool = False) -> InputFile:
+    """A local file with its size and modification time; without them if it does not exist."""
     try:
         return _file(path, os.stat(path), named=named)  # noqa: PTH116
     except (OSError, ValueError):
-        return File(path, named=named)
+        return InputFile(path, named=named)
 
 
-def _file(path: str, state: os.stat_result, *, named: bool = False) -> File:
-    if in_pieces(path) or not stat.S_ISREG(state.st_mode):
-        return File(path, state.st_size, named=named)  # its own time tells nothing
+def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile:
+    if is_multi_file(path) or not stat.S_ISREG(state.st_mode):
+        return InputFile(
+            path, state.st_size, named=named
+        )  # its modification time says nothing about its content
     place = f"{state.st_dev}:{state.st_ino}"
-    return File(path, state.st_size, state.st_mtime_ns, place, named)
+    return InputFile(path, state.st_size, state.st_mtime_ns, place, named)
 
 
 # -- fsspec ----------------------------------------------------------------------------------
@@ -195,10 +198,10 @@ def filesystem(url: str) -> tuple[Any, str]:
     return system, path
 
 
-def _remote(url: str, found: Found) -> None:
+def _remote(url: str, found: FoundFiles) -> None:
     system, path = filesystem(url)
     try:
-        if _MAGIC.search(path):
+        if _WILDCARD.search(path):
             listed = system.glob(path, detail=True)
             named = False
         elif system.isfile(path):
@@ -208,17 +211,17 @@ def _remote(url: str, found: Found) -> None:
     except Exception as error:  # each file system has errors of its own
         raise SourceError(f"{url}: {type(error).__name__}: {error}") from error
     if not listed:
-        found.add(File(url, named=True))
+        found.add(InputFile(url, named=True))
     for name, info in sorted(listed.items()):
         if info.get("type") == "directory":
             continue
-        if not named and not name.endswith(_TAKEN):
+        if not named and not name.endswith(_SUFFIXES):
             found.left_out += 1
             continue
         place = str(info.get("ETag") or info.get("etag") or "remote")
         size = int(info.get("size") or 0)
         path = system.unstrip_protocol(name)
-        found.add(File(path, size, _changed(info), place, named))
+        found.add(InputFile(path, size, _changed(info), place, named))
 
 
 def _changed(info: Mapping[str, Any]) -> int:
@@ -232,9 +235,9 @@ def _changed(info: Mapping[str, Any]) -> int:
 
 
 @contextmanager
-def at_hand(path: str) -> Iterator[str]:
-    """The path under which a file can be opened here: its own, or that of a copy which is
-    gone afterwards.
+def local_copy(path: str) -> Iterator[str]:
+    """A local path of a file: its own, or that of a temporary copy that is removed when the
+    block ends.
 
     Raises:
         SourceError: it cannot be fetched.

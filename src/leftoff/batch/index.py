@@ -1,7 +1,7 @@
-"""What is known of the files and jobs of a batch, in one SQLite file beside its output.
+"""The index of a batch: results of files and jobs, in one SQLite file beside the output.
 
-Rows and states in it have passed the gate, and files are known by a digest of their path, so
-that nothing in it says more than the output does.
+Rows and states in it are redacted, and paths are stored as digests, so that the index reveals
+no more than the output does.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
-from leftoff.batch.jobs import Counts, File, Head, Job, Result
+from leftoff.batch.jobs import Counts, FileHeader, InputFile, Job, JobResult
 from leftoff.errors import StateError
 from leftoff.incremental.saved_positions import SavedPosition
-from leftoff.stores.atomic import own
+from leftoff.stores.atomic import open_private
 
 SCHEMA = 1
 
@@ -36,35 +36,36 @@ CREATE TABLE IF NOT EXISTS states (
 );
 """
 
-_SETTLED = 2_000_000_000
-"""Nanoseconds: a file that changed so short a time before it was looked at could change again
-without its time telling, on file systems that count in seconds."""
+_MTIME_RESOLUTION = 2_000_000_000
+"""Nanoseconds. A file modified less than this before it was examined can change again with the
+same modification time, on file systems with a resolution of 1 s (FAT: 2 s)."""
 
 
-def digest(path: str) -> bytes:
-    """What a path is known by."""
+def path_digest(path: str) -> bytes:
+    """The key of a path."""
     return hashlib.blake2b(path.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def signature(job: Job) -> bytes:
-    """What a job is known by: its files with their sizes and times; b"" if those do not tell
-    whether a file has changed."""
+def job_signature(job: Job) -> bytes:
+    """The key of a job: a digest of its files with their sizes and modification times; b"" if
+    a file has no modification time."""
     files = (*job.files, *job.beside)
     if not all(file.modified for file in files):
         return b""
-    told = [
+    files_and_times = [
         (f.path.encode("utf-8", "surrogatepass"), f.size, f.modified, f.place) for f in files
     ]
-    return hashlib.blake2b(codec.freeze(told), digest_size=16).digest()
+    return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()
 
 
 class Index:
     """The index at `path`, made if there is none.
 
     Args:
-        path: ":memory:" for one that is forgotten.
-        rules: digest of all that decides a result besides the files (`Wanted.digest`).
-        looked: nanoseconds since 1970 when the files were looked at.
+        path: ":memory:" for a temporary index.
+        rules: digest of everything that a result depends on besides the files
+            (`BatchOptions.digest`).
+        looked: when the files were examined, in nanoseconds since 1970.
 
     Raises:
         StateError: the file is something else, or cannot be written.
@@ -74,9 +75,9 @@ class Index:
         self.path, self._rules, self._looked = path, rules, looked
         try:
             if path != ":memory:":
-                os.close(own(Path(path)))
+                os.close(open_private(Path(path)))
             self._db = sqlite3.connect(path, timeout=1)
-            # One run at a time: two would each think that the other's work is their own.
+            # One run at a time: concurrent runs would overwrite each other's results.
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -84,7 +85,7 @@ class Index:
             known = self.about("schema")
             if known not in {"", str(SCHEMA)}:
                 raise StateError(f"{path}: an index of schema {known}, not {SCHEMA}; remove it")
-            self.tell("schema", str(SCHEMA))
+            self.set_about("schema", str(SCHEMA))
             self._db.commit()
         except (sqlite3.Error, OSError) as error:
             raise StateError(
@@ -98,52 +99,52 @@ class Index:
         self._db.close()
 
     def about(self, name: str) -> str:
-        """What was told under a name, "" if nothing was."""
+        """The value of a name in the table `about`, "" if there is none."""
         row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return row[0] if row else ""
 
-    def tell(self, name: str, value: str) -> None:
+    def set_about(self, name: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def commit(self) -> None:
-        """Brings everything told so far to the file."""
+        """Commits the transaction."""
         self._db.commit()
 
     # -- headers -----------------------------------------------------------------------------
 
-    def heads(self, files: Iterable[File]) -> dict[str, Head]:
+    def heads(self, files: Iterable[InputFile]) -> dict[str, FileHeader]:
         """Headers of files that have not changed since, or have only grown, by path."""
-        found: dict[str, Head] = {}
+        found: dict[str, FileHeader] = {}
         for file in files:
             row = self._db.execute(
                 "SELECT size, modified, place, head FROM files WHERE path = ?",
-                (digest(file.path),),
+                (path_digest(file.path),),
             ).fetchone()
             if row is None or not file.modified or row[2] != file.place:
                 continue
             # What was added to a file that had its first records does not change them.
             if (row[0], row[1]) == (file.size, file.modified) or 0 < row[0] < file.size:
-                head = codec.thaw(row[3], Head)
+                head = codec.unpack_state(row[3], FileHeader)
                 if head.keys or row[0] == file.size:
                     found[file.path] = head
         return found
 
-    def learn(self, heads: Mapping[str, Head], files: Mapping[str, File]) -> None:
-        """Remembers headers."""
+    def learn(self, heads: Mapping[str, FileHeader], files: Mapping[str, InputFile]) -> None:
+        """Stores headers."""
         self._db.executemany(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)",
             (
-                (digest(path), f.size, f.modified, f.place, codec.freeze(head))
+                (path_digest(path), f.size, f.modified, f.place, codec.pack_state(head))
                 for path, head in heads.items()
-                if (f := files[path]).modified and f.modified < self._looked - _SETTLED
+                if (f := files[path]).modified and f.modified < self._looked - _MTIME_RESOLUTION
             ),
         )
 
     # -- results -----------------------------------------------------------------------------
 
     def counts(self, job: Job) -> Counts | None:
-        """What is known of a job whose files are as they were; None if it is to be done."""
-        name = signature(job)
+        """The stored counts of a job with unchanged files; None if it has to be done."""
+        name = job_signature(job)
         row = (
             name
             and self._db.execute(
@@ -151,43 +152,48 @@ class Index:
                 (name, self._rules),
             ).fetchone()
         )
-        return codec.thaw(row[0], Counts) if row else None
+        return codec.unpack_state(row[0], Counts) if row else None
 
     def tables(self, job: Job) -> tuple[bytes, ...] | None:
-        """The rows of a job, None if there are none of these files as they are."""
+        """The stored rows of a job, None if there are none for its files as they are now."""
         row = self._db.execute(
-            "SELECT tables FROM jobs WHERE files = ? AND rules = ?", (_name(job), self._rules)
+            "SELECT tables FROM jobs WHERE files = ? AND rules = ?",
+            (_job_key(job), self._rules),
         ).fetchone()
         if row is None:
             return None
-        found: tuple[bytes, ...] = codec.thaw(zlib.decompress(row[0]), tuple[bytes, ...])
+        found: tuple[bytes, ...] = codec.unpack_state(
+            zlib.decompress(row[0]), tuple[bytes, ...]
+        )
         return found
 
-    def states(self, files: Iterable[File]) -> dict[str, SavedPosition]:
+    def states(self, files: Iterable[InputFile]) -> dict[str, SavedPosition]:
         """Saved states of files that have grown since, by path."""
         found: dict[str, SavedPosition] = {}
         for file in files:
             row = self._db.execute(
                 "SELECT kept FROM states WHERE path = ? AND rules = ?",
-                (digest(file.path), self._rules),
+                (path_digest(file.path), self._rules),
             ).fetchone()
             if row is not None:
-                kept: SavedPosition = codec.thaw(row[0], SavedPosition)
-                if kept.offset <= file.size and kept.place == file.place:
-                    found[file.path] = kept
+                saved: SavedPosition = codec.unpack_state(row[0], SavedPosition)
+                if saved.offset <= file.size and saved.place == file.place:
+                    found[file.path] = saved
         return found
 
-    def add(self, job: Job, result: Result) -> None:
-        """Remembers what became of a job."""
-        settled = all(f.modified < self._looked - _SETTLED for f in (*job.files, *job.beside))
-        final = result.final and settled and bool(signature(job))
-        tables = zlib.compress(codec.freeze(result.tables), 1)
+    def add(self, job: Job, result: JobResult) -> None:
+        """Stores the result of a job."""
+        settled = all(
+            f.modified < self._looked - _MTIME_RESOLUTION for f in (*job.files, *job.beside)
+        )
+        final = result.final and settled and bool(job_signature(job))
+        tables = zlib.compress(codec.pack_state(result.tables), 1)
         self._db.execute(
             "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?)",
             (
-                _name(job),
+                _job_key(job),
                 self._rules,
-                codec.freeze(result.counts),
+                codec.pack_state(result.counts),
                 result.seconds,
                 final,
                 tables,
@@ -196,16 +202,16 @@ class Index:
         self._db.executemany(
             "INSERT OR REPLACE INTO states VALUES (?, ?, ?)",
             (
-                (digest(path), self._rules, codec.freeze(kept))
-                for path, kept in result.states.items()
+                (path_digest(path), self._rules, codec.pack_state(saved))
+                for path, saved in result.states.items()
             ),
         )
 
     def forget_others(self, jobs: Sequence[Job]) -> None:
-        """Drops results of jobs that are not among these: files that changed or are gone."""
+        """Deletes results of all other jobs: their files changed or no longer exist."""
         self._db.execute("CREATE TEMP TABLE mine (files BLOB PRIMARY KEY)")
         self._db.executemany(
-            "INSERT OR IGNORE INTO mine VALUES (?)", ((_name(job),) for job in jobs)
+            "INSERT OR IGNORE INTO mine VALUES (?)", ((_job_key(job),) for job in jobs)
         )
         self._db.execute("DELETE FROM jobs WHERE files NOT IN (SELECT files FROM mine)")
         self._db.execute("DROP TABLE mine")
@@ -218,10 +224,10 @@ class Index:
                 yield found
 
 
-def _name(job: Job) -> bytes:
-    """The job's signature; where that tells nothing, its paths."""
-    known = signature(job)
+def _job_key(job: Job) -> bytes:
+    """The job's signature; a digest of its paths if it has none."""
+    known = job_signature(job)
     if known:
         return known
-    told: list[Any] = [f.path.encode("utf-8", "surrogatepass") for f in job.files]
-    return hashlib.blake2b(codec.freeze(told), digest_size=16).digest()
+    files_and_times: list[Any] = [f.path.encode("utf-8", "surrogatepass") for f in job.files]
+    return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()

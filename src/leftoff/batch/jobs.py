@@ -1,6 +1,5 @@
-"""What is asked of a batch, what is handed to a worker, and what comes back: plain values.
-
-They cross process and machine borders as MessagePack, so nothing in them is code.
+"""Options, jobs and results of a batch: plain values that processes and machines exchange as
+MessagePack.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from leftoff.redaction.redactor import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget"]
 
-RESULTS = 1
-"""Grows whenever the rows that a worker makes change their meaning."""
+ROWS_VERSION = 1
+"""Incremented whenever the rows that a worker makes change their meaning."""
 
 _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
@@ -33,8 +32,8 @@ _READERS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Wanted(Struct, frozen=True):
-    """What is wanted of each session.
+class BatchOptions(Struct, frozen=True):
+    """What a batch makes of each session.
 
     Attributes:
         what: the document: the whole summary, its files alone, or the account of tokens.
@@ -60,7 +59,7 @@ class Wanted(Struct, frozen=True):
         return self.only or _READERS[self.what]
 
     def check(self) -> None:
-        """Says what does not exist, before anything is read.
+        """Checks all names before anything is read.
 
         Raises:
             UnknownName: no such document, extractor, redactor or format.
@@ -83,20 +82,19 @@ class Wanted(Struct, frozen=True):
 
     def digest(self) -> str:
         """16 hex digits that change whenever the same bytes could give another result."""
-        told = (RESULTS, __version__, rules_digest(), redaction_digest(), self)
-        return hashlib.blake2b(codec.freeze(told), digest_size=8).hexdigest()
+        parts = (ROWS_VERSION, __version__, rules_digest(), redaction_digest(), self)
+        return hashlib.blake2b(codec.pack_state(parts), digest_size=8).hexdigest()
 
 
-class File(Struct, frozen=True):
-    """A file as the file system tells it.
+class InputFile(Struct, frozen=True):
+    """A file with what the file system reports about it.
 
     Attributes:
         path: a path, or a URL that fsspec knows.
-        size: bytes; -1 where it cannot be told.
-        modified: nanoseconds since 1970, 0 where it cannot be told: such a file is read again
-            every time.
-        place: device and inode, or what a store of objects says in their stead.
-        named: somebody named this very file, no folder or pattern that it fits.
+        size: bytes; -1 if unknown.
+        modified: nanoseconds since 1970; 0 if unknown, and then the file is read every time.
+        place: device and inode, or the ETag in an object store.
+        named: the caller named this file, not a folder or pattern.
     """
 
     path: str
@@ -106,12 +104,12 @@ class File(Struct, frozen=True):
     named: bool = False
 
 
-class Head(Struct, frozen=True):
-    """What the first records of a file tell of the session that they belong to.
+class FileHeader(Struct, frozen=True):
+    """Which session a file belongs to, from its first records.
 
     Attributes:
-        keys: one number for each thing that only files of one line of work share: the
-            session's id, the one that it was forked from, ids of its first records.
+        keys: hashes of values that only files of one line of work share: the session's id, the
+            id that it was forked from, ids of its first records.
     """
 
     keys: tuple[int, ...] = ()
@@ -122,24 +120,24 @@ class Job(Struct, frozen=True):
 
     Attributes:
         files: in order of path.
-        beside: files of subagents, which reading the main file finds by itself.
-        states: what is known of files that have grown, by path.
+        beside: files of subagents, which are read together with the main file.
+        states: saved positions of files that have grown, by path.
     """
 
     number: int
-    files: tuple[File, ...]
-    beside: tuple[File, ...] = ()
+    files: tuple[InputFile, ...]
+    beside: tuple[InputFile, ...] = ()
     states: dict[str, SavedPosition] = {}
 
     @property
     def size(self) -> int:
         """Bytes to read, roughly; at least 1."""
         known = sum(max(0, f.size) for f in (*self.files, *self.beside))
-        return max(1, known - sum(kept.offset for kept in self.states.values()))
+        return max(1, known - sum(saved.offset for saved in self.states.values()))
 
 
 class Counts(Struct):
-    """What a run tells about its rows; sums over jobs.
+    """Counts over rows, summed over jobs.
 
     Attributes:
         formats: sessions by format.
@@ -159,15 +157,15 @@ class Counts(Struct):
         self.lines = tuple(a + b for a, b in zip(self.lines, other.lines, strict=True))
 
 
-class Result(Struct, frozen=True):
-    """What became of a job.
+class JobResult(Struct, frozen=True):
+    """The result of a job.
 
     Attributes:
         tables: for each of `rows.TABLES` its rows as JSON lines, redacted.
         states: saved states of its files, by path.
         read: bytes that had to be read.
         seconds: how long it took, in processor time of the worker.
-        final: the same bytes would give the same again; not so where a worker was killed or
+        final: the same bytes would give the same result; False if a worker was killed or
             stopped.
     """
 
@@ -181,30 +179,31 @@ class Result(Struct, frozen=True):
 
 
 class Chunk(Struct, frozen=True):
-    """What one worker is handed at once: headers to read, or jobs to do.
+    """A unit of work for one worker: headers to read, or jobs to do.
 
     Attributes:
-        heads: files whose headers are wanted.
+        heads: files whose headers are to be read.
     """
 
-    wanted: Wanted
+    wanted: BatchOptions
     jobs: tuple[Job, ...] = ()
-    heads: tuple[File, ...] = ()
+    heads: tuple[InputFile, ...] = ()
 
 
-class Done(Struct, frozen=True):
-    """What a worker gives back for a chunk, in its order."""
+class ChunkResult(Struct, frozen=True):
+    """The results of a chunk, in its order."""
 
-    results: tuple[Result, ...] = ()
-    heads: tuple[Head, ...] = ()
+    results: tuple[JobResult, ...] = ()
+    heads: tuple[FileHeader, ...] = ()
 
 
 CHUNK, CHUNK_FILES = 16 << 20, 256
-"""Bytes and files of a chunk at most, unless one session is larger."""
+"""Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
+measured."""
 
 
-def chunks(
-    wanted: Wanted, jobs: Sequence[Job], workers: int, *, in_order: bool = False
+def split_into_chunks(
+    wanted: BatchOptions, jobs: Sequence[Job], workers: int, *, in_order: bool = False
 ) -> list[Chunk]:
     """The jobs in chunks of about equal size. A session larger than a chunk has one of its own.
 

@@ -1,6 +1,6 @@
-"""Where the tables go: JSON lines (plain, .gz, .zst), Parquet, SQLite; files or fsspec URLs.
+"""Writers of the tables: JSON lines (plain, .gz, .zst), Parquet, SQLite; files or fsspec URLs.
 
-An output appears whole: it is written under another name beside its place and moved there.
+An output is replaced atomically: it is written to a temporary file and renamed.
 JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
 `out.decisions.parquet` the decisions, and so on. A SQLite file holds all four.
 """
@@ -22,9 +22,9 @@ import msgspec
 
 from leftoff import codec
 from leftoff.batch.files import filesystem, is_url
-from leftoff.batch.rows import TABLES, TIMES
+from leftoff.batch.rows import TABLES, TIME_COLUMNS
 from leftoff.errors import SourceError, UsageError
-from leftoff.stores.atomic import Folder, NotSynced
+from leftoff.stores.atomic import Directory, NotSynced
 
 ROW_GROUP = 16 << 20
 """Bytes of JSON after which a row group of a Parquet file is written."""
@@ -38,8 +38,8 @@ class Output(Protocol):
         ...
 
 
-def kind_of(where: str) -> str:
-    """What an output is written as, told by the end of its name.
+def output_kind(where: str) -> str:
+    """The kind of an output by the suffix of its name.
 
     Raises:
         UsageError: nothing is known that ends so.
@@ -51,7 +51,7 @@ def kind_of(where: str) -> str:
     raise UsageError(f"{where}: an output's name ends in one of {known}")
 
 
-def files_of(where: str) -> list[str]:
+def output_files(where: str) -> list[str]:
     """The files that an output is made of, sessions first."""
     for ending, (kind, _) in _KINDS.items():
         if where.endswith(ending):
@@ -60,18 +60,18 @@ def files_of(where: str) -> list[str]:
             stem = where.removesuffix(ending)
             others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
             return [where, *others]
-    kind_of(where)
+    output_kind(where)
     raise AssertionError
 
 
 def check(where: str) -> None:
-    """Says what stands in the way of an output before any work is done for it.
+    """Checks that an output can be written, before any work is done for it.
 
     Raises:
         UsageError: its kind is not known, or what it needs is not installed.
         SourceError: its folder does not exist.
     """
-    kind = kind_of(where)
+    kind = output_kind(where)
     if is_url(where):
         filesystem(where)
     else:
@@ -97,7 +97,7 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     """
     try:
         with ExitStack() as stack:
-            places = [stack.enter_context(_place(path)) for path in files_of(where)]
+            places = [stack.enter_context(_place(path)) for path in output_files(where)]
             maker = next(m for ending, (_, m) in _KINDS.items() if where.endswith(ending))
             with maker(places) as add:
                 for tables in rows:
@@ -111,7 +111,7 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
 
 @contextmanager
 def _place(path: str) -> Iterator[str]:
-    """A path to write to, which takes its place when all is written."""
+    """A temporary path to write to; it replaces `path` when the block ends."""
     if is_url(path):
         import tempfile
 
@@ -124,28 +124,28 @@ def _place(path: str) -> Iterator[str]:
         finally:
             Path(here).unlink(missing_ok=True)
         return
-    with Folder.opened(Path(path).parent) as folder:
-        folder.sweep(Path(path).name)
-        with folder.replacement(Path(path).name) as waiting:
+    with Directory.open(Path(path).parent) as folder:
+        folder.remove_stale_temporaries(Path(path).name)
+        with folder.replacement_path(Path(path).name) as waiting:
             yield str(waiting)
-        folder.sync()
+        folder.fsync()
 
 
-Add = Callable[[Sequence[bytes]], None]
+AddRows = Callable[[Sequence[bytes]], None]
 
 
 # -- JSON lines ------------------------------------------------------------------------------
 
 
 @contextmanager
-def _lines(places: Sequence[str]) -> Iterator[Add]:
+def _lines(places: Sequence[str]) -> Iterator[AddRows]:
     with ExitStack() as stack:
         files = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
         yield _adder(files)
 
 
 @contextmanager
-def _gzipped(places: Sequence[str]) -> Iterator[Add]:
+def _gzipped(places: Sequence[str]) -> Iterator[AddRows]:
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
         for path in places:
@@ -158,7 +158,7 @@ def _gzipped(places: Sequence[str]) -> Iterator[Add]:
 
 
 @contextmanager
-def _zstandard(places: Sequence[str]) -> Iterator[Add]:
+def _zstandard(places: Sequence[str]) -> Iterator[AddRows]:
     zstandard = _zstd()
     with ExitStack() as stack:
         files = []
@@ -169,7 +169,7 @@ def _zstandard(places: Sequence[str]) -> Iterator[Add]:
         yield _adder(files)
 
 
-def _adder(files: Sequence[IO[bytes]]) -> Add:
+def _adder(files: Sequence[IO[bytes]]) -> AddRows:
     def add(tables: Sequence[bytes]) -> None:
         for file, data in zip(files, tables, strict=True):
             if data:
@@ -206,7 +206,7 @@ def columns_of(table: str) -> dict[str, str]:
     for field in msgspec.structs.fields(TABLES[table]):
         options = getattr(field.type, "__args__", (field.type,))
         plain = next((kinds[o] for o in options if o in kinds), "json")
-        found[field.name] = "time" if field.name in TIMES else plain
+        found[field.name] = "time" if field.name in TIME_COLUMNS else plain
     return found
 
 
@@ -225,7 +225,7 @@ def arrow_schema(table: str) -> Any:
 
 
 @contextmanager
-def _parquet(places: Sequence[str]) -> Iterator[Add]:
+def _parquet(places: Sequence[str]) -> Iterator[AddRows]:
     with ExitStack() as stack:
         groups = []
         for path, table in zip(places, TABLES, strict=True):
@@ -316,16 +316,16 @@ _SQL = {
 
 
 @contextmanager
-def _sqlite(places: Sequence[str]) -> Iterator[Add]:
+def _sqlite(places: Sequence[str]) -> Iterator[AddRows]:
     db = sqlite3.connect(places[0])
     try:
-        db.execute("PRAGMA journal_mode = OFF")  # it takes its place only when it is whole
+        db.execute("PRAGMA journal_mode = OFF")  # a temporary file needs no rollback
         db.execute("PRAGMA synchronous = OFF")
         inserts: list[tuple[str, dict[str, str], Callable[[bytes], list[Any]]]] = []
         for table in TABLES:
             columns = columns_of(table)
-            told = ", ".join(f"{name} {_SQL[kind]}" for name, kind in columns.items())
-            db.execute(f"CREATE TABLE {table} ({told})")
+            definitions = ", ".join(f"{name} {_SQL[kind]}" for name, kind in columns.items())
+            db.execute(f"CREATE TABLE {table} ({definitions})")
             marks = ", ".join("?" * len(columns))
             insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
             inserts.append((insert, columns, _decoder(table)))
@@ -350,9 +350,9 @@ def _sqlite(places: Sequence[str]) -> Iterator[Add]:
             db.close()
 
 
-Maker = Callable[[Sequence[str]], Any]
+WriterFactory = Callable[[Sequence[str]], Any]
 
-_KINDS: dict[str, tuple[str, Maker]] = {
+_KINDS: dict[str, tuple[str, WriterFactory]] = {
     ".jsonl": ("jsonl", _lines),
     ".jsonl.gz": ("jsonl", _gzipped),
     ".jsonl.zst": ("jsonl", _zstandard),
@@ -363,15 +363,15 @@ _KINDS: dict[str, tuple[str, Maker]] = {
 
 
 def fingerprint(where: str, about: bytes) -> str:
-    """What an output of these rows is known by, as it now stands: changes when somebody else
-    writes to it; "" where that cannot be told."""
+    """A digest of an output with these rows as it is now: it changes when another program
+    writes to the output. "" if it cannot be determined."""
     if is_url(where):
         return ""
-    told: list[Any] = [about]
-    for path in files_of(where):
+    values: list[Any] = [about]
+    for path in output_files(where):
         try:
             state = Path(path).stat()
         except OSError:
             return ""
-        told.append((state.st_size, state.st_mtime_ns, state.st_ino))
-    return hashlib.blake2b(codec.freeze(told), digest_size=16).hexdigest()
+        values.append((state.st_size, state.st_mtime_ns, state.st_ino))
+    return hashlib.blake2b(codec.pack_state(values), digest_size=16).hexdigest()

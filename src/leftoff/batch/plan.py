@@ -1,17 +1,17 @@
-"""Which files are one session: told by their headers, before any work is handed out."""
+"""Groups files into jobs: the files of one session, by their headers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from leftoff.batch.jobs import File, Head, Job
+from leftoff.batch.jobs import FileHeader, InputFile, Job
 from leftoff.incremental.saved_positions import SavedPosition
 
 _SIDE = re.compile(r"(?P<stem>.*)[/\\]subagents[/\\]agent-[^/\\]*\.jsonl[^/\\]*", re.DOTALL)
 
 
-def beside(paths: Iterable[str]) -> dict[str, str]:
+def subagent_files(paths: Iterable[str]) -> dict[str, str]:
     """Files of subagents that stand in the folder of their session's file: path to the path
     of that file. Reading the one reads the others, so they are no files of their own."""
     known = set(paths)
@@ -27,9 +27,9 @@ def beside(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def jobs(
-    files: Sequence[File],
-    heads: Mapping[str, Head],
+def plan_jobs(
+    files: Sequence[InputFile],
+    heads: Mapping[str, FileHeader],
     states: Mapping[str, SavedPosition] | None = None,
 ) -> list[Job]:
     """The jobs in order of the path of their first file.
@@ -39,23 +39,23 @@ def jobs(
         states: what is known of files that have grown, by path.
     """
     known = {file.path: file for file in files}
-    owner = beside(known)
-    sides: dict[str, list[File]] = {}
+    owner = subagent_files(known)
+    sides: dict[str, list[InputFile]] = {}
     for path in sorted(owner):
         sides.setdefault(owner[path], []).append(known[path])
     mains = sorted(path for path in known if path not in owner)
     found: list[Job] = []
     for number, group in enumerate(_grouped(mains, heads)):
         more = [side for path in group for side in sides.get(path, ())]
-        told = {
+        saved = {
             f: states[f] for f in (*group, *(m.path for m in more)) if states and f in states
         }
         members = tuple(known[path] for path in group)
-        found.append(Job(number, members, tuple(more), told))
+        found.append(Job(number, members, tuple(more), saved))
     return found
 
 
-def _grouped(paths: Sequence[str], heads: Mapping[str, Head]) -> list[list[str]]:
+def _grouped(paths: Sequence[str], heads: Mapping[str, FileHeader]) -> list[list[str]]:
     """Paths that share a key, directly or through others; in the order given."""
     leader: dict[str, str] = {}
 

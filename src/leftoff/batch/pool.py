@@ -1,9 +1,9 @@
-"""The engine of one machine: processes that may be killed without anybody else's loss.
+"""The local engine: a pool of processes in which a killed process loses only its own chunk.
 
 Every chunk runs in a process of its own, with a pipe of its own, forked from a server in which
 everything is loaded (docs/decisions/005). So a process that dies, hangs or is killed takes
-nothing with it but its chunk; and the files of a chunk that was lost are tried once more, each
-alone, so that the one that is to blame is found and the others are not lost.
+only its chunk with it. The files of a lost chunk are tried again, each alone, so that only the
+file that caused the loss fails.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.batch.jobs import Chunk, Done, Head, Wanted
-from leftoff.batch.work import failed, work
+from leftoff.batch.jobs import BatchOptions, Chunk, ChunkResult, FileHeader
+from leftoff.batch.processes import ProcessEnded, Runner
+from leftoff.batch.work import failed_result, run_chunk
 from leftoff.errors import UsageError
 
 TIME_LIMIT = 300.0
-"""Seconds that a session may take, unless told otherwise."""
+"""Seconds that a session may take by default. Chosen by hand; not measured."""
 
-TRIES = 3
-"""How often a session is begun whose process is killed."""
+MAX_ATTEMPTS = 3
+"""Attempts at a session whose process is killed. Chosen by hand; not measured."""
 
 
 _KILLED = -9
-"""How a process ends that the system or somebody killed."""
+"""Exit code of a process that was killed with SIGKILL."""
 
-_PATIENCE = 5.0
-"""Seconds to wait for processes that were told to end."""
+_SHUTDOWN_TIMEOUT = 5.0
+"""Seconds to wait for killed processes to end. Chosen by hand; not measured."""
 
 
 class Engine(Protocol):
@@ -46,7 +48,7 @@ class Engine(Protocol):
 
     workers: int
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Done]]:
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Each chunk that was done, as soon as it is; chunks may come back in parts."""
         ...
 
@@ -55,27 +57,27 @@ class Engine(Protocol):
         ...
 
 
-def parts(chunk: Chunk) -> list[Chunk]:
+def split_chunk(chunk: Chunk) -> list[Chunk]:
     """A chunk as chunks of one job or header each."""
     jobs = [replace(chunk, jobs=(job,), heads=()) for job in chunk.jobs]
     return jobs + [replace(chunk, jobs=(), heads=(file,)) for file in chunk.heads]
 
 
-def given_up(chunk: Chunk, failure: str, reason: str) -> Done:
-    """What there is to say of a chunk that could not be done."""
-    results = tuple(failed(job, failure, reason) for job in chunk.jobs)
-    return Done(results, tuple(Head() for _ in chunk.heads))
+def failed_chunk(chunk: Chunk, failure: str, reason: str) -> ChunkResult:
+    """The result of a chunk that could not be done."""
+    results = tuple(failed_result(job, failure, reason) for job in chunk.jobs)
+    return ChunkResult(results, tuple(FileHeader() for _ in chunk.heads))
 
 
-class Here:
+class InProcess:
     """Does the work in this process, one chunk after the other, without a time limit."""
 
     workers = 1
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Done]]:
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         for chunk in chunks:
-            for part in parts(chunk):
-                yield part, codec.thaw(work(codec.freeze(part)), Done)
+            for part in split_chunk(chunk):
+                yield part, codec.unpack_state(run_chunk(codec.pack_state(part)), ChunkResult)
 
     def close(self) -> None:
         """There is nothing to stop."""
@@ -97,50 +99,47 @@ class Pool:
         workers: int = 0,
         limit: float = TIME_LIMIT,
     ) -> None:
-        self.workers = workers or processors()
+        self.workers = workers or available_processors()
         self._limit = limit
-        self._begun: dict[Future[bytes], tuple[Chunk, int]] = {}
+        self._running: dict[Future[bytes], tuple[Chunk, int]] = {}
         self._runner: Any = None
         self._name = f"leftoff-batch-{os.getpid()}-{id(self):x}"
 
     def _start(self, chunk: Chunk, tries: int) -> None:
         if self._runner is None:
-            self._runner = self._prepared()
-        future = _launched(self._runner, chunk)
-        self._begun[future] = (chunk, tries)
+            self._runner = self._start_server()
+        future = _submit(self._runner, chunk)
+        self._running[future] = (chunk, tries)
 
-    def _prepared(self) -> Any:
-        """`work` in a process of its own, and the server running that they are forked from."""
-        from pebble import ProcessExpired, concurrent
-
+    def _start_server(self) -> Any:
+        """Starts the fork server and returns `run_chunk` as a function that runs in a new
+        process."""
         kinds = multiprocessing.get_all_start_methods()
         kind = "forkserver" if "forkserver" in kinds else "spawn"
         context = multiprocessing.get_context(kind)
         if kind == "forkserver":
             context.set_forkserver_preload(["leftoff.batch.preload"])
+        make = _pebble_runner if pebble_installed() else _plain_runner
         # The first process waits for the server; that is not the first session's time.
-        # The name of the argument differs between what pebble declares and what it reads.
-        options: dict[str, Any] = {"context": context, "mp_context": context}
-        decorate: Any = concurrent.process
-        first = decorate(**options)(work)
-        for attempt in range(10 * TRIES):
-            error = _launched(first, Chunk(Wanted())).exception()
-            if not isinstance(error, ProcessExpired):
+        first = make(context)
+        for attempt in range(10 * MAX_ATTEMPTS):
+            error = _submit(first, Chunk(BatchOptions())).exception()
+            if not _has_died(error):
                 break
-            if error.exitcode != _KILLED and attempt >= TRIES:
-                break  # not killed: it ends by itself, and will again
+            if getattr(error, "exitcode", None) != _KILLED and attempt >= MAX_ATTEMPTS:
+                break  # it was not killed: it ends by itself, and will again
         if error is not None:
             raise UsageError(
                 "no process can be started here; a program that asks for workers needs the "
                 'guard `if __name__ == "__main__":`'
             ) from error
-        return decorate(name=self._name, timeout=self._limit, **options)(work)
+        return make(context, self._name, self._limit)
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Done]]:
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         waiting: deque[tuple[Chunk, int]] = deque()
         coming = iter(chunks)
         while True:
-            while len(self._begun) < self.workers:
+            while len(self._running) < self.workers:
                 if waiting:
                     self._start(*waiting.popleft())
                     continue
@@ -148,10 +147,10 @@ class Pool:
                 if chunk is None:
                     break
                 self._start(chunk, 1)
-            if not self._begun:
+            if not self._running:
                 return
-            for future in wait(self._begun, return_when=FIRST_COMPLETED).done:
-                chunk, tries = self._begun.pop(future)
+            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+                chunk, tries = self._running.pop(future)
                 done = self._outcome(future, chunk, tries, waiting)
                 if done is not None:
                     yield chunk, done
@@ -162,55 +161,81 @@ class Pool:
         chunk: Chunk,
         tries: int,
         waiting: deque[tuple[Chunk, int]],
-    ) -> Done | None:
-        """What became of a chunk; None if it, or each part of it, is to be tried again."""
-        from pebble import ProcessExpired
-
+    ) -> ChunkResult | None:
+        """The result of a chunk; None if it, or each part of it, is tried again."""
         error = future.exception()
         if error is None:
-            done: Done = codec.thaw(future.result(), Done)
+            done: ChunkResult = codec.unpack_state(future.result(), ChunkResult)
             return done
         alone = len(chunk.jobs) + len(chunk.heads) == 1
         if not alone:
             # The first of them ran, the others may not have begun: all are tried anew.
-            waiting.extend((part, 1) for part in parts(chunk))
+            waiting.extend((part, 1) for part in split_chunk(chunk))
             return None
         if isinstance(error, TimeoutError):
-            return given_up(chunk, "timeout", f"took more than {self._limit:g} seconds")
-        if tries < TRIES:
+            return failed_chunk(chunk, "timeout", f"took more than {self._limit:g} seconds")
+        if tries < MAX_ATTEMPTS:
             waiting.append((chunk, tries + 1))
             return None
-        if not isinstance(error, ProcessExpired):
-            return given_up(chunk, "defect", f"{error!r:.300}")
-        reason = f"the process that read it ended {TRIES} times without an answer"
-        return given_up(chunk, "crashed", reason)
+        if not _has_died(error):
+            return failed_chunk(chunk, "defect", f"{error!r:.300}")
+        reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
+        return failed_chunk(chunk, "crashed", reason)
 
     def close(self) -> None:
-        # Not by cancelling: an answer that comes that very moment would be an error then.
+        # Not by cancelling the futures: a result that arrives meanwhile would raise an error.
         for process in multiprocessing.active_children():
             if process.name == self._name:
                 process.kill()
-        wait(self._begun, timeout=_PATIENCE)
-        self._begun.clear()
+        wait(self._running, timeout=_SHUTDOWN_TIMEOUT)
+        self._running.clear()
 
 
-def _launched(runner: Any, chunk: Chunk) -> Future[bytes]:
-    """A chunk on its way in a process.
+def pebble_installed() -> bool:
+    """Whether pebble can run the processes; without it `Runner` does, with the same outcome."""
+    return find_spec("pebble") is not None
+
+
+def _pebble_runner(context: Any, name: str = "", timeout: float | None = None) -> Any:
+    from pebble import concurrent
+
+    # The name of the argument differs between what pebble declares and what it reads.
+    decorate: Any = concurrent.process
+    options: dict[str, Any] = {"context": context, "mp_context": context}
+    return decorate(name=name or None, timeout=timeout, **options)(run_chunk)
+
+
+def _plain_runner(context: Any, name: str = "", timeout: float | None = None) -> Any:
+    return Runner(run_chunk, context, name, timeout)
+
+
+def _has_died(error: BaseException | None) -> bool:
+    """Whether a process ended without an answer, as either way of running it says so."""
+    if error is None or isinstance(error, ProcessEnded):
+        return error is not None
+    return type(error).__name__ == "ProcessExpired"  # pebble's; it may not be installed
+
+
+def _submit(runner: Any, chunk: Chunk) -> Future[bytes]:
+    """Starts a chunk in a process.
 
     Raises:
         UsageError: no process can be started.
     """
-    for attempt in range(10 * TRIES):
+    for attempt in range(10 * MAX_ATTEMPTS):
         try:
-            future: Future[bytes] = runner(codec.freeze(chunk))
+            future: Future[bytes] = runner(codec.pack_state(chunk))
             return future
-        except (EOFError, OSError) as error:  # killed before it could say that it is there
-            told = error
+        except (
+            EOFError,
+            OSError,
+        ) as error:  # killed before it could report that it had started
+            last_error = error
             time.sleep(0.01 * attempt)
-    raise UsageError(f"no process can be started here ({told!r})") from told
+    raise UsageError(f"no process can be started here ({last_error!r})") from last_error
 
 
-def processors() -> int:
+def available_processors() -> int:
     """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))

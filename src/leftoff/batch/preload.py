@@ -1,22 +1,28 @@
-"""Loaded once by the server that worker processes are forked from: what every worker needs,
-with its automata built."""
+"""Preloaded by the server that worker processes are forked from: imports what every worker
+needs and builds its automata."""
 
 from __future__ import annotations
 
 import gc
-
-import pebble
+import signal
+from contextlib import suppress
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_plain
-from leftoff.batch import work
+from leftoff.batch import processes, work
 from leftoff.formats.reader import formats
 from leftoff.rendering import budget
+
+with suppress(ImportError):  # it need not be there
+    import pebble  # noqa: F401
+
+# Ctrl-C is for the program that started the batch; processes forked from here inherit this.
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 for _name in formats.names():
     formats.get(_name)
 
-# One small session through everything: patterns compile when they are first needed.
+# Summarize one small session: patterns compile when they are first used.
 to_plain(
     api.create_context_summary(
         [
@@ -26,8 +32,9 @@ to_plain(
     )
 )
 
-# What is loaded stays: collections in the forked processes need not look at it, nor copy it.
+# Exclude all loaded objects from garbage collection: in the forked processes it would touch
+# them, and so copy their memory pages.
 gc.collect()
 gc.freeze()
 
-__all__ = ["budget", "pebble", "work"]
+__all__ = ["budget", "processes", "work"]

@@ -20,29 +20,30 @@ from typing import Any
 
 from leftoff import codec
 from leftoff._version import __version__
-from leftoff.batch.jobs import Chunk, Done
-from leftoff.batch.pool import TIME_LIMIT, given_up, parts
-from leftoff.batch.work import work
+from leftoff.batch.jobs import Chunk, ChunkResult
+from leftoff.batch.pool import TIME_LIMIT, failed_chunk, split_chunk
+from leftoff.batch.work import run_chunk
 from leftoff.errors import UsageError
 
-RETRIES = 2
-"""How often Ray begins a task anew whose worker was lost."""
+MAX_RETRIES = 2
+"""How often Ray retries a task whose worker was lost. Chosen by hand; not measured."""
 
-_GRACE = 10.0
-"""Seconds after the time limit in which a worker may end by itself, before it is ended."""
+_KILL_DELAY = 10.0
+"""Seconds after the time limit before a worker that has not stopped is killed. Chosen by
+hand; not measured."""
 
 
-class OutOfTime(Exception):
-    """A task took longer than it may."""
+class TimeLimitExceeded(Exception):
+    """A task exceeded the time limit."""
 
 
 class _Stopped(BaseException):
-    """Raised wherever a task is when its time is up; what reads a file does not catch it."""
+    """Raised in a task when its time is up; a `BaseException`, so that no reader catches it."""
 
 
-def work_within(data: bytes, seconds: float, version: str) -> bytes:
-    """`work` that ends after some seconds: by an exception where Python can be interrupted,
-    else with its process.
+def run_chunk_with_limit(data: bytes, seconds: float, version: str) -> bytes:
+    """`run_chunk` with a time limit: stopped by an exception where Python can be interrupted,
+    else by ending the process.
 
     Raises:
         OutOfTime: after `seconds`.
@@ -51,7 +52,7 @@ def work_within(data: bytes, seconds: float, version: str) -> bytes:
     if version != __version__:
         raise UsageError(f"leftoff {__version__} here, {version} where the batch was started")
 
-    _settle()
+    _freeze_gc()
 
     def stop(*_: Any) -> None:
         raise _Stopped
@@ -61,11 +62,11 @@ def work_within(data: bytes, seconds: float, version: str) -> bytes:
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     with open(os.devnull, "w", encoding="ascii") as nothing:  # noqa: PTH123
-        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=nothing)
+        faulthandler.dump_traceback_later(seconds + _KILL_DELAY, exit=True, file=nothing)
         try:
-            return work(data)
+            return run_chunk(data)
         except _Stopped:
-            raise OutOfTime(f"took more than {seconds:g} seconds") from None
+            raise TimeLimitExceeded(f"took more than {seconds:g} seconds") from None
         finally:
             faulthandler.cancel_dump_traceback_later()
             if main and hasattr(signal, "setitimer"):
@@ -73,8 +74,8 @@ def work_within(data: bytes, seconds: float, version: str) -> bytes:
 
 
 @cache
-def _settle() -> None:
-    """Takes all that Ray has loaded out of the sight of Python's collector, once."""
+def _freeze_gc() -> None:
+    """Excludes everything that Ray has loaded from garbage collection, once."""
     gc.collect()
     gc.freeze()
 
@@ -114,56 +115,58 @@ class Cluster:
                 raise UsageError(f"ray: no cluster at {address!r} ({error})") from error
         self.workers = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._limit = limit
-        # Not interrupted where one process of Ray's does many tasks; `work` itself does not
-        # know what Ray is, so nothing of ours is imported on the way there.
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(work_within)
-        self._begun: dict[Any, Chunk] = {}
+        # No interruption where one process of Ray does many tasks. `run_chunk` does not import
+        # Ray, so nothing of ours is imported on the way there.
+        self._task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(run_chunk_with_limit)
+        self._running: dict[Any, Chunk] = {}
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Done]]:
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         waiting: deque[Chunk] = deque()
         coming = iter(chunks)
         while True:
-            # Twice as many as run at once: none has to wait for its successor.
-            while len(self._begun) < 2 * self.workers:
+            # Twice as many as run at once, so that a free worker always has a task.
+            while len(self._running) < 2 * self.workers:
                 chunk = waiting.popleft() if waiting else next(coming, None)
                 if chunk is None:
                     break
-                self._begun[self._sent(chunk)] = chunk
-            if not self._begun:
+                self._running[self._submit(chunk)] = chunk
+            if not self._running:
                 return
-            ready, _ = self._ray.wait(list(self._begun), num_returns=1)
+            ready, _ = self._ray.wait(list(self._running), num_returns=1)
             for reference in ready:
-                chunk = self._begun.pop(reference)
+                chunk = self._running.pop(reference)
                 done = self._outcome(reference, chunk, waiting)
                 if done is not None:
                     yield chunk, done
 
-    def _sent(self, chunk: Chunk) -> Any:
+    def _submit(self, chunk: Chunk) -> Any:
         alone = len(chunk.jobs) + len(chunk.heads) == 1
-        # A session that ends its worker would end two more.
-        task = self._task.options(max_retries=RETRIES if not alone else 1)
-        return task.remote(codec.freeze(chunk), self._limit, __version__)
+        # A session that kills its worker would kill two more.
+        task = self._task.options(max_retries=MAX_RETRIES if not alone else 1)
+        return task.remote(codec.pack_state(chunk), self._limit, __version__)
 
-    def _outcome(self, reference: Any, chunk: Chunk, waiting: deque[Chunk]) -> Done | None:
-        """What became of a chunk; None if each part of it is to be done alone."""
+    def _outcome(
+        self, reference: Any, chunk: Chunk, waiting: deque[Chunk]
+    ) -> ChunkResult | None:
+        """The result of a chunk; None if each part of it is done alone."""
         try:
-            done: Done = codec.thaw(self._ray.get(reference), Done)
+            done: ChunkResult = codec.unpack_state(self._ray.get(reference), ChunkResult)
             return done
         except self._ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from None
-            late = isinstance(error.cause, OutOfTime)
+            late = isinstance(error.cause, TimeLimitExceeded)
             failure, reason = ("timeout" if late else "defect"), f"{error.cause}"[:300]
         except self._ray.exceptions.RayError as error:
             failure, reason = "crashed", f"its worker was lost ({type(error).__name__})"
         if len(chunk.jobs) + len(chunk.heads) > 1:
-            waiting.extend(parts(chunk))
+            waiting.extend(split_chunk(chunk))
             return None
-        return given_up(chunk, failure, reason)
+        return failed_chunk(chunk, failure, reason)
 
     def close(self) -> None:
-        for reference in self._begun:
+        for reference in self._running:
             self._ray.cancel(reference, force=True)
-        self._begun.clear()
+        self._running.clear()
         if self._ours:
             self._ray.shutdown()

@@ -124,7 +124,7 @@ TABLES: dict[str, type[Struct]] = {
 }
 """Every table by name, sessions first."""
 
-_OF: dict[str, tuple[str, ...]] = {
+_COLUMNS_OF: dict[str, tuple[str, ...]] = {
     "decisions": ("decisions",),
     "progress": (
         "stage",
@@ -137,20 +137,20 @@ _OF: dict[str, tuple[str, ...]] = {
     "insights": ("errors",),
     "requests": ("open_requests", "user_messages"),
 }
-"""Columns of a session by the extractor that they need."""
+"""Columns of a session by the extractor that fills them."""
 
-TIMES = frozenset({"started", "ended"})
+TIME_COLUMNS = frozenset({"started", "ended"})
 """Columns that hold points in time, UTC."""
 
 
-def key_of(path: str, number: int) -> str:
+def session_key(path: str, number: int) -> str:
     """16 hex digits that name a session in every table: the same path and place in the file
     have the same key in every run."""
-    told = f"{path}\0{number}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(told, digest_size=8).hexdigest()
+    value = f"{path}\0{number}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(value, digest_size=8).hexdigest()
 
 
-def utc(time: str) -> str | None:
+def to_utc(time: str) -> str | None:
     """A recorded time as ISO 8601 in UTC; None if it is none. A time without zone is UTC."""
     try:
         moment = datetime.fromisoformat(time)
@@ -169,7 +169,7 @@ class Rows:
     def add(self, table: str, rows: Iterable[Struct]) -> None:
         self._lines[table] += [codec.dumps(row) for row in rows]
 
-    def take(self) -> tuple[bytes, ...]:
+    def to_json_lines(self) -> tuple[bytes, ...]:
         """For each table its rows, one JSON object on each line."""
         return tuple(b"".join(lines) for lines in self._lines.values())
 
@@ -183,28 +183,29 @@ class Rows:
         key: str,
         number: int,
         files: int,
-        told: Mapping[str, Any],
+        summary: Mapping[str, Any],
         document: Any,
         ran: Collection[str],
     ) -> None:
-        """A session of which the summary is told as redacted plain values.
+        """Adds the rows of a session.
 
         Args:
-            ran: the built-in extractors that ran; what the others tell of is null.
+            summary: the summary as redacted plain values.
+            ran: the built-in extractors that ran; columns of the others are null.
         """
-        row = _session(key, number, files, told, document)
-        unknown = {c: None for name, cs in _OF.items() if name not in ran for c in cs}
+        row = _session(key, number, files, summary, document)
+        unknown = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
         self.add("sessions", [replace(row, **unknown) if unknown else row])
-        self.add("decisions", _decisions(key, told["key_decisions"]))
-        self.add("milestones", _milestones(key, told["progress"]["milestones"]))
-        self.add("files", _files(key, told["file_modifications"]))
+        self.add("decisions", _decisions(key, summary["key_decisions"]))
+        self.add("milestones", _milestones(key, summary["progress"]["milestones"]))
+        self.add("files", _files(key, summary["file_modifications"]))
 
 
 def _session(
-    key: str, number: int, files: int, told: Mapping[str, Any], document: Any
+    key: str, number: int, files: int, summary: Mapping[str, Any], document: Any
 ) -> SessionRow:
-    session, stats, context = told["session"], told["stats"], told["context"]
-    spend, progress, lines = context["spend"], told["progress"], stats["lines"]
+    session, stats, context = summary["session"], summary["stats"], summary["context"]
+    spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
     subagents = spend["subagents"].values()
     called = bool(spend["by_model"])
     return SessionRow(
@@ -220,8 +221,8 @@ def _session(
         title=session["title"] or None,
         models=", ".join(session["models"]) or None,
         agent_version=session["agent_version"] or None,
-        started=utc(session["started"]),
-        ended=utc(session["ended"]),
+        started=to_utc(session["started"]),
+        ended=to_utc(session["ended"]),
         duration_seconds=stats["duration_seconds"],
         messages=stats["message_count"],
         turns=stats["turn_count"],
@@ -241,11 +242,11 @@ def _session(
         fraction=context["fraction"],
         stage=progress["current_stage"] or None,
         progress=progress["progress_percentage"],
-        decisions=len(told["key_decisions"]),
+        decisions=len(summary["key_decisions"]),
         milestones=len(progress["milestones"]),
-        files_changed=sum(f["action"] != "read" for f in told["file_modifications"]),
-        open_requests=sum(r["status"] == "open" for r in told["user_requests"]),
-        last_test_passed=_last_test(told["working_set"]["commands"]),
+        files_changed=sum(f["action"] != "read" for f in summary["file_modifications"]),
+        open_requests=sum(r["status"] == "open" for r in summary["user_requests"]),
+        last_test_passed=_last_test(summary["working_set"]["commands"]),
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],
         lines_parsed=lines["parsed"],
@@ -262,7 +263,7 @@ def _total(usage: Mapping[str, int]) -> int:
 
 
 def _last_test(commands: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether the last test run that the session tells the outcome of passed."""
+    """Whether the last test run with a known outcome passed."""
     runs = [c for c in commands if c["kind"] == "test" and c["passed"] is not None]
     last = max(runs, key=lambda c: c["ref"]["message"], default=None)
     return None if last is None else bool(last["passed"])

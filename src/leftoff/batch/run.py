@@ -1,4 +1,4 @@
-"""One run of a batch: find, plan, do what is not known yet, write."""
+"""One run of a batch: find files, plan jobs, do those without a stored result, write."""
 
 from __future__ import annotations
 
@@ -17,26 +17,35 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.batch import outputs
-from leftoff.batch.files import Found, find, is_url
-from leftoff.batch.index import Index, digest, signature
-from leftoff.batch.jobs import Chunk, Counts, Head, Job, Result, Wanted, chunks
-from leftoff.batch.plan import beside, jobs
-from leftoff.batch.pool import Engine, Here
+from leftoff.batch.files import FoundFiles, find_files, is_url
+from leftoff.batch.index import Index, job_signature, path_digest
+from leftoff.batch.jobs import (
+    BatchOptions,
+    Chunk,
+    Counts,
+    FileHeader,
+    Job,
+    JobResult,
+    split_into_chunks,
+)
+from leftoff.batch.plan import plan_jobs, subagent_files
+from leftoff.batch.pool import Engine, InProcess
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.atomic import inside
+from leftoff.stores.atomic import create_and_open
 
-HEADS = 500
-"""Headers that one worker is asked for at once."""
+HEADERS_PER_CHUNK = 500
+"""Headers in one chunk. Chosen by hand; not measured."""
 
-SAVED = 2.0
-"""Seconds of work that a killed run loses at most, besides what was being done."""
+COMMIT_INTERVAL = 2.0
+"""Seconds between two commits of the index: finished work that a killed run can lose. Chosen by
+hand; not measured."""
 
 SHOWN = 5
-"""How many of the slowest sessions a report names; four times as many failures."""
+"""Number of slowest sessions in a report; failures: four times as many."""
 
 
-class Failed(Struct, frozen=True):
+class FailedFile(Struct, frozen=True):
     """A file that could not be read: redacted path, kind of failure, and why."""
 
     path: str
@@ -44,7 +53,7 @@ class Failed(Struct, frozen=True):
     reason: str
 
 
-class Slow(Struct, frozen=True):
+class SlowJob(Struct, frozen=True):
     """A job that took long, in seconds of processor time."""
 
     seconds: float
@@ -53,16 +62,16 @@ class Slow(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run did.
+    """What a run job_done.
 
     Attributes:
         files: recordings found; `left_out` are files in folders with other endings.
-        jobs: groups of files that belong together; `known` of them were as they had been.
-        counts: over all rows, also those known before.
+        jobs: groups of files that belong together; `known` of them had a stored result.
+        counts: over all rows, with those of stored results.
         failed: the first failures.
         read: bytes that had to be read; `size` is what all files hold.
         seconds: wall time.
-        unchanged: outputs that stood as they were and were not written again.
+        unchanged: outputs that were up to date and were not written.
     """
 
     files: int = 0
@@ -71,8 +80,8 @@ class Report(Struct):
     known: int = 0
     done: int = 0
     counts: Counts = field(default_factory=Counts)
-    failed: list[Failed] = []
-    slowest: list[Slow] = []
+    failed: list[FailedFile] = []
+    slowest: list[SlowJob] = []
     size: int = 0
     read: int = 0
     seconds: float = 0.0
@@ -82,7 +91,7 @@ class Report(Struct):
 
     @property
     def sessions(self) -> int:
-        """Sessions told, of all formats."""
+        """Number of sessions, of all formats."""
         return sum(self.counts.formats.values())
 
     @property
@@ -91,15 +100,15 @@ class Report(Struct):
         return sum(self.counts.failures.values())
 
 
-class Watcher(Protocol):
-    """Is told how a run goes on."""
+class ProgressListener(Protocol):
+    """Receives the progress of a run."""
 
     def planned(self, report: Report, todo: int, size: int) -> None:
-        """So many jobs of so many bytes are to be done."""
+        """Planning is finished: `todo` jobs of `size` bytes are to be done."""
         ...
 
-    def did(self, job: Job, report: Report) -> None:
-        """One job more is done."""
+    def job_done(self, job: Job, report: Report) -> None:
+        """A job is done."""
         ...
 
 
@@ -108,23 +117,23 @@ class Run:
 
     Args:
         paths: files, folders, patterns, URLs, recorders' homes; all default places if none.
-        index: where results are remembered; ":memory:" forgets them.
+        index: path of the index; ":memory:" for a temporary one.
     """
 
     def __init__(
         self,
         paths: Iterable[str | PathLike[str]],
-        wanted: Wanted,
+        wanted: BatchOptions,
         engine: Engine,
         index: str,
         environ: Mapping[str, str],
-        watcher: Watcher | None = None,
+        watcher: ProgressListener | None = None,
     ) -> None:
         wanted.check()
         self._began, looked = time.monotonic(), time.time_ns()
         self.report = Report()
         self._wanted, self._engine, self._watcher = wanted, engine, watcher
-        self._found = find(paths, environ)
+        self._found = find_files(paths, environ)
         if not self._found.files:
             others = self._found.left_out
             hint = f"; {others} files have endings of other kinds" if others else ""
@@ -132,7 +141,7 @@ class Run:
         self._index = Index(index, wanted.digest(), looked)
 
     def close(self, *, engine: bool = True) -> None:
-        """Stops what is being done; what is done stays remembered."""
+        """Stops running work; finished work stays in the index."""
         if engine:
             self._engine.close()
         self._index.close()
@@ -140,10 +149,10 @@ class Run:
     # -- the steps ---------------------------------------------------------------------------
 
     def _plan(self) -> tuple[list[Job], list[Job]]:
-        """All jobs, and those of them that are not known yet."""
+        """All jobs, and those without a stored result."""
         found, report = self._found, self.report
         heads = self._heads(found)
-        every = jobs(list(found.files.values()), heads)
+        every = plan_jobs(list(found.files.values()), heads)
         todo: list[Job] = []
         for job in every:
             counts = self._index.counts(job)
@@ -162,19 +171,19 @@ class Run:
             self._watcher.planned(report, len(todo), sum(job.size for job in todo))
         return every, todo
 
-    def _heads(self, found: Found) -> dict[str, Head]:
-        sides = beside(found.files)
+    def _heads(self, found: FoundFiles) -> dict[str, FileHeader]:
+        sides = subagent_files(found.files)
         mains = [file for path, file in sorted(found.files.items()) if path not in sides]
         heads = self._index.heads(mains)
         unknown = [file for file in mains if file.path not in heads]
-        fresh: dict[str, Head] = {}
+        fresh: dict[str, FileHeader] = {}
         wanted = replace(self._wanted, extractors=())
         asked = [
-            Chunk(wanted, heads=tuple(unknown[start : start + HEADS]))
-            for start in range(0, len(unknown), HEADS)
+            Chunk(wanted, heads=tuple(unknown[start : start + HEADERS_PER_CHUNK]))
+            for start in range(0, len(unknown), HEADERS_PER_CHUNK)
         ]
-        # A few are read sooner here than a process is started.
-        engine = Here() if len(asked) < 2 else self._engine
+        # A few headers are read faster here than a process starts.
+        engine = InProcess() if len(asked) < 2 else self._engine
         for chunk, done in engine.run(asked):
             fresh.update(zip((f.path for f in chunk.heads), done.heads, strict=True))
         self._index.learn(fresh, found.files)
@@ -183,45 +192,47 @@ class Run:
 
     def _do(
         self, todo: Sequence[Job], *, in_order: bool
-    ) -> Generator[tuple[Job, Result], None, None]:
-        """Does jobs and remembers what became of them."""
+    ) -> Generator[tuple[Job, JobResult], None, None]:
+        """Does jobs and stores their results."""
         by_number = {job.number: job for job in todo}
         saved = time.monotonic()
-        work = chunks(self._wanted, todo, self._engine.workers, in_order=in_order)
+        work = split_into_chunks(self._wanted, todo, self._engine.workers, in_order=in_order)
         for _, done in self._engine.run(work):
             for result in done.results:
                 job = by_number.pop(result.number)
                 self._index.add(job, result)
                 self._account(job, result)
                 yield job, result
-            if time.monotonic() > saved + SAVED:
+            if time.monotonic() > saved + COMMIT_INTERVAL:
                 self._index.commit()
                 saved = time.monotonic()
         self._index.commit()
 
-    def _account(self, job: Job, result: Result) -> None:
+    def _account(self, job: Job, result: JobResult) -> None:
         report = self.report
         report.done += 1
         report.read += result.read
         report.counts.add(result.counts)
         if result.counts.failures and len(report.failed) < 4 * SHOWN:
             self._failures(result.tables[0])
-        slow = Slow(round(result.seconds, 3), _shown(job.files[0].path), job.size)
+        slow = SlowJob(round(result.seconds, 3), _shown(job.files[0].path), job.size)
         report.slowest = heapq.nlargest(
             SHOWN, [*report.slowest, slow], key=lambda s: (s.seconds, s.path)
         )
         if self._watcher is not None:
-            self._watcher.did(job, report)
+            self._watcher.job_done(job, report)
 
     def _failures(self, sessions: bytes) -> None:
-        for row in msgspec.json.Decoder(_Brief).decode_lines(sessions):
+        for row in msgspec.json.Decoder(_StatusColumns).decode_lines(sessions):
             if row.status == "failed" and len(self.report.failed) < 4 * SHOWN:
-                self.report.failed.append(Failed(row.path, row.failure or "", row.reason or ""))
+                self.report.failed.append(
+                    FailedFile(row.path, row.failure or "", row.reason or "")
+                )
 
     # -- what for ----------------------------------------------------------------------------
 
     def write(self, places: Sequence[str]) -> Report:
-        """Does all and writes outputs. Interrupted, it writes what is done.
+        """Does all jobs and writes the outputs. If interrupted, it writes what is done.
 
         Raises:
             SourceError, UsageError: an output cannot be written.
@@ -245,26 +256,31 @@ class Run:
         return report
 
     def _write(self, every: Sequence[Job], places: Sequence[str]) -> None:
-        """Writes the outputs, but those that hold these rows already."""
+        """Writes the outputs, except those that have these rows already."""
         report = self.report
         about = hashlib.blake2b(digest_size=16)
-        told = bool(every) and not report.interrupted
+        comparable = bool(every) and not report.interrupted
         for job in every:
-            name = signature(job)
-            told = told and bool(name)
+            name = job_signature(job)
+            comparable = comparable and bool(name)
             about.update(name)
         rows = about.digest() + self._wanted.digest().encode()
         if not report.interrupted:
             self._index.forget_others(every)
         for place in places:
-            entry = f"output {digest(str(Path(place).absolute())).hex()}"
+            entry = f"output {path_digest(str(Path(place).absolute())).hex()}"
             known = self._index.about(entry)
-            if told and not report.done and known and known == outputs.fingerprint(place, rows):
+            if (
+                comparable
+                and not report.done
+                and known
+                and known == outputs.fingerprint(place, rows)
+            ):
                 report.unchanged.append(place)
                 continue
             outputs.write(place, self._index.rows(every))
             report.written.append(place)
-            self._index.tell(entry, outputs.fingerprint(place, rows) if told else "")
+            self._index.set_about(entry, outputs.fingerprint(place, rows) if comparable else "")
 
     def results(self) -> Iterator[tuple[Job, tuple[bytes, ...]]]:
         """Each job with its rows, in the order of paths, when those before it are done."""
@@ -280,11 +296,11 @@ class Run:
                     done, result = next(doing)
                     early[done.number] = result.tables
                 yield job, early.pop(job.number)
-            for _ in doing:  # nothing is left; it saves what it did
+            for _ in doing:  # no result is left; the generator commits the index
                 pass
 
 
-class _Brief(Struct):
+class _StatusColumns(Struct):
     path: str
     status: str = ""
     failure: str | None = None
@@ -292,20 +308,20 @@ class _Brief(Struct):
 
 
 def _shown(path: str) -> str:
-    shown: str = Redactor().text(codec.mended(path))
+    shown: str = Redactor().text(codec.to_valid_json(path))
     return shown
 
 
 def index_beside(where: str, home: str) -> str:
-    """Where the index of an output is kept: beside a file, under `home` for a URL."""
+    """The path of an output's index: beside a file, under `home` for a URL."""
     if not is_url(where):
         return f"{where}.index"
     folder = Path(home) / "state"
-    with inside(folder):
-        return str(folder / f"batch-{digest(where).hex()}.index")
+    with create_and_open(folder):
+        return str(folder / f"batch-{path_digest(where).hex()}.index")
 
 
-def plain(report: Report) -> dict[str, Any]:
+def report_to_builtins(report: Report) -> dict[str, Any]:
     """A report as plain values."""
-    value: dict[str, Any] = codec.plain(report)
+    value: dict[str, Any] = codec.to_builtins(report)
     return value

@@ -1,7 +1,7 @@
 """Many recordings: planned, read by many workers, restartable, written as tables.
 
-A bad file costs one row, a killed worker costs nobody else's work, and what was read once is
-not read again. docs/scale.md tells how large it goes.
+A bad file gives one failed row, a killed worker loses only its own work, and unchanged files
+are not read again. docs/scale.md has the measured sizes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.analysis.summary_json import from_json
-from leftoff.batch.jobs import Wanted, What
-from leftoff.batch.pool import TIME_LIMIT, Engine, Here, Pool
+from leftoff.batch.jobs import BatchOptions, What
+from leftoff.batch.pool import TIME_LIMIT, Engine, InProcess, Pool
 from leftoff.batch.rows import TABLES, DecisionRow, FileRow, MilestoneRow, SessionRow
 from leftoff.batch.run import Run
 from leftoff.errors import UsageError
@@ -94,9 +94,9 @@ def summarize_all(
     Raises:
         UsageError: there is no file at all, or an option names what does not exist.
     """
-    wanted = Wanted(what, tuple(only), tuple(extractors), tuple(redactors), format=format)
+    wanted = BatchOptions(what, tuple(only), tuple(extractors), tuple(redactors), format=format)
     several = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    chosen: Engine = engine or (Pool(workers, limit) if workers else Here())
+    chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())
     run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)
     return _each(run, keep=engine is not None)
 
@@ -104,13 +104,13 @@ def summarize_all(
 def _each(run: Run, *, keep: bool) -> Iterator[Summarized]:
     try:
         for _, tables in run.results():
-            yield from _told(tables)
+            yield from _sessions_of(tables)
     finally:
         run.close(engine=not keep)
 
 
 async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:
-    """`summarize_all` for `async for`: waiting for the next session blocks nobody else.
+    """`summarize_all` for `async for`; waiting for a session does not block the event loop.
 
     Args:
         options: those of `summarize_all`.
@@ -121,18 +121,18 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    # One thread for all of it: a database belongs to the thread that opened it.
+    # One thread for all calls: an SQLite connection belongs to the thread that opened it.
     with ThreadPoolExecutor(1) as thread:
         loop = asyncio.get_running_loop()
-        told = await loop.run_in_executor(thread, lambda: summarize_all(paths, **options))
+        sessions = await loop.run_in_executor(thread, lambda: summarize_all(paths, **options))
         try:
             while True:
-                one = await loop.run_in_executor(thread, next, told, None)
+                one = await loop.run_in_executor(thread, next, sessions, None)
                 if one is None:
                     return
                 yield one
         finally:
-            closing: Any = told
+            closing: Any = sessions
             await loop.run_in_executor(thread, closing.close)
 
 
@@ -148,7 +148,7 @@ class _Document(Struct):
 _documents = msgspec.json.Decoder(_Document).decode_lines
 
 
-def _told(tables: Sequence[bytes]) -> Iterator[Summarized]:
+def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
     """The sessions of one job."""
     if not tables:
         return
@@ -182,7 +182,7 @@ def to_dataframe(
     Raises:
         UsageError: no such table, or neither library is installed.
     """
-    from leftoff.batch.data_frames import frame
+    from leftoff.batch.data_frames import data_frame
 
     if table == "sessions":
         rows: Iterable[Struct] = (one.row for one in sessions)
@@ -190,4 +190,4 @@ def to_dataframe(
         rows = (row for one in sessions for row in getattr(one, table))
     else:
         raise UsageError(f"no table {table!r}: there are {', '.join(TABLES)}")
-    return frame(rows, table, library)
+    return data_frame(rows, table, library)

@@ -1,7 +1,7 @@
-"""What a worker does: read the files of a job, and make the rows of their sessions.
+"""The code of a worker: reads the files of a job and makes the rows of their sessions.
 
-Whatever is wrong with a file becomes a row that says so; nothing that a recording holds can
-end a worker. Everything that leaves here has passed the gate.
+An error of a file becomes a failed row; no content of a recording can end a worker. All results
+are redacted.
 """
 
 from __future__ import annotations
@@ -13,61 +13,71 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
-from leftoff.api import Gathered
-from leftoff.batch.files import at_hand, is_url
-from leftoff.batch.jobs import Chunk, Counts, Done, File, Head, Job, Result, Wanted
-from leftoff.batch.rows import Rows, key_of
+from leftoff.api import SessionReading
+from leftoff.batch.files import is_url, local_copy
+from leftoff.batch.jobs import (
+    BatchOptions,
+    Chunk,
+    ChunkResult,
+    Counts,
+    FileHeader,
+    InputFile,
+    Job,
+    JobResult,
+)
+from leftoff.batch.rows import Rows, session_key
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
 from leftoff.formats.thread import key64
-from leftoff.incremental.saved_positions import SavedPosition, keep, revive
+from leftoff.incremental.saved_positions import SavedPosition, resume_pass, save_position
 from leftoff.redaction.redactor import Redactor, redactors
-from leftoff.sources.multi_file import in_pieces
-from leftoff.sources.open import head_of, lines_of
+from leftoff.sources.multi_file import is_multi_file
+from leftoff.sources.open import open_lines, read_head
 from leftoff.summary import ContextSummary
 
-HEAD = 32 * 1024
-"""Bytes of a file in which its header is looked for."""
+HEADER_BYTES = 32 * 1024
+"""Bytes of a file that are searched for its header. Chosen by hand; not measured."""
 
 _FIRST = 8
-"""Records whose ids tell a copy: a fork begins with what it was forked from."""
+"""First records whose ids are compared: a fork begins with those of its origin. Chosen by hand;
+not measured."""
 
 
-def work(data: bytes) -> bytes:
-    """Does a frozen `Chunk`; returns a frozen `Done`."""
-    chunk: Chunk = codec.thaw(data, Chunk)
-    done = Done(
-        tuple(do(job, chunk.wanted) for job in chunk.jobs),
-        tuple(head(file, chunk.wanted) for file in chunk.heads),
+def run_chunk(data: bytes) -> bytes:
+    """Does a frozen `Chunk`; returns a frozen `ChunkResult`."""
+    chunk: Chunk = codec.unpack_state(data, Chunk)
+    done = ChunkResult(
+        tuple(run_job(job, chunk.wanted) for job in chunk.jobs),
+        tuple(read_header(file, chunk.wanted) for file in chunk.heads),
     )
-    return codec.freeze(done)
+    return codec.pack_state(done)
 
 
 # -- headers ---------------------------------------------------------------------------------
 
 
-def head(file: File, wanted: Wanted) -> Head:
-    """What the first lines tell. A file that is one document is a session of its own."""
+def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
+    """The header of a file. A file that is one document is a session of its own."""
     try:
-        if in_pieces(file.path):
-            return Head()
-        with at_hand(file.path) as path:
-            data = head_of(path, HEAD)
+        if is_multi_file(file.path):
+            return FileHeader()
+        with local_copy(file.path) as path:
+            data = read_head(path, HEADER_BYTES)
         reading = Pass(file.path, wanted.format or None, builtin=())
-        complete = len(data) < HEAD
+        complete = len(data) < HEADER_BYTES
         lines = data.splitlines(keepends=True)
         reading.feed_lines(islice(lines, len(lines) - (not complete)))
         if complete and reading.format is None:
             reading.close()
     except (LeftoffError, ValueError, RecursionError):
-        return Head()  # what is wrong with it is told when it is read
+        return FileHeader()  # its error is reported when it is read
     if reading.format is None or reading.format.shape != "lines" or len(reading.sessions) > 1:
-        return Head()
+        return FileHeader()
     keys: list[int] = []
     for recording in reading.sessions[0].values():
         header, name = recording.header, reading.format.name
-        keys += [key64(f"{name} {told}") for told in (header.id, header.forked_from) if told]
+        keys += [key64(f"{name} {ident}") for ident in (header.id, header.forked_from) if ident]
         keys += recording.thread.keys[:_FIRST]
-    return Head(tuple(dict.fromkeys(key for key in keys if key)))
+    return FileHeader(tuple(dict.fromkeys(key for key in keys if key)))
 
 
 # -- jobs ------------------------------------------------------------------------------------
@@ -81,7 +91,7 @@ class _Opener:
         read: bytes that were read.
     """
 
-    def __init__(self, job: Job, wanted: Wanted) -> None:
+    def __init__(self, job: Job, wanted: BatchOptions) -> None:
         self._job, self._wanted = job, wanted
         self._known: dict[str, Pass] = {}
         self.states: dict[str, SavedPosition] = {}
@@ -96,19 +106,19 @@ class _Opener:
         return reading
 
     def _whole(self, path: str, format: str | None, extractors: Sequence[str]) -> Pass:
-        kept = self._job.states.get(path)
-        if kept is not None:
+        saved = self._job.states.get(path)
+        if saved is not None:
             try:
-                return self._rest(kept, path, extractors)
+                return self._rest(saved, path, extractors)
             except StateError:
-                pass  # written anew: read again
+                pass  # replaced: read it whole
         reading = Pass(path, format, extractors, self._wanted.builtin)
-        with at_hand(path) as place, lines_of(place) as lines:
+        with local_copy(path) as place, open_lines(place) as lines:
             reading.feed_lines(lines)
         return self._closed(reading, path)
 
-    def _rest(self, kept: SavedPosition, path: str, extractors: Sequence[str]) -> Pass:
-        reading = revive(kept, path, tuple(extractors), self._wanted.builtin)
+    def _rest(self, saved: SavedPosition, path: str, extractors: Sequence[str]) -> Pass:
+        reading = resume_pass(saved, path, tuple(extractors), self._wanted.builtin)
         began = reading.offset
         try:
             with open(path, "rb", buffering=1 << 20) as file:  # noqa: PTH123
@@ -121,23 +131,23 @@ class _Opener:
 
     def _closed(self, reading: Pass, path: str) -> Pass:
         if not is_url(path):
-            kept = keep(reading, path)
-            if kept is not None:
-                self.states[path] = kept
+            saved = save_position(reading, path)
+            if saved is not None:
+                self.states[path] = saved
         reading.close()
         self.read += reading.offset
         return reading
 
 
-def do(job: Job, wanted: Wanted) -> Result:
+def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     """The rows of a job."""
     began = time.process_time()
     opener, rows = _Opener(job, wanted), Rows()
     counts = Counts()
     _Job(job, wanted, opener, rows, counts).run()
-    return Result(
+    return JobResult(
         job.number,
-        rows.take(),
+        rows.to_json_lines(),
         counts,
         opener.states,
         max(0, opener.read),
@@ -145,19 +155,19 @@ def do(job: Job, wanted: Wanted) -> Result:
     )
 
 
-def failed(job: Job, failure: str, reason: str) -> Result:
+def failed_result(job: Job, failure: str, reason: str) -> JobResult:
     """The rows of a job that no worker could finish: one for each file."""
     rows, counts = Rows(), Counts()
     for file in job.files:
         _fail(file.path, failure, reason, rows, counts)
-    return Result(job.number, rows.take(), counts, final=False)
+    return JobResult(job.number, rows.to_json_lines(), counts, final=False)
 
 
 def _fail(path: str, failure: str, reason: str, rows: Rows, counts: Counts) -> None:
     gate = Redactor()
-    told = codec.mended([path, reason])
-    shown = gate.value(told)
-    rows.failed(key_of(path, 0), shown[0], failure, shown[1])
+    values = codec.to_valid_json([path, reason])
+    shown = gate.value(values)
+    rows.failed(session_key(path, 0), shown[0], failure, shown[1])
     counts.failures[failure] = counts.failures.get(failure, 0) + 1
 
 
@@ -174,7 +184,7 @@ class _Job:
     """One job being done."""
 
     def __init__(
-        self, job: Job, wanted: Wanted, opener: _Opener, rows: Rows, counts: Counts
+        self, job: Job, wanted: BatchOptions, opener: _Opener, rows: Rows, counts: Counts
     ) -> None:
         self.job, self.wanted, self.opener = job, wanted, opener
         self.rows, self.counts = rows, counts
@@ -186,35 +196,35 @@ class _Job:
                 self._session(paths, -1)
                 return
             except UsageError:
-                pass  # they have less in common than their headers said
+                pass  # they have nothing in common although their headers match
             except Exception as error:  # noqa: BLE001 - one bad session costs one row
-                self._tell(paths[0], error)
+                self._add_failure(paths[0], error)
                 return
         for path in paths:
             try:
                 several = len(self.opener(path).sessions)
             except Exception as error:  # noqa: BLE001 - one bad file costs one row
-                self._tell(path, error)
+                self._add_failure(path, error)
                 continue
             for number in range(several):
                 try:
                     self._session([path], number)
                 except Exception as error:  # noqa: BLE001 - one bad session costs one row
-                    self._tell(path, error)
+                    self._add_failure(path, error)
 
     def _opens(self, path: str) -> bool:
-        """Whether a file can be read as one session or more; tells why if not."""
+        """Whether a file can be read as one session or more; adds a failed row if not."""
         try:
             return bool(self._opened(path).sessions)
         except Exception as error:  # noqa: BLE001 - whatever a recording may do to us
-            self._tell(path, error)
+            self._add_failure(path, error)
             return False
 
     def _opened(self, path: str) -> Pass:
         wanted = self.wanted
         return self.opener(path, format=wanted.format or None, extractors=wanted.extractors)
 
-    def _tell(self, path: str, error: Exception) -> None:
+    def _add_failure(self, path: str, error: Exception) -> None:
         reason = f"{error!r:.300}"
         if isinstance(error, LeftoffError):
             # The path has a column of its own, and every format was tried on every file.
@@ -231,22 +241,22 @@ class _Job:
         wanted = self.wanted
         if len(paths) > 1 and any(len(self._opened(path).sessions) > 1 for path in paths):
             raise UsageError("one of the files holds several sessions")
-        gathered = Gathered(self.opener)
+        gathered = SessionReading(self.opener)
         for path in paths:
             gathered.add(path, wanted.format or None, wanted.extractors, number)
         summary = gathered.summary("")
         gate = Redactor(
             personal=wanted.personal, extra=[redactors.get(name) for name in wanted.redactors]
         )
-        plain = codec.plain(summary)
+        plain = codec.to_builtins(summary)
         if not all(path.isprintable() for path in paths):
-            plain = codec.mended(plain)  # the name of a file need be no text
-        told = gate.value(plain)
-        told["stats"]["redactions"] = dict(sorted(gate.counts.items()))
-        document = self._document(summary, told, gathered, gate)
+            plain = codec.to_valid_json(plain)  # a file name may be invalid UTF-8
+        redacted = gate.value(plain)
+        redacted["stats"]["redactions"] = dict(sorted(gate.counts.items()))
+        document = self._document(summary, redacted, gathered, gate)
         place = max(0, number)
         self.rows.session(
-            key_of(paths[0], place), place, len(paths), told, document, wanted.builtin
+            session_key(paths[0], place), place, len(paths), redacted, document, wanted.builtin
         )
         self._count(summary, place)
 
@@ -255,42 +265,48 @@ class _Job:
         formats[summary.session.format] = formats.get(summary.session.format, 0) + 1
         if not place:  # the lines are those of the whole file
             lines = summary.stats.lines
-            told = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
-            self.counts.add(Counts(lines=told))
+            numbers = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
+            self.counts.add(Counts(lines=numbers))
 
     def _document(
-        self, summary: ContextSummary, told: dict[str, Any], gathered: Gathered, gate: Redactor
+        self,
+        summary: ContextSummary,
+        redacted: dict[str, Any],
+        gathered: SessionReading,
+        gate: Redactor,
     ) -> Any:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
-            return told
+            return redacted
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
-        document = {name: told[name] for name in names}
+        document = {name: redacted[name] for name in names}
         if self.wanted.what == "files":
-            return {**document, "file_modifications": told["file_modifications"]}
+            return {**document, "file_modifications": redacted["file_modifications"]}
         return self._account(summary, gathered, gate)
 
-    def _account(self, summary: ContextSummary, gathered: Gathered, gate: Redactor) -> Any:
+    def _account(
+        self, summary: ContextSummary, gathered: SessionReading, gate: Redactor
+    ) -> Any:
         from leftoff.budget.account import account
         from leftoff.budget.thresholds import preset
         from leftoff.rendering import budget
-        from leftoff.session_view import Story
+        from leftoff.session_view import SessionView
 
         recordings, _ = gathered.recordings()
         main = recordings.pop("")
         if not len(main.thread) and recordings:
             main = recordings.pop(min(recordings))  # a subagent's own file
-        children = [Story(r) for _, r in sorted(recordings.items()) if len(r.thread)]
+        children = [SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)]
         session = summary.session
         chosen = self.wanted.preset or preset("advisory")
         found = account(
-            Story(main), children, chosen, session.format, windows=self.wanted.windows
+            SessionView(main), children, chosen, session.format, windows=self.wanted.windows
         )
         return budget.plain(
             found,
             id=session.id,
             format=session.format,
-            path=codec.mended(session.path),
+            path=codec.to_valid_json(session.path),
             models=session.models,
             preset=chosen.name,
             gate=gate,

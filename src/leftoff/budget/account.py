@@ -1,4 +1,4 @@
-"""The account of one session: occupancy and spend over time, thresholds crossed, forecast."""
+"""The token account of a session: occupancy over time, spend, thresholds crossed, forecast."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.budget.forecast import Forecast, forecast
-from leftoff.budget.thresholds import Armed, Crossing, Preset, crossings
+from leftoff.budget.thresholds import Crossing, FiredThresholds, Preset, crossings
 from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.budget.windows import ModelRow
 from leftoff.extraction.evidence import Compacted
 from leftoff.model import Usage
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import ContextInfo
 
 
 class Crossed(Struct, frozen=True):
-    """A threshold that the session went over, and at which message."""
+    """A threshold that the session crossed, and at which message."""
 
     message: int
     crossing: Crossing
 
 
 class Account(Struct, frozen=True):
-    """Everything about a session's tokens.
+    """The token account of a session.
 
     Attributes:
         spend: tokens over distinct API calls by model, without subagents.
@@ -32,7 +32,7 @@ class Account(Struct, frozen=True):
         curve: one point for each API call of the main thread.
         crossed: thresholds in the order in which they were reached; each once between two
             compactions.
-        forecast: what is left of the usable window, None where it cannot be told.
+        forecast: what is left of the usable window, None where it is not known.
         estimated: tokens of the conversation's text where no usage is recorded, else None.
     """
 
@@ -46,57 +46,57 @@ class Account(Struct, frozen=True):
 
 
 def account(
-    story: Story,
-    children: Sequence[Story],
+    view: SessionView,
+    children: Sequence[SessionView],
     preset: Preset,
     format: str = "",
     *,
     windows: Sequence[ModelRow] = (),
 ) -> Account:
-    """The account of a session with its subagents. A pure function of what was recorded."""
-    by_child = {child.recording.agent: total(spend(child).values()) for child in children}
-    beside: dict[str, Usage] = {}
+    """The account of a session with its subagents. A pure function of its arguments."""
+    by_child = {child.state.agent: total(spend(child).values()) for child in children}
+    by_subagents: dict[str, Usage] = {}
     for child in children:
         for model, usage in spend(child).items():
-            beside[model] = beside.get(model, Usage()) + usage
-    found = context(story, by_child, format, windows=windows)
-    points = curve(story)
-    counts = _since(points)
-    # Where the recorder compacted last and nothing was called since, the window starts anew.
-    if _emptied_at_the_end(story, points):
+            by_subagents[model] = by_subagents.get(model, Usage()) + usage
+    found = context(view, by_child, format, windows=windows)
+    points = curve(view)
+    counts = _since_compaction(points)
+    # Compacted, and no call since: the window is empty, with nothing to extrapolate from.
+    if _emptied_at_the_end(view, points):
         counts = []
     elif counts and found.occupancy is not None:
         counts[-1] = max(counts[-1], found.occupancy)
     return Account(
         context=found,
         spend=dict(found.spend.by_model),
-        subagents=dict(sorted(beside.items())),
+        subagents=dict(sorted(by_subagents.items())),
         curve=points,
-        crossed=_crossed(points, preset, found, len(story.thread)),
+        crossed=_crossed(points, preset, found, len(view.thread)),
         forecast=forecast(counts, found.usable_window),
-        estimated=None if points else story.recording.text_tokens,
+        estimated=None if points else view.state.text_tokens,
     )
 
 
-def _since(points: Sequence[Filling]) -> list[int]:
-    """The counts since the last compaction."""
+def _since_compaction(points: Sequence[Filling]) -> list[int]:
+    """The window's tokens at each call since the last compaction."""
     start = max((i for i, p in enumerate(points) if p.emptied), default=0)
     return [p.tokens for p in points[start:]]
 
 
-def _emptied_at_the_end(story: Story, points: Sequence[Filling]) -> bool:
-    compactions = story.all(Compacted)
+def _emptied_at_the_end(view: SessionView, points: Sequence[Filling]) -> bool:
+    compactions = view.all(Compacted)
     if not compactions:
         return False
     after = compactions[-1].ref.message
-    return not points or points[-1].message < after and story.recording.tail.last is None
+    return not points or points[-1].message < after and view.state.occupancy.last is None
 
 
 def _crossed(
     points: Sequence[Filling], preset: Preset, found: ContextInfo, messages: int
 ) -> tuple[Crossed, ...]:
-    armed, reached = Armed(), []
-    # What was recorded after the last call fills the window, too.
+    armed, reached = FiredThresholds(), []
+    # What was recorded after the last call is in the window, too.
     last = [Filling(max(0, messages - 1), found.occupancy)] if found.occupancy else []
     for point in [*points, *last]:
         new, armed = crossings(

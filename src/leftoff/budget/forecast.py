@@ -1,4 +1,4 @@
-"""How long a window will last: calls and tokens left, from how it has filled so far."""
+"""Forecast of how long a context window will last: calls and tokens left."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from statistics import median
 
 from msgspec import Struct
 
-FEWEST = 4
-"""Calls that must have been seen since the last compaction."""
+MIN_CALLS = 4
+"""Calls since the last compaction without which there is no forecast. Chosen by hand; not
+measured."""
 
-SKIPPED = 0.25
-"""Share of the calls at the beginning that say little: a session begins by reading."""
+SKIPPED_SHARE = 0.25
+"""Share of the first calls that is ignored: a session begins by reading, which fills the window
+faster than the work after it. Chosen by hand; not measured."""
 
-USUAL = 800
-PULL = 20
-"""Tokens that a call usually adds, and how many calls that knowledge is worth: what is seen of
-a short session is pulled towards the usual. From sessions of coding agents that ended in a
-compaction (docs/budget.md)."""
+PRIOR_GROWTH = 800
+PRIOR_CALLS = 20
+"""Prior of the growth: tokens that a call adds, and how many observed calls the prior weighs. A
+short session is pulled towards it. From sessions of coding agents that ended in a compaction
+(docs/budget.md)."""
 
-_MOST = 240
-"""Calls that the slope is taken over; the pairs of more would be slow to look at."""
+_MAX_CALLS = 240
+"""The latest calls that the slope is taken over: the number of pairs grows with the square."""
 
 
 class Forecast(Struct, frozen=True):
@@ -40,24 +42,24 @@ class Forecast(Struct, frozen=True):
 
 
 def growth(counts: Sequence[int]) -> float:
-    """Tokens that a call adds: the median slope between any two calls (Theil and Sen), pulled
-    towards what is usual where few calls were seen. One huge tool result does not move it."""
-    seen = counts[int(len(counts) * SKIPPED) :][-_MOST:]
+    """Tokens that a call adds: the median slope over all pairs of calls (Theil-Sen estimator),
+    averaged with the prior by the number of calls. One huge tool result does not move it."""
+    seen = counts[int(len(counts) * SKIPPED_SHARE) :][-_MAX_CALLS:]
     slopes = [
         (seen[b] - seen[a]) / (b - a) for a in range(len(seen)) for b in range(a + 1, len(seen))
     ]
-    slope = median(slopes) if slopes else float(USUAL)
-    return (slope * len(counts) + USUAL * PULL) / (len(counts) + PULL)
+    slope = median(slopes) if slopes else float(PRIOR_GROWTH)
+    return (slope * len(counts) + PRIOR_GROWTH * PRIOR_CALLS) / (len(counts) + PRIOR_CALLS)
 
 
 def forecast(counts: Sequence[int], usable: int | None) -> Forecast | None:
-    """What is left of a window of `usable` tokens; None where that is not known, too few calls
-    were seen, or the window does not fill.
+    """What is left of a window of `usable` tokens; None if `usable` is not known, if there are
+    fewer than `MIN_CALLS` calls, or if the window does not grow.
 
     Args:
         counts: tokens in the window at each call since the last compaction.
     """
-    if not usable or len(counts) < FEWEST:
+    if not usable or len(counts) < MIN_CALLS:
         return None
     left = max(0, usable - counts[-1])
     rate = growth(counts)

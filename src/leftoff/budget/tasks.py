@@ -1,4 +1,4 @@
-"""What a task or a session has used of what it may use: the values that are saved and shown."""
+"""Token budgets of tasks and sessions: the values that are saved and shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.budget.thresholds import Armed, percent
+from leftoff.budget.thresholds import FiredThresholds, percent
 from leftoff.budget.windows import PROVIDER_LIMITS
 from leftoff.errors import StateError
 
@@ -17,19 +17,19 @@ DEFAULT_BUDGET = 200_000
 """Tokens of a session's budget unless settings say otherwise."""
 
 DEFAULT_MODEL = "claude-sonnet-4.5"
-"""What `ContextMetrics.model` says where nobody told the model."""
+"""`ContextMetrics.model` where the caller gives no model."""
 
 
 class ContextMetrics(Struct, frozen=True):
     """Token usage of a session, as a resume log holds it.
 
     Attributes:
-        total_budget: tokens there are.
+        total_budget: the budget in tokens.
         used_tokens: tokens used.
         percentage_used: of `total_budget`, 0 to 100 and more.
         remaining_tokens: `total_budget` minus `used_tokens`.
         stop_reason: why the last response ended, e.g. "end_turn".
-        timestamp: ISO 8601, "" where nobody told the time.
+        timestamp: ISO 8601, "" where the caller gives none.
     """
 
     total_budget: int
@@ -50,7 +50,7 @@ class ContextMetrics(Struct, frozen=True):
         model: str = DEFAULT_MODEL,
         timestamp: str = "",
     ) -> ContextMetrics:
-        """The metrics of two counts; what follows from them is computed."""
+        """The metrics of two counts; percentage and remainder are computed."""
         return cls(
             total_budget,
             used_tokens,
@@ -80,7 +80,7 @@ class ContextMetrics(Struct, frozen=True):
 
 
 class CheckpointMetadata(Struct, frozen=True):
-    """A checkpoint that was made for a budget."""
+    """A checkpoint that was made at a threshold of a budget."""
 
     id: str
     created_at: str
@@ -96,7 +96,7 @@ class Checkpoints(Struct, frozen=True, omit_defaults=True):
 
 
 class Decisions(Struct, frozen=True, omit_defaults=True):
-    """What was decided about a budget that runs out.
+    """Measures taken because a budget ran out.
 
     Attributes:
         fallback_triggered_at: seconds since 1970.
@@ -141,10 +141,12 @@ class TaskTokenBudget(Struct, frozen=True):
         total_allocated: int,
         shares: dict[str, float] | None = None,
     ) -> TaskTokenBudget:
-        """A budget of which nothing is used.
+        """An unused budget.
 
         Args:
-            shares: other thresholds by name: warning, checkpoint_90, ...
+            created_at: ISO 8601.
+            total_allocated: tokens.
+            shares: thresholds other than the defaults, by name: warning, checkpoint_90, ...
         """
         given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
@@ -158,7 +160,7 @@ class TaskTokenBudget(Struct, frozen=True):
 
     @property
     def shares(self) -> dict[str, float]:
-        """The thresholds by the names that the preset `handoff` gives them."""
+        """The thresholds by their names in the preset `handoff`."""
         return {
             "warning": self.warning_threshold,
             "checkpoint_90": self.checkpoint_90_threshold,
@@ -167,7 +169,7 @@ class TaskTokenBudget(Struct, frozen=True):
         }
 
     def used(self, tokens: int) -> TaskTokenBudget:
-        """The budget when `tokens` are used."""
+        """The budget with `tokens` used in all."""
         return msgspec.structs.replace(
             self,
             tokens_consumed=tokens,
@@ -202,7 +204,7 @@ class TaskTokenBudget(Struct, frozen=True):
 
 
 class Handoff(Struct, frozen=True):
-    """A task went from one agent to the next."""
+    """A handover of a task from one agent to the next."""
 
     timestamp: str
     provider: str
@@ -225,13 +227,13 @@ class Crossed(Struct, frozen=True):
 
 
 class TaskDocument(Struct, frozen=True):
-    """All that is kept of a task's budgets.
+    """The saved state of a task's budgets.
 
     Attributes:
-        token_budget: with the provider that works on it now.
+        token_budget: the budget with the current provider.
         checkpoints: ids, oldest first.
         handoffs: how often the task was handed over since it last made progress.
-        budgets: what it uses with each provider, the present one included.
+        budgets: the budget with each provider, the current one included.
         armed: which thresholds have fired with each provider.
         crossed: the latest crossings, oldest first.
     """
@@ -242,15 +244,15 @@ class TaskDocument(Struct, frozen=True):
     last_handoff: Handoff | None = None
     handoffs: int = 0
     budgets: dict[str, TaskTokenBudget] = field(default_factory=dict)
-    armed: dict[str, Armed] = field(default_factory=dict)
+    armed: dict[str, FiredThresholds] = field(default_factory=dict)
     crossed: tuple[Crossed, ...] = ()
 
 
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
-    """Tokens that a task may use with a provider, or None if nobody said.
+    """Tokens that a task may use with a provider, or None if no limit is known.
 
     Args:
-        more: limits that come before the built-in ones.
+        more: limits that take precedence over the built-in ones.
     """
     limits = {**PROVIDER_LIMITS, **(more or {})}
     return limits.get(provider, limits.get(provider.casefold()))

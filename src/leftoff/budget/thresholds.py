@@ -1,8 +1,8 @@
 """When a budget is nearly used up: thresholds as data, crossings as a pure function.
 
-`crossings` tells which thresholds a new count goes over. Each fires once, in ascending order,
-all of those that one step jumps over, and is armed again by a compaction. What has fired is a
-small frozen value that can be saved after any step.
+`crossings` gives the thresholds that a new count crosses, in ascending order; one step may
+cross several. Each fires once and is armed again by a compaction. Which ones have fired is a
+small frozen value (`FiredThresholds`) that the caller may save after any step.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from msgspec import Struct
 
 from leftoff.errors import UnknownName, UsageError
 
-# A share such as 0.7 is not exact in binary; counts are whole tokens.
-_SLACK = 1e-9
+# A share such as 0.7 is not exact in binary; counts are whole tokens. Relative to the total.
+_TOLERANCE = 1e-9
 
 RESTART = 0.5
-"""Two counts in a row below this share of what was used are another filling of the window: a
-compaction or a restart that nobody announced. A smaller fall (a rewound turn, a shorter reply)
-is none, and a single low count may be a call beside the conversation."""
+"""Two counts in a row below this share of the peak mean that the window was emptied: a
+compaction or a restart that was not reported. A smaller drop (a rewound turn, a shorter reply)
+does not, and a single low count may be a call beside the conversation. Chosen by hand; not
+measured."""
 
 
 class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,8 +56,8 @@ class Preset(Struct, frozen=True):
     """Thresholds in ascending order, and the words around them.
 
     Attributes:
-        says, heading: head of the instructions for an orchestrating agent, and what stands
-            above each threshold there.
+        says, heading: head of the instructions for an orchestrating agent, and the heading of
+            each threshold there.
     """
 
     name: str
@@ -81,12 +82,14 @@ class Preset(Struct, frozen=True):
         return Preset(self.name, _ordered(moved), self.says, self.heading)
 
 
-class Armed(Struct, frozen=True):
-    """What has fired since the last compaction.
+class FiredThresholds(Struct, frozen=True):
+    """The thresholds that have fired since the last compaction.
 
     Attributes:
-        peak: the most that was used since then.
-        fallen: the count before was so low that another one will mean a restart.
+        fired: their names, in the order in which they fired.
+        peak: the highest count since then, in tokens.
+        fallen: the previous count was below `RESTART` of the peak; another such count means a
+            restart.
     """
 
     fired: tuple[str, ...] = ()
@@ -116,8 +119,8 @@ class Crossing(Struct, frozen=True):
         return max(0, self.total - self.used)
 
     def words(self, template: str, **names: str) -> str:
-        """A line of the preset with this crossing's figures; names that nobody gave stand as
-        they are."""
+        """A line of the preset with this crossing's figures; placeholders without a value are
+        left as they are."""
         return fill(template, self.threshold.at, self.used, self.total, names)
 
 
@@ -128,48 +131,50 @@ def percent(used: float, total: float) -> float:
 
 def crossings(
     preset: Preset | Iterable[Threshold],
-    armed: Armed,
+    armed: FiredThresholds,
     used: float | None,
     total: float | None,
     *,
     compacted: bool = False,
-) -> tuple[tuple[Crossing, ...], Armed]:
-    """The thresholds that a count goes over, ascending, and the state after it.
+) -> tuple[tuple[Crossing, ...], FiredThresholds]:
+    """The thresholds that a count crosses, ascending, and the state after it.
 
-    A count that is no number, infinite or negative says nothing and changes nothing; without a
-    total nothing can be crossed.
+    A count that is not a number, infinite or negative is ignored; without a total nothing is
+    crossed.
 
     Args:
+        armed: the state after the count before.
         used: tokens used, or None if not known.
-        total: tokens there are.
+        total: the budget in tokens, or None if not known.
         compacted: the window was emptied before this count: every threshold is armed again.
 
-    >>> reached, armed = crossings(preset("advisory"), Armed(), 172_000, 200_000)
+    >>> reached, armed = crossings(preset("advisory"), FiredThresholds(), 172_000, 200_000)
     >>> [c.threshold.name for c in reached]
     ['caution', 'warning']
     >>> crossings(preset("advisory"), armed, 175_000, 200_000)[0]
     ()
     """
     if compacted:
-        armed = Armed()
+        armed = FiredThresholds()
     count, whole = _count(used), _count(total)
     if count is None:
         return (), armed
     fallen = count < armed.peak * RESTART
-    if fallen and armed.fallen:
-        armed, fallen = Armed(), False
+    if fallen and armed.fallen:  # the second low count in a row
+        armed, fallen = FiredThresholds(), False
     fired = list(armed.fired)
     found: list[Crossing] = []
     if whole:
         for threshold in _thresholds(preset):
-            if threshold.name not in fired and count >= threshold.at * whole - _SLACK * whole:
+            at = threshold.at * whole - _TOLERANCE * whole
+            if threshold.name not in fired and count >= at:
                 fired.append(threshold.name)
                 found.append(Crossing(threshold, count, whole))
-    return tuple(found), Armed(tuple(fired), max(armed.peak, count), fallen)
+    return tuple(found), FiredThresholds(tuple(fired), max(armed.peak, count), fallen)
 
 
 def _count(value: Any) -> int | None:
-    """A count of tokens, or None for what is none."""
+    """A count of tokens, or None for a value that is not one."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not math.isfinite(value) or value < 0:
@@ -203,7 +208,7 @@ def _ordered(given: Iterable[Threshold]) -> tuple[Threshold, ...]:
 
 
 def thousands(count: int) -> str:
-    """Tokens in thousands, as short as they are plain: 200, 1.8, 0.1.
+    """Tokens in thousands, to one decimal, without a trailing ".0".
 
     >>> thousands(200_000), thousands(82)
     ('200', '0.1')
@@ -211,8 +216,8 @@ def thousands(count: int) -> str:
     return f"{count / 1000:.1f}".removesuffix(".0")
 
 
-class _Kept(dict[str, Any]):
-    """Names for `str.format_map`; one that nobody gave stands as it is."""
+class _Placeholders(dict[str, Any]):
+    """Values for `str.format_map`; a placeholder without a value is left as it is."""
 
     def __missing__(self, name: str) -> str:
         return "{" + name + "}"
@@ -221,7 +226,7 @@ class _Kept(dict[str, Any]):
 def fill(template: str, at: float, used: int, total: int, names: Mapping[str, str]) -> str:
     """A preset's line with its figures."""
     remaining = max(0, total - used)
-    known = _Kept(
+    known = _Placeholders(
         names,
         threshold=f"{at * 100:g}",
         used=used,
@@ -235,7 +240,7 @@ def fill(template: str, at: float, used: int, total: int, names: Mapping[str, st
 
 
 def instructions(preset: Preset, total: int) -> str:
-    """The block that tells an orchestrating agent what to say at which threshold.
+    """The instructions for an orchestrating agent: what to say at which threshold.
 
     Args:
         total: the budget that the figures are of, in tokens.
@@ -275,3 +280,18 @@ def preset(name: str) -> Preset:
     if name not in _PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return _PRESETS[name]
+
+
+def __getattr__(name: str) -> object:
+    """The name of version 0.1; to end the transition, delete this function."""
+    if name != "Armed":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import warnings
+
+    warnings.warn(
+        f"{__name__}.Armed is now {__name__}.FiredThresholds; the old name goes with the next"
+        " release",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return FiredThresholds

@@ -1,8 +1,7 @@
-"""What a session cost and how full its window is.
+"""Token usage of a session: spend and window occupancy.
 
 *Spend* is a sum over distinct API calls. *Occupancy* is what the window holds now: the last
-call's tokens, in and out, since each call sends the whole context again. The two are never
-mixed up here.
+call's tokens, in and out, since each call sends the whole context again.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from leftoff.budget.windows import ModelRow, Window, fit
 from leftoff.extraction.collector import occupancy_of
 from leftoff.extraction.evidence import Compacted, Counted, Spent
 from leftoff.model import Usage
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import CompactionInfo, ContextInfo, Spend
 
 
@@ -30,25 +29,25 @@ def total(usages: Iterable[Usage]) -> Usage:
 # -- spend -----------------------------------------------------------------------------------
 
 
-def spend(story: Story) -> dict[str, Usage]:
+def spend(view: SessionView) -> dict[str, Usage]:
     """Tokens by model over distinct API calls; the largest usage recorded for a call counts.
 
-    A recorder that keeps a running total (Codex) is taken at its last readable word.
+    Of a recorder that writes a running total (Codex) the last readable total counts.
     """
-    counted = [c for c in story.all(Counted) if c.total.total]
-    models = story.recording.header.models
+    counted = [c for c in view.all(Counted) if c.total.total]
+    models = view.state.header.models
     if counted:
         return {models[-1] if models else "": counted[-1].total}
     by_model: dict[str, Usage] = {}
-    for item in _calls(story):
+    for item in _calls(view):
         by_model[item.model] = by_model.get(item.model, Usage()) + item.usage
     return dict(sorted(by_model.items()))
 
 
-def _calls(story: Story) -> list[Spent]:
+def _calls(view: SessionView) -> list[Spent]:
     """The API calls in order, each once, with the largest usage recorded for it."""
     largest: dict[tuple[str, int], Spent] = {}
-    for number, item in enumerate(story.all(Spent)):
+    for number, item in enumerate(view.all(Spent)):
         key = (item.response, 0 if item.response else number)
         known = largest.get(key)
         if known is None or item.usage.total > known.usage.total:
@@ -73,23 +72,23 @@ class Filling(Struct, frozen=True, gc=False):
     emptied: bool = False
 
 
-def curve(story: Story) -> tuple[Filling, ...]:
-    """How the main thread's window filled, one point for each API call in file order.
+def curve(view: SessionView) -> tuple[Filling, ...]:
+    """Occupancy of the window over time, one point for each API call in file order.
 
-    Compactions are resets. Where a recorder writes a response several times, its largest usage
-    stands at its first place.
+    A compaction resets it. Where a recorder writes a response several times, its largest usage
+    counts, at the place of the first.
     """
     points: list[Filling] = []
     places: dict[str, int] = {}
     emptied = False
     last: Usage | None = None
-    counts = bool(story.recording.evidence.of(Counted))
-    for item in story.recording.evidence:
+    counts = bool(view.state.evidence.of(Counted))
+    for item in view.state.evidence:
         kind = type(item)
         if kind is Compacted:
             emptied = True
             continue
-        if kind is not (Counted if counts else Spent) or story.message_of(item) in story.copies:
+        if kind is not (Counted if counts else Spent) or view.message_of(item) in view.copies:
             continue
         if isinstance(item, Counted):
             # A count is written again when nothing was called in between.
@@ -111,17 +110,17 @@ def curve(story: Story) -> tuple[Filling, ...]:
     return tuple(points)
 
 
-def conversation_tokens(story: Story) -> int | None:
+def conversation_tokens(view: SessionView) -> int | None:
     """Size of the whole conversation: the occupancy before each compaction and at the end,
     summed; None where no usage is recorded."""
-    sizes = [c.recorded or c.occupancy for c in story.all(Compacted)]
-    sizes.append(occupancy_of(story.recording))
+    sizes = [c.recorded or c.occupancy for c in view.all(Compacted)]
+    sizes.append(occupancy_of(view.state))
     known = [size for size in sizes if size is not None]
     return sum(known) if known else None
 
 
 def context(
-    story: Story,
+    view: SessionView,
     subagents: dict[str, Usage],
     format: str = "",
     *,
@@ -130,15 +129,15 @@ def context(
     """Window, occupancy, spend and compactions of a session.
 
     Args:
-        subagents: what each subagent spent.
-        format: as which the session was read; recorders keep different reserves.
-        windows: rows that come before the built-in table of models.
+        subagents: what each subagent spent, by its id.
+        format: name of the session's format; recorders reserve different shares of a window.
+        windows: rows that take precedence over the built-in table of models.
     """
-    occupancy = occupancy_of(story.recording)
-    window = _window(story, occupancy, format, windows)
+    occupancy = occupancy_of(view.state)
+    window = _window(view, occupancy, format, windows)
     size = window.window if window else None
     usable = window.window - window.reserve if window else None
-    by_model = spend(story)
+    by_model = spend(view)
     whole = total(by_model.values())
     return ContextInfo(
         window=size,
@@ -156,30 +155,30 @@ def context(
             dict(sorted(subagents.items())),
         ),
         compactions=tuple(
-            CompactionInfo(story.ref(c.ref), c.trigger, c.occupancy, c.recorded)
-            for c in story.all(Compacted)
+            CompactionInfo(view.ref(c.ref), c.trigger, c.occupancy, c.recorded)
+            for c in view.all(Compacted)
         ),
     )
 
 
 def _window(
-    story: Story, occupancy: int | None, format: str, more: Sequence[ModelRow]
+    view: SessionView, occupancy: int | None, format: str, more: Sequence[ModelRow]
 ) -> Window | None:
-    """The window that fits all that is known of the session."""
-    header = story.recording.header
-    compactions = story.all(Compacted)
+    """The window by the recording and the tables (see `windows.fit`)."""
+    header = view.state.header
+    compactions = view.all(Compacted)
     sizes = [c.recorded or c.occupancy or 0 for c in compactions]
-    own = [
+    automatic = [
         size for c, size in zip(compactions, sizes, strict=True) if c.trigger == "auto" and size
     ]
-    calls = story.all(Spent)
+    calls = view.all(Spent)
     peak = max([occupancy or 0, *sizes, *(c.usage.total for c in calls)])
     models = [c.model for c in calls if c.model] or header.models
     return fit(
         models[-1] if models else "",
         recorded=header.window,
         peak=peak,
-        compacted_at=own[-1] if own else None,
+        compacted_at=automatic[-1] if automatic else None,
         format=format,
         version=header.agent_version,
         more=more,

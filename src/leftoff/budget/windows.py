@@ -1,7 +1,7 @@
-"""How much a model's context window holds, and what its recorder leaves of it: data, not code.
+"""Size of a model's context window, and the part that its recorder reserves for compaction.
 
-The tables are in ``windows.toml``. What a recording tells of its own window comes first, rows
-of the user's come next; an unknown window is None and never a guess.
+The tables are in ``windows.toml``. Precedence: the window that the recording states, then the
+user's rows, then the tables; an unknown window is None and never a guess.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Window(Struct, frozen=True):
     """A model's context window and the recorder's compaction reserve, in tokens.
 
     Attributes:
-        larger: another window that the same model name is sold with, 0 if there is none.
+        larger: another window size offered under the same model name, 0 if there is none.
     """
 
     window: int
@@ -62,14 +62,14 @@ def _load() -> _Tables:
 _TABLES = _load()
 
 PROVIDER_LIMITS: dict[str, int] = {row.match: row.limit for row in _TABLES.provider}
-"""Tokens that a task may use with each provider, its buffer already taken off."""
+"""Tokens that a task may use with each provider, the provider's buffer already subtracted."""
 
 
 def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
     """The window of a model by name; None if it is not known. Never a guess.
 
     Args:
-        more: rows that come before the built-in ones.
+        more: rows that take precedence over the built-in ones.
     """
     name = model.casefold().rsplit("/", 1)[-1]
     for row in (*more, *_TABLES.model):
@@ -79,12 +79,12 @@ def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    # Brackets in model names mean themselves: claude-sonnet-4[1m].
+    # Brackets in model names are literal: claude-sonnet-4[1m].
     return fnmatchcase(name, pattern.casefold().replace("[", "[[]"))
 
 
 def reserve_of(format: str, version: str, window: int) -> int | None:
-    """Tokens that a recorder of this version keeps free; None if the recorder is not known."""
+    """Tokens that a recorder of this version reserves; None if the recorder is not known."""
     for row in _TABLES.recorder:
         if row.format == format and (not row.before or _older(version, row.before)):
             return row.reserve or round(row.share * window)
@@ -110,14 +110,14 @@ def fit(
     version: str = "",
     more: Sequence[ModelRow] = (),
 ) -> Window | None:
-    """The window of a session: what it says of itself first, then the tables.
+    """The window of a session: by the recording first, then by the tables.
 
     Args:
-        recorded: the window that the recording tells.
-        peak: the most that the session held. A window of the table that holds less cannot be
-            the session's.
-        compacted_at: what it held when its recorder compacted it of its own accord: so much
-            is usable.
+        recorded: the window that the recording states.
+        peak: the highest occupancy of the session, in tokens. A smaller window of the table
+            cannot be the session's.
+        compacted_at: occupancy at the last automatic compaction: that much is usable.
+        more: rows that take precedence over the built-in ones.
     """
     known = window_of(model, more)
     if recorded:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff import codec, settings
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
 from leftoff.cli.polling import Seconds
+from leftoff.errors import UsageError
+from leftoff.handover.wording import duration, inline, number, plural
+from leftoff.integrations.claude_cli import ClaudeClient
+from leftoff.integrations.codex_cli import CodexClient
+from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.files import store_for
+from leftoff.text.sanitize import clean
 
 if TYPE_CHECKING:
     from leftoff.handover.review_metrics import ReviewMetrics
-    from leftoff.live.reviews.reviewer import Reviewer
     from leftoff.settings import Settings
 
 CLIENTS = ("claude", "codex")
@@ -69,18 +80,15 @@ def ask(
     where the client still has the conversation, and everything that was said before where it
     has not. Without --client and --model, those of the last round.
     """
-    from leftoff import codec, settings
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-    from leftoff.live.reviews.reviewer import ReviewRequest
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.text.sanitize import clean
-
     chosen = settings.load_here().settings
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
     if stats:
         figures = reviewer.metrics()
-        shown = codec.dumps(figures.to_dict(), indent=2).decode() if as_json else told(figures)
+        shown = (
+            codec.dumps(figures.to_dict(), indent=2).decode()
+            if as_json
+            else metrics_text(figures)
+        )
         deliver(Redactor().text(shown), None)
         return
     if review is not None:
@@ -98,7 +106,7 @@ def ask(
         allowed_tools=allowed_tools,
         resume=not no_resume,
     )
-    _end_politely()
+    _raise_on_sigterm()
     result = reviewer.review(request)
     gate = Redactor()
     made = result.round
@@ -112,7 +120,7 @@ def ask(
             **{name: getattr(made, name) for name in ("client", "model", "resume", "failure")},
             "seconds": made.seconds,
             "unsaved": result.unsaved,
-            "usage": codec.plain(made.usage),
+            "usage": codec.to_builtins(made.usage),
         }
         deliver(codec.dumps(gate.value(value), indent=2).decode(), None)
         return
@@ -122,10 +130,9 @@ def ask(
         print(f"review {result.review_id}" + (f" ({why})" if why else ""), file=sys.stderr)
 
 
-def _end_politely() -> None:
-    """Makes what would end this process at once an exception, so that the client, which is in
-    a group of its own, is ended with it."""
-    import signal
+def _raise_on_sigterm() -> None:
+    """Turns SIGTERM and SIGHUP into an exception, so that the client, which is in a process
+    group of its own, is ended too."""
 
     def leave(number: int, _: object) -> None:
         raise click.exceptions.Exit(128 + number)
@@ -141,8 +148,6 @@ def _prompt() -> str:
     Raises:
         UsageError: nothing is on standard input.
     """
-    from leftoff.errors import UsageError
-
     if sys.stdin.isatty():
         raise UsageError("the prompt is read from standard input: leftoff ask < prompt.txt")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -151,11 +156,6 @@ def _prompt() -> str:
 def _reviewer(
     client: str, chosen: Settings, options: tuple[str, ...], time_limit: float
 ) -> Reviewer:
-    from leftoff.integrations.claude_cli import ClaudeClient
-    from leftoff.integrations.codex_cli import CodexClient
-    from leftoff.live.reviews.reviewer import Reviewer
-    from leftoff.stores.files import store_for
-
     called = CodexClient if client == "codex" else ClaudeClient
     return Reviewer(
         called(options=options),
@@ -165,10 +165,8 @@ def _reviewer(
     )
 
 
-def told(figures: ReviewMetrics) -> str:
+def metrics_text(figures: ReviewMetrics) -> str:
     """The figures in words, one line each."""
-    from leftoff.handover.wording import duration, inline, number, plural
-
     resume, day, times = figures.resume, figures.resume_within_day, figures.response_time
     mean = (
         "" if figures.rounds_per_review is None else f", {figures.rounds_per_review:.1f} each"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
+from leftoff import api, codec
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
 from leftoff.cli.params import path_of, session_argument
+from leftoff.handover.lost import audits_as_dict, audits_table
+from leftoff.handover.wording import plural
+from leftoff.live.compactions import audit_compactions
+from leftoff.sources.open import session_paths
 
 
 @click.command()
@@ -15,7 +22,7 @@ from leftoff.cli.params import path_of, session_argument
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
-    help="So many lost things of each kind; 0 for the table alone.",
+    help="List at most so many lost points of each kind; 0 for the table alone.",
 )
 def audit(session: str, *, as_json: bool, lost: int) -> int:
     """What each compaction of SESSION lost: decisions, constraints, files, commands and errors
@@ -23,21 +30,13 @@ def audit(session: str, *, as_json: bool, lost: int) -> int:
 
     Exit 1: there is no compaction whose summary can be read.
     """
-    from leftoff import api, codec
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-    from leftoff.evaluation import audits
-    from leftoff.handover.wording import plural
-    from leftoff.sources.open import parts_of
-
-    path, _ = parts_of(path_of(session))
-    found = list(audits.audits(path))
+    path, _ = session_paths(path_of(session))
+    found = list(audit_compactions(path))
     compactions = max(len(found), len(api.summarize(path).context.compactions))
     if as_json:
-        value = audits.plain(path, found, compactions)
-        deliver(codec.dumps(value, indent=2).decode(), None)
+        deliver(codec.dumps(audits_as_dict(path, found, compactions), indent=2).decode(), None)
     elif found:
-        deliver(audits.table(found, lost=lost), None)
+        deliver(audits_table(found, lost=lost), None)
     unread = compactions - len(found)
     if unread:
         complain(f"{plural(unread, 'compaction')} without a summary that can be read")

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff import codec, settings
+from leftoff.batch import outputs
+from leftoff.batch.jobs import BatchOptions
+from leftoff.batch.pool import Pool
+from leftoff.batch.run import Run, index_beside, report_to_builtins
+from leftoff.cli.output import deliver
+from leftoff.cli.params import recorder_option
 from leftoff.cli.polling import Seconds
+from leftoff.handover.wording import plural
+from leftoff.text.sanitize import clean
 
 if TYPE_CHECKING:
     from leftoff.batch.jobs import Job
@@ -43,7 +53,7 @@ ENGINES = ("local", "ray")
 )
 @click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
 @click.option("--personal", is_flag=True, help="Also hide personal data.")
-@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@recorder_option
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option(
     "-w",
@@ -94,16 +104,10 @@ def batch(
     is remembered beside the first output: the next run reads only what has changed, and an
     interrupted one goes on where it was. Exit 130: interrupted, and OUT holds what was done.
     """
-    from leftoff import codec, settings
-    from leftoff.batch import outputs
-    from leftoff.batch.jobs import Wanted
-    from leftoff.batch.run import Run, index_beside, plain
-    from leftoff.cli.output import deliver
-
     for place in places:
         outputs.check(place)  # said before the first file is looked for
     found = settings.load_here().settings
-    wanted = Wanted(
+    wanted = BatchOptions(
         what,
         only,
         extra,
@@ -129,9 +133,9 @@ def batch(
         if watcher is not None:
             watcher.end()
     if as_json:
-        deliver(codec.dumps(plain(report), indent=2).decode(), None)
+        deliver(codec.dumps(report_to_builtins(report), indent=2).decode(), None)
     elif not quiet:
-        print(told(report), file=sys.stderr)
+        print(summary_line(report), file=sys.stderr)
     if report.interrupted:
         return 130
     return 1 if strict and report.failures else 0
@@ -142,65 +146,47 @@ def _engine(name: str, workers: int, address: str, limit: float) -> Engine:
         from leftoff.batch.ray import Cluster
 
         return Cluster(address, workers, limit)
-    from leftoff.batch.pool import Pool
-
     return Pool(workers, limit)
 
 
 def _forget(index: str) -> None:
-    from pathlib import Path
-
     for ending in ("", "-wal", "-shm"):
         Path(index + ending).unlink(missing_ok=True)
 
 
 class _Shown:
-    """Progress on a terminal: how much is done, how fast, how long it will take."""
+    """Progress on a terminal: how much is done and how long it will take."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        from rich.progress import TransferSpeedColumn as Speed
-
-        self._progress = Progress(
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.fields[jobs]}"),
-            Speed(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[failed]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("", total=None, jobs="looking", failed="")
+        self._bar: Any = None
         self._todo = 0
-        self._progress.start()
+        click.echo("looking …\r", nl=False, err=True)
 
     def planned(self, report: Report, todo: int, size: int) -> None:
         self._todo = todo
-        self._progress.update(self._task, total=size, jobs=f"0 of {todo:,}")
-
-    def did(self, job: Job, report: Report) -> None:
-        from leftoff.handover.wording import plural
-
-        failed = plural(report.failures, "failure") if report.failures else ""
-        self._progress.update(
-            self._task,
-            advance=job.size,
-            jobs=f"{report.done:,} of {self._todo:,}",
-            failed=failed,
+        self._bar = click.progressbar(
+            length=max(1, size),
+            label=f"0 of {todo:,}",
+            show_percent=True,
+            bar_template="%(label)s  [%(bar)s]  %(info)s",
+            file=sys.stderr,
         )
+        self._bar.render_progress()
+
+    def job_done(self, job: Job, report: Report) -> None:
+        failed = f", {plural(report.failures, 'failure')}" if report.failures else ""
+        self._bar.label = f"{report.done:,} of {self._todo:,}{failed}"
+        self._bar.update(job.size)
 
     def end(self) -> None:
         """Takes the bar off the screen."""
-        self._progress.stop()
+        click.echo("\r\x1b[2K", nl=False, err=True, color=True)
+        if self._bar is not None:
+            self._bar.finish()
 
 
-def told(report: Report) -> str:
+def summary_line(report: Report) -> str:
     """A report as text for people."""
-    from leftoff.handover.wording import plural
-    from leftoff.text.sanitize import clean
-
     total, parsed, unknown, repaired, skipped = report.counts.lines
     formats = sorted(report.counts.formats.items(), key=lambda item: (-item[1], item[0]))
     found = f"{plural(report.sessions, 'session')} in {plural(report.files, 'file')}"

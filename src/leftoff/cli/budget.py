@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leftoff.cli.params import path_of, session_argument
-from leftoff.cli.polling import Seconds, looks
+from leftoff import codec, settings
+from leftoff.budget import thresholds
+from leftoff.cli.output import coloured, columns, deliver
+from leftoff.cli.params import path_of, recorder_option, session_argument
+from leftoff.cli.polling import Seconds, polls
+from leftoff.incremental.accounts import AccountFollower, account_of
+from leftoff.rendering import budget as rendering
 
 if TYPE_CHECKING:
-    from leftoff.incremental.accounts import Accounted
+    from leftoff.incremental.accounts import SessionAccount
 
 PRESETS = ("advisory", "handoff", "own")
 
@@ -28,7 +33,7 @@ PRESETS = ("advisory", "handoff", "own")
     type=click.Choice(PRESETS),
     help="Thresholds: 70, 85, 95 % or 80, 90, 95, 98 %.  [default: advisory]",
 )
-@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@recorder_option
 @click.option(
     "--interval",
     type=Seconds(0.05),
@@ -49,11 +54,6 @@ def budget(
     seconds: float | None,
 ) -> None:
     """How full the window of SESSION is, what it spent, and how long it will last."""
-    from leftoff import settings
-    from leftoff.budget import thresholds
-    from leftoff.cli.output import deliver
-    from leftoff.incremental.accounts import Following, account_of
-
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
     windows = found.settings.windows
@@ -68,10 +68,10 @@ def budget(
         now = account_of(path, chosen, format=recorder, windows=windows)
         deliver(_shown(now, as_json), None)
         return
-    following = Following(path, chosen, format=recorder, windows=windows)
+    following = AccountFollower(path, chosen, format=recorder, windows=windows)
     lines_up = 0
     try:
-        for _ in looks(interval, seconds):
+        for _ in polls(interval, seconds):
             latest = following.changed()
             if latest is not None:
                 lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
@@ -79,13 +79,9 @@ def budget(
         raise click.Abort from None
 
 
-def _shown(accounted: Accounted, as_json: bool, *, lines: bool = False) -> str:
+def _shown(accounted: SessionAccount, as_json: bool, *, lines: bool = False) -> str:
     """The account as text or JSON; with `lines` the JSON is one line."""
-    from leftoff import codec
-    from leftoff.cli.output import coloured, columns
-    from leftoff.rendering import budget
-
-    value: dict[str, Any] = budget.plain(
+    value: dict[str, Any] = rendering.plain(
         accounted.account,
         id=accounted.id,
         format=accounted.format,
@@ -95,13 +91,11 @@ def _shown(accounted: Accounted, as_json: bool, *, lines: bool = False) -> str:
     )
     if as_json:
         return codec.dumps(value, indent=0 if lines else 2).decode()
-    return budget.text(value, colour=coloured(), width=columns())
+    return rendering.text(value, colour=coloured(), width=columns())
 
 
 def _show_again(text: str, lines_up: int, as_json: bool) -> int:
     """Writes over what was shown last on a terminal, below it elsewhere; returns its height."""
-    from leftoff.cli.output import deliver
-
     if as_json or not sys.stdout.isatty():
         deliver(text if as_json else text + "\n", None)
         return 0

@@ -7,18 +7,45 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leftoff.cli.params import chosen_session, complete, path_of, warn_of_several
+from leftoff import codec
+from leftoff.budget.tasks import TaskTokenBudget, limit_of
+from leftoff.cli.group import complain, tell
+from leftoff.cli.output import deliver
+from leftoff.cli.params import (
+    chosen_session,
+    complete,
+    path_of,
+    recorder_option,
+    warn_of_several,
+)
+from leftoff.errors import Damaged, SourceError, StateError, UnknownName, UsageError
+from leftoff.handover.checkpoint import dumps, file_names, injection, roles
+from leftoff.handover.checkpoint.document import from_summary, path_component, validated
+from leftoff.handover.wording import number
+from leftoff.live.checkpoints.dumps import outputs
+from leftoff.live.checkpoints.files import Sandbox, git_diff
+from leftoff.live.checkpoints.orchestrator import nearest
+from leftoff.live.checkpoints.recorded import checkpoint_source, recorded
+from leftoff.redaction.redactor import Redactor
+from leftoff.settings import load_here
+from leftoff.sources.open import read_whole
+from leftoff.stores.envelope import unseal
+from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.lookup import decompress
+from leftoff.stores.protocol import StoredDocument
+from leftoff.stores.retention import Retention, prune
+from leftoff.text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leftoff.handover.checkpoint.document import ContextCheckpoint
-    from leftoff.stores.files import FileStore
     from leftoff.stores.protocol import Entry
     from leftoff.summary import ContextSummary
 
@@ -27,7 +54,7 @@ CAPACITIES = ("90", "95", "98")
 
 @click.group()
 def checkpoint() -> None:
-    """Checkpoints of tasks: made of a recording, kept, put before the next agent's prompt."""
+    """Checkpoints of tasks: made from recordings, saved, put before the next prompt."""
 
 
 @checkpoint.command()
@@ -42,7 +69,7 @@ def checkpoint() -> None:
 @click.option(
     "--capacity",
     type=click.Choice(CAPACITIES),
-    help="How much is told: 90 brief, 95 full, 98 the least.  [default: by what is used]",
+    help="How much it holds: 90 brief, 95 full, 98 the least.  [default: by what is used]",
 )
 @click.option(
     "--markdown", metavar="DIR", help="Write the sections into DIR/contexts/sandbox, too."
@@ -55,7 +82,7 @@ def checkpoint() -> None:
     metavar="N|ID",
     help="Which session of a file that holds several: its number from 1, or its id.",
 )
-@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@recorder_option
 @click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
 def create(
     session: str,
@@ -74,16 +101,6 @@ def create(
     as_json: bool,
 ) -> None:
     """Make a checkpoint of SESSION now; prints its id."""
-    from leftoff import codec
-    from leftoff.cli.group import complain, tell
-    from leftoff.handover.checkpoint import dumps, file_names, roles
-    from leftoff.handover.checkpoint.document import component, from_summary
-    from leftoff.live.checkpoints.dumps import outputs
-    from leftoff.live.checkpoints.orchestrator import nearest
-    from leftoff.live.checkpoints.recorded import recorded, told_of
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.settings import load_here
-
     settings = load_here().settings
     path = path_of(session)
     chosen = roles.role(role) if role else None
@@ -92,7 +109,7 @@ def create(
     found = recorded(path, format=recorder, session=chosen_session(which))
     summary, messages = found.summary, found.messages
     warn_of_several(summary, which)
-    task_id = task or component(summary.session.id or Path(path).name)[:80] or "task"
+    task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = _budget(summary, task_id, provider, limit, settings)
     level: Any = capacity or nearest(budget)
     note = ""
@@ -109,20 +126,20 @@ def create(
         git_diff=diff,
         history_lines=settings.token_budget.context_dump.max_history_lines,
     )
-    told = told_of(found, goal, chosen)
-    own = file_names.specific_of(goal or told.facts.task, task_id)
-    folder = project or file_names.project_of(summary.session.cwd)
-    names = file_names.paths(folder, own)
-    payload = dumps.payload(
+    contents = checkpoint_source(found, goal, chosen)
+    own = file_names.task_file_name(goal or contents.facts.task, task_id)
+    folder = project or file_names.project_name(summary.session.cwd)
+    names = file_names.dump_paths(folder, own)
+    payload = dumps.build_payload(
         made,
-        told.facts,
+        contents.facts,
         project_path=names[0],
         specific_path=names[1],
-        checks=told.checks,
+        checks=contents.checks,
         note=note,
     )
     if markdown is not None:
-        made = made.dumped(outputs(payload, made.created_at))
+        made = made.with_outputs(outputs(payload, made.created_at))
     if note:
         complain(f"{note} of {budget.total_allocated:,} tokens, told as at {level} %")
     if as_json:
@@ -137,7 +154,7 @@ def create(
         text=f"{page.section}\n{page.content}\n",
     )
     tell(f"wrote {where}")
-    _print(made.checkpoint_id + "\n")  # before the markdown: it is kept whatever comes of that
+    _print(made.checkpoint_id + "\n")  # before the markdown, which may fail
     if markdown is not None:
         _write(Path(markdown), folder, made, payload)
 
@@ -148,9 +165,6 @@ def _diff(repository: str, globs: Sequence[str]) -> str:
     Raises:
         SourceError: git gives none.
     """
-    from leftoff.errors import SourceError
-    from leftoff.live.checkpoints.files import git_diff
-
     if not os.path.isdir(repository):  # noqa: PTH112 - a name too long is no folder
         raise SourceError(f"--git {repository}: no such folder")
     diff = git_diff(repository, globs)
@@ -163,8 +177,6 @@ def _budget(
     summary: ContextSummary, task_id: str, provider: str, limit: int | None, settings: Any
 ) -> Any:
     """What the recording says of its window, as the budget of a task."""
-    from leftoff.budget.tasks import TaskTokenBudget, limit_of
-
     models = summary.session.models
     name = provider or (models[-1] if models else summary.session.format)
     limits = dict(settings.token_budget.provider_limits)
@@ -182,14 +194,6 @@ def _budget(
 
 
 def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
-    from functools import partial
-
-    from leftoff.cli.group import tell
-    from leftoff.errors import SourceError
-    from leftoff.handover.checkpoint import dumps
-    from leftoff.live.checkpoints.files import Sandbox
-    from leftoff.redaction.redactor import Redactor
-
     try:
         for place in (*reversed(directory.parents), directory):
             place.mkdir(mode=0o700, exist_ok=True)
@@ -199,7 +203,7 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
     for page in (payload.project_md, payload.specific_project_md):
         if page.section:
             text = gate.text(f"{page.section}\n{page.content}")
-            put = partial(dumps.put, key=dumps.key_of(made), section=text)
+            put = partial(dumps.replace_section, key=dumps.section_key(made), section=text)
             Sandbox(directory, folder).update({Path(page.path).name: put})
             tell(f"wrote {directory / page.path}")
 
@@ -209,29 +213,20 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
 @click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
 def show(id: str, *, as_json: bool) -> None:
     """What the checkpoint ID says: an id, its beginning, `latest`, or a file."""
-    from leftoff import codec
-    from leftoff.cli.group import complain
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.text.sanitize import clean
-
-    kept = _load(id)
-    for issue in kept.issues:
+    saved = _load(id)
+    for issue in saved.issues:
         complain(issue.what)
     gate = Redactor(personal=True)
-    if as_json or not kept.text:
-        _print(codec.dumps(gate.value(kept.document), indent=2).decode())
+    if as_json or not saved.text:
+        _print(codec.dumps(gate.value(saved.document), indent=2).decode())
         return
-    _print(clean(gate.text(kept.text)))
+    _print(sanitize.clean(gate.text(saved.text)))
 
 
 @checkpoint.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def list_command(*, as_json: bool) -> None:
-    """Every checkpoint kept here, newest first."""
-    from leftoff import codec
-    from leftoff.handover.wording import number
-    from leftoff.redaction.redactor import Redactor
-
+    """Every saved checkpoint, newest first."""
     store = _store()
     for entry in store.list("checkpoint"):
         whole = _whole(store, entry)
@@ -264,21 +259,16 @@ def list_command(*, as_json: bool) -> None:
 @click.option("--budget", type=click.IntRange(min=1), help="Most tokens of the block.")
 def inject(id: str, *, source: str, budget: int | None) -> None:
     """The next agent's prompt with the checkpoint ID before it, on stdout."""
-    from leftoff.cli.group import complain
-    from leftoff.errors import SourceError
-    from leftoff.handover.checkpoint import injection
-    from leftoff.handover.checkpoint.document import valid
-
-    kept = _load(id)
-    for issue in kept.issues:
+    saved = _load(id)
+    for issue in saved.issues:
         complain(issue.what)
-    made = valid(kept.document)
+    made = validated(saved.document)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:
         raise SourceError(f"{source}: {error.strerror}") from error
     prompt = data.decode("utf-8", "surrogateescape")
-    size = injection.BUDGET if budget is None else budget
+    size = injection.DEFAULT_BUDGET if budget is None else budget
     whole = injection.inject(made, prompt, budget=size)
     if whole == prompt and not injection.block(made, size):
         complain(f"a block does not fit into {size} tokens; the prompt is passed on alone")
@@ -293,20 +283,17 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     """Remove old checkpoints, those that retention no longer keeps, and print what was
     removed; pinned ones stay."""
-    from leftoff.settings import load_here
-    from leftoff.stores.retention import Retention, prune
-
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
     now, store = datetime.now(UTC).timestamp(), _store()
     done = prune(store, "checkpoint", Retention(keep, days), now=now, dry_run=dry_run)
-    # What is damaged stays, so it must not be told as going.
-    gone = [e for e in done.removed if not dry_run or _whole(store, e)]
-    for entry in gone:
+    # Damaged documents are not removed, so they are not announced.
+    removed = [e for e in done.removed if not dry_run or _whole(store, e)]
+    for entry in removed:
         _print(f"{entry.id}\n")
     verb = "would be removed" if dry_run else "removed"
-    kept = len(done.removed) + len(done.kept) - len(gone)
-    print(f"{len(gone)} {verb}, {kept} kept", file=sys.stderr)
+    remaining = len(done.removed) + len(done.kept) - len(removed)
+    print(f"{len(removed)} {verb}, {remaining} kept", file=sys.stderr)
 
 
 @checkpoint.command()
@@ -314,19 +301,11 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
 def accept(file: Path) -> int:
     """Take a checkpoint as right that was changed by hand: checks it, shows where it differs,
     and seals it again. Exit 1 if it contradicts itself."""
-    from leftoff.cli.group import complain, tell
-    from leftoff.errors import StateError
-    from leftoff.handover.checkpoint.document import valid
-    from leftoff.sources.open import whole_of
-    from leftoff.stores.envelope import unseal
-    from leftoff.stores.files import FileStore
-    from leftoff.stores.lookup import unpack
-
     where = str(file)
-    opened = unseal("checkpoint", unpack(whole_of(where), where), where, accept=True)
+    opened = unseal("checkpoint", decompress(read_whole(where), where), where, accept=True)
     name = file.name.removesuffix(".gz").removesuffix(".json")
     try:
-        made = valid(opened.document)
+        made = validated(opened.document)
     except StateError as error:
         complain(f"{file}: not accepted: {error}")
         return 1
@@ -345,9 +324,6 @@ def accept(file: Path) -> int:
 
 
 def _store() -> FileStore:
-    from leftoff.settings import load_here
-    from leftoff.stores.files import store_for
-
     return store_for(load_here().settings)
 
 
@@ -359,17 +335,11 @@ def _load(id: str) -> Any:
         UsageError: several begin so.
         StateError: it is damaged.
     """
-    from leftoff.errors import UnknownName, UsageError
-    from leftoff.sources.open import whole_of
-    from leftoff.stores.envelope import unseal
-    from leftoff.stores.lookup import unpack
-    from leftoff.stores.protocol import Kept
-
     path = Path(id)
     if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
-            opened = unseal("checkpoint", unpack(whole_of(id), id), id)
-        return Kept(opened.document, opened.issues, id)
+            opened = unseal("checkpoint", decompress(read_whole(id), id), id)
+        return StoredDocument(opened.document, opened.issues, id)
     store = _store()
     entries = store.list("checkpoint")
     names = [e.id for e in entries]
@@ -379,20 +349,18 @@ def _load(id: str) -> Any:
     if len(found) > 1:
         listing = ", ".join(found[:5])
         raise UsageError(f"{id!r} could be any of {len(found)} checkpoints: {listing}")
-    kept = None
+    saved = None
     if found:
         where = next(e.where for e in entries if e.id == found[0])
         with _hint(Path(where)):
-            kept = store.load("checkpoint", found[0])
-    if kept is None:
+            saved = store.load("checkpoint", found[0])
+    if saved is None:
         raise UnknownName("checkpoint", id, names[:20])
-    return kept
+    return saved
 
 
 def _whole(store: FileStore, entry: Entry) -> bool:
     """Whether a checkpoint is what was saved; a list of a store does not check that."""
-    from leftoff.errors import StateError
-
     try:
         return entry.readable and store.load("checkpoint", entry.id) is not None
     except StateError:
@@ -402,8 +370,6 @@ def _whole(store: FileStore, entry: Entry) -> bool:
 @contextmanager
 def _hint(file: Path) -> Iterator[None]:
     """Says how a checkpoint that was changed by hand can be taken as right."""
-    from leftoff.errors import Damaged
-
     try:
         yield
     except Damaged as error:
@@ -412,6 +378,4 @@ def _hint(file: Path) -> Iterator[None]:
 
 
 def _print(text: str) -> None:
-    from leftoff.cli.output import deliver
-
     deliver(text, None)

@@ -1,7 +1,7 @@
 """What a shell offers for the word that is being typed, by what the help calls that word.
 
 Asked for by a shell only: a command that runs pays nothing for it. Nothing is opened but
-folders and our settings, and whatever is wrong there, nothing is said: somebody is typing.
+folders and our settings; errors there print nothing, since a person is typing.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ _KINDS = {
 
 
 def _documents(ctx: click.Context) -> Iterable[str]:
-    """The ids of kept documents, by the names of their files."""
+    """The ids of saved documents, by the names of their files."""
     from leftoff.settings import load_here
     from leftoff.stores.files import store_for
-    from leftoff.stores.naming import named
+    from leftoff.stores.naming import parse_file_name
 
     kind = _KINDS[ctx.command_path]
     folder = store_for(load_here().settings).folder(kind)
-    found = (named(kind, path.name) for path in folder.iterdir())
+    found = (parse_file_name(kind, path.name) for path in folder.iterdir())
     return sorted({one[0] for one in found if one is not None})
 
 
@@ -104,7 +104,7 @@ _TAKES: dict[str, click.ParamType[Any]] = {
 
 
 def offering(command: click.Command, path: str) -> None:
-    """Tells a command, and those below it, what their words can be.
+    """Sets the completion types of a command and of those below it.
 
     Args:
         path: the command as it is typed, "leftoff log show".

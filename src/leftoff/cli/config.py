@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import click
 
+from leftoff import codec
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
+from leftoff.redaction.redactor import Redactor
+from leftoff.settings import load_here, normalized_key, unknown_setting
+
 
 @click.command("config")
 @click.argument("key", metavar="[KEY]", required=False)
@@ -13,31 +19,25 @@ def config(key: str | None, *, as_json: bool) -> None:
 
     KEY: a path such as context_management.budget_total, in any case.
     """
-    from leftoff import codec
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.settings import load_here, no_such, squashed
-
     loaded = load_here()
     for notice in loaded.notices:
         complain(notice)
     values = loaded.values()
     if key is not None:
-        wanted = squashed(key)
+        wanted = normalized_key(key)
         under = [
             path
             for path in values
-            if squashed(path) == wanted
-            or any(squashed(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
+            if normalized_key(path) == wanted
+            or any(normalized_key(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
         ]
         if not under:
-            raise no_such(key, "leftoff config")
+            raise unknown_setting(key, "leftoff config")
         values = {path: values[path] for path in under}
     gate = Redactor()
     if as_json:
-        told = {p: {"value": v, "origin": loaded.origins[p]} for p, v in values.items()}
-        deliver(codec.dumps(gate.value(told), indent=2).decode(), None)
+        described = {p: {"value": v, "origin": loaded.origins[p]} for p, v in values.items()}
+        deliver(codec.dumps(gate.value(described), indent=2).decode(), None)
         return
     width = max(len(path) for path in values)
     for path, value in values.items():

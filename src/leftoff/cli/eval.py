@@ -10,6 +10,12 @@ from leftoff.cli.eval_budget import budget_command
 from leftoff.cli.eval_files import files_command
 from leftoff.cli.eval_options import HELD_OUT, noted, printed, progress
 from leftoff.cli.eval_resume import resume_command
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
+from leftoff.errors import UsageError
+from leftoff.evaluation import reports
+from leftoff.evaluation.runs import evaluate_labels, select_labels
+from leftoff.sources.open import read_whole
 
 
 @click.group("eval")
@@ -62,24 +68,17 @@ def labels_command(
     Every figure comes with the number of sessions and items and a 95 % interval by bootstrap
     over sessions. Exit 1: with --against, something became worse than chance explains.
     """
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-    from leftoff.errors import UsageError
-    from leftoff.evaluation import reports
-    from leftoff.evaluation.runs import evaluate_labels, kept
-    from leftoff.sources.open import whole_of
-
     before = None
     if against is not None:
-        before = reports.from_run(whole_of(against))
-    chosen = kept(path, only=only, held_out=HELD_OUT, reporting=held_out)
+        before = reports.from_run(read_whole(against))
+    chosen = select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only and --held-out")
     finished = evaluate_labels(
         chosen,
         transcripts or path,
         baselines=baselines,
-        train=kept(train, held_out=HELD_OUT) if train else (),
+        train=select_labels(train, held_out=HELD_OUT) if train else (),
         progress=progress(),
         resamples=resamples,
         date=date,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from leftoff.cli.eval_options import noted, printed, progress
+from leftoff.cli.output import deliver
+from leftoff.evaluation import budget as budgets
 
 
 @click.command("budget")
@@ -26,9 +28,6 @@ def budget_command(
     record, occupancy beside the recorders' own figures at compactions, and the forecast beside
     the compactions that came.
     """
-    from leftoff.cli.output import deliver
-    from leftoff.evaluation import budget as budgets
-
     measured = budgets.evaluate_budget(paths, progress=progress())
     value = budgets.report(measured, resamples=resamples)
     run = budgets.to_run(value, date=date, machine=machine).decode()

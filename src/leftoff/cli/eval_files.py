@@ -5,6 +5,9 @@ from __future__ import annotations
 import click
 
 from leftoff.cli.eval_options import noted, printed, progress
+from leftoff.cli.output import deliver
+from leftoff.evaluation import file_reports
+from leftoff.evaluation.file_runs import evaluate_files
 
 
 @click.command("files")
@@ -25,10 +28,6 @@ def files_command(
     PATH: recordings, or directories of them. Final patches are read from the recordings
     themselves, commits from the `.groundtruth.json` file beside a recording.
     """
-    from leftoff.cli.output import deliver
-    from leftoff.evaluation import file_reports
-    from leftoff.evaluation.file_runs import evaluate_files
-
     report = evaluate_files(paths, progress=progress())
     run = file_reports.to_run(report, resamples=resamples, date=date, machine=machine).decode()
     deliver(run if as_json else file_reports.table(report, resamples=resamples), None)

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from leftoff.cli.group import tell
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 HELD_OUT = "marot__spotter"
-"""A labelled source repository that nobody looks at while building; reported on demand."""
+"""A labelled source repository that is not looked at while rules are built; on demand only."""
 
 _PRINTED = (
     click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text."),
@@ -44,8 +46,6 @@ def progress() -> Callable[[str], None] | None:
     """Names each session on a terminal's stderr; silent elsewhere."""
     if not sys.stderr.isatty():
         return None
-    from leftoff.cli.group import tell
-
     return lambda name: tell(f"  {name}")
 
 

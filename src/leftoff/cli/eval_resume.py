@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff.cli.eval_options import HELD_OUT, noted, printed, progress
+from leftoff.cli.output import deliver
+from leftoff.errors import UsageError
+from leftoff.evaluation import resume_reports as reports
+from leftoff.evaluation.labels import load
+from leftoff.evaluation.resume_runs import evaluate_resume
+from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.rendering.render_summary import render
 
 if TYPE_CHECKING:
     from leftoff.evaluation.resume_runs import System
@@ -59,12 +66,6 @@ def resume_command(
     are of one length, by the upper bound of tokens: ours, the summary that the recorder's own
     model wrote there, and the plain tail of the session. Exit 2: no cut could be measured.
     """
-    from leftoff.cli.output import deliver
-    from leftoff.errors import UsageError
-    from leftoff.evaluation import resume_reports as reports
-    from leftoff.evaluation.labels import load
-    from leftoff.evaluation.resume_runs import evaluate_resume
-
     chosen = [label for label in load(path) if not only or label.repository in only]
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only")
@@ -89,9 +90,6 @@ def resume_command(
 
 def _systems() -> dict[str, System]:
     """What is under test, the one that counts first."""
-    from leftoff.handover.resume_log.document import ResumeLog
-    from leftoff.rendering.render_summary import render
-
     return {
         "resume log": lambda summary, budget: ResumeLog.from_summary(summary).to_markdown(
             budget

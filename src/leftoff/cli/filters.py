@@ -13,7 +13,9 @@ _OPTIONS = (
     click.option(
         "--project", metavar="DIR", help="Only sessions of this directory or below it."
     ),
-    click.option("--format", "recorder", metavar="NAME", help="Only this recorder's."),
+    click.option(
+        "--from", "--format", "recorder", metavar="NAME", help="Only this recorder's."
+    ),
     click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01."),
     click.option("--until", metavar="WHEN", help="Changed before, said as --since is."),
 )

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leftoff.analysis.summary_json import to_json
+from leftoff.cli.group import complain
+from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import path_of, session_argument
-from leftoff.cli.polling import Seconds, ended_in_order, looks
+from leftoff.cli.polling import Seconds, ended_in_order, polls
+from leftoff.errors import FormatError, InputError, StateError
+from leftoff.incremental.follow import Follower
+from leftoff.rendering.render_summary import render
 
 if TYPE_CHECKING:
-    from leftoff.incremental.follow import Follower
     from leftoff.summary import ContextSummary
 
 FORMS = ("text", "markdown", "json", "prompt", "log")
@@ -52,18 +57,13 @@ def follow(
     """The summary of SESSION, again whenever something was written, until interrupted.
 
     Only what is new is read. A recording that is renamed is read to its end; what is at the
-    path then is told with it if they belong together. One that is emptied or replaced is gone.
+    path then is shown with it if they belong together. One that is emptied or replaced ends.
     """
-    from leftoff.analysis.summary_json import to_json
-    from leftoff.cli.output import coloured, columns, deliver
-    from leftoff.incremental.follow import Follower
-    from leftoff.rendering.render_summary import render
-
     with ended_in_order(), ExitStack() as stack:
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
         watch = _Watch(Follower(path_of(session), Path(folder)))
         try:
-            for _ in looks(interval, seconds):
+            for _ in polls(interval, seconds):
                 found = watch.news()
                 if found is not None and (as_json or form == "json"):
                     deliver(to_json(found), output)
@@ -95,9 +95,6 @@ class _Watch:
             InputError, StateError: there is nothing that can be followed, or nowhere to keep
                 the place. Later such things are said, and tried again.
         """
-        from leftoff.cli.group import complain
-        from leftoff.errors import FormatError, InputError, StateError
-
         try:
             look = self._follower.look()
             self._due = self._due or look.changed
@@ -110,7 +107,7 @@ class _Watch:
                 raise
             if str(error) != self._said and not (early and self._is_empty()):
                 complain(str(error))
-            # Some of it may have been read, which the next look does not tell again.
+            # Part of it may have been read already; the next poll does not report it again.
             self._first, self._due, self._said = False, True, str(error)
             return None
         self._first, self._due, self._said = False, False, ""

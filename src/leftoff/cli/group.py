@@ -26,9 +26,9 @@ _COMMANDS = {
         "leftoff.cli.checkpoint:checkpoint",
         "Where tasks stood, for the next agent.",
     ),
-    "completion": ("leftoff.cli.plugins:completion", "Completion for bash, zsh or fish."),
+    "completion": ("leftoff.cli.completion:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.config:config", "Every setting and where it comes from."),
-    "convert": ("leftoff.cli.export:convert", "A session in another format."),
+    "convert": ("leftoff.cli.convert:convert", "A session in another format."),
     "eval": ("leftoff.cli.eval:evaluate", "How right leftoff is, with intervals."),
     "export": ("leftoff.cli.export:export", "A whole session as readable markdown."),
     "follow": ("leftoff.cli.follow:follow", "What happens in a session, as it grows."),
@@ -40,7 +40,7 @@ _COMMANDS = {
     "redact": ("leftoff.cli.redact:redact", "A file without its secrets."),
     "report": ("leftoff.cli.report:report", "Many sessions on one HTML page."),
     "resume": ("leftoff.cli.resume:resume", "Take up an interrupted workflow."),
-    "schema": ("leftoff.cli.plugins:schema", "The JSON Schema of a document."),
+    "schema": ("leftoff.cli.schema:schema", "The JSON Schema of a document."),
     "summarize": ("leftoff.cli.summarize:summarize", "What happened in a session."),
     "show": ("leftoff.cli.show:show", "Messages of a session by number."),
     "verify": ("leftoff.cli.verify:verify", "Check every reference of a saved summary."),
@@ -145,7 +145,7 @@ def complain(message: str) -> None:
 
 def tell(line: str) -> None:
     """One line on stderr, safe for a terminal and without secrets; after what stdout holds."""
-    with suppress(OSError):  # closed early: whoever writes to it will find out
+    with suppress(OSError):  # closed early: later writes report it
         sys.stdout.flush()
     print(shown(line).replace("\n", " "), file=sys.stderr)
 

@@ -16,8 +16,8 @@ import click
 def hook(ctx: click.Context) -> int:
     """Alone: answers the hook of a client (Claude Code, Codex), which calls it by itself.
 
-    A session that begins is told what earlier work left open; before a compaction a checkpoint
-    and a resume log are kept; at 70, 85 and 95 % of the window a line is said, once; at its end
+    A new session gets what earlier work left open; before a compaction a checkpoint and a
+    resume log are saved; at 70, 85 and 95 % of the window one line is printed, once; at its end
     a session's log is written. Nothing is sent anywhere.
     """
     if ctx.invoked_subcommand is not None:
@@ -75,8 +75,8 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 @_yes
 @_dry
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
-    """Take our hooks out of the client's settings; where nobody else changed them, the file is
-    what it was, byte for byte. What hooks kept in .leftoff stays.
+    """Take our hooks out of the client's settings; where nothing else changed them, the file is
+    what it was, byte for byte. What hooks saved in .leftoff stays.
 
     Exit 1: nothing was changed.
     """
@@ -87,7 +87,7 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
 
 def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
-    """Shows a change and makes it, if that is wished."""
+    """Shows a change and makes it after confirmation."""
     from leftoff.cli.group import tell
     from leftoff.cli.output import deliver
     from leftoff.redaction.redactor import Redactor
@@ -137,7 +137,7 @@ def status(*, as_json: bool) -> int:
                 row["events"], row["error"] = {}, str(error)
             found.append(row)
     home = queue.home_of(Path.cwd(), os.environ)
-    last = queue.text(home / queue.STATE / queue.LOG).splitlines()[-5:]
+    last = queue.read_text(home / queue.STATE / queue.LOG).splitlines()[-5:]
     installed = any(row["events"] for row in found)
     if as_json:
         deliver(codec.dumps({"settings": found, "log": last}, indent=2).decode(), None)

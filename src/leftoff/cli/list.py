@@ -9,10 +9,26 @@ from itertools import islice
 
 import click
 
+from leftoff import api, codec
 from leftoff.cli.filters import filtered
+from leftoff.cli.group import complain
+from leftoff.cli.output import coloured, columns, deliver
+from leftoff.errors import SourceError
+from leftoff.formats.reader import formats
+from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.render_summary import render
+from leftoff.sources.discover import (
+    latest_session,
+    list_sessions,
+    parse_time,
+    session_files,
+    short_ids,
+)
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import one_line
 
 SHOWN = 30
-"""Sessions that the text form lists unless told otherwise."""
+"""Sessions that the text form lists by default."""
 
 
 @click.command("list")
@@ -39,23 +55,16 @@ def list_command(
 
     Only names and headers are read. Exit 1: none matched.
     """
-    from leftoff import codec
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import columns
-    from leftoff.formats.reader import formats
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.sources.discover import moment, recordings, sessions, short_ids
-
     if recorder:
         formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
     now = time.time()
-    known = recordings(os.environ, recorder or "")
-    found = sessions(
+    known = session_files(os.environ, recorder or "")
+    found = list_sessions(
         os.environ,
         project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
         format=recorder or "",
-        since=moment(since, now) if since else None,
-        until=moment(until, now) if until else None,
+        since=parse_time(since, now) if since else None,
+        until=parse_time(until, now) if until else None,
         subagents=subagents,
         known=known,
     )
@@ -66,11 +75,13 @@ def list_command(
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
     for listed in islice(found, limit or None):
         count += 1
-        value = gate.value(codec.mended(codec.plain(listed)))  # names may be no text
+        value = gate.value(
+            codec.to_valid_json(codec.to_builtins(listed))
+        )  # names may be no text
         if as_json:
             sys.stdout.write(codec.dumps(value).decode())
         else:
-            value["id"] = codec.mended(names.get(listed.id, value["id"]))
+            value["id"] = codec.to_valid_json(names.get(listed.id, value["id"]))
             sys.stdout.write(line(value, width, home) + "\n")
         if count == 1:
             sys.stdout.flush()
@@ -90,9 +101,6 @@ NONE = (
 
 def line(listed: dict[str, str], width: int, home: str) -> str:
     """One session on one line of at most `width` columns."""
-    from leftoff.text.sanitize import clean
-    from leftoff.text.truncation import one_line
-
     project = listed["project"]
     if home and (project == home or project.startswith((home + "/", home + "\\"))):
         project = "~" + project[len(home) :]
@@ -111,15 +119,8 @@ def line(listed: dict[str, str], width: int, home: str) -> str:
 
 def newest() -> int:
     """Shows the newest session of the current directory; 1 if there is none."""
-    from leftoff import api
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import coloured, columns, deliver
-    from leftoff.errors import SourceError
-    from leftoff.rendering.render_summary import render
-    from leftoff.sources.discover import latest
-
     try:
-        listed = latest(os.environ, os.getcwd())  # noqa: PTH109
+        listed = latest_session(os.environ, os.getcwd())  # noqa: PTH109
     except SourceError as error:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1

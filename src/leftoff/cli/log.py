@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.params import chosen_session, complete, path_of, warn_of_several
-
-if TYPE_CHECKING:
-    from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff import codec
+from leftoff.api import summarize
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
+from leftoff.cli.params import (
+    chosen_session,
+    complete,
+    path_of,
+    recorder_option,
+    warn_of_several,
+)
+from leftoff.errors import UnknownName, UsageError
+from leftoff.handover.wording import inline, number, plural
+from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.redaction.redactor import Redactor
+from leftoff.settings import load_here
+from leftoff.text import sanitize
 
 
 @click.group()
 def log() -> None:
     """Resume logs: what a session leaves to the next one, in at most 10,000 tokens.
 
-    They are kept in .leftoff/resume-logs, as markdown and JSON, unless settings name another
+    They are saved in .leftoff/resume-logs, as markdown and JSON, unless settings name another
     place.
     """
 
@@ -27,7 +39,7 @@ def log() -> None:
 @click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
 @click.option("--id", "name", metavar="ID", default="", help="Keep it under this id.")
 @click.option("--stdout", is_flag=True, help="Print it instead of keeping it.")
-@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@recorder_option
 @click.option(
     "--session",
     "which",
@@ -45,12 +57,8 @@ def create(
 ) -> None:
     """Make the log of SESSION (the newest of this directory by default) and print its place.
 
-    Where more than ten are kept, the oldest go; stderr names them.
+    Where there are more than ten, the oldest are removed; stderr names them.
     """
-    from leftoff.api import summarize
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-
     made = _generator(budget)
     summary = summarize(path_of(session), format=recorder, session=chosen_session(which))
     warn_of_several(summary, which)
@@ -59,8 +67,8 @@ def create(
         deliver(written.to_markdown(made.max_tokens), None)
         return
     deliver(f"{made.save_resume_log(written)}\n", None)
-    for gone in made.removed:
-        complain(f"removed the old log {gone}")
+    for path in made.removed:
+        complain(f"removed the old log {path}")
 
 
 @log.command()
@@ -68,11 +76,7 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
 @click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
-    """Print a kept log: the one of session ID (its beginning is enough), or the newest."""
-    from leftoff import codec
-    from leftoff.cli.output import deliver
-    from leftoff.redaction.redactor import Redactor
-
+    """Print a saved log: the one of session ID (its beginning is enough), or the newest."""
     made = _generator(budget)
     if name:
         found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
@@ -92,21 +96,17 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
 @log.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 def list_logs(*, as_json: bool) -> None:
-    """Every kept log, newest first."""
-    from leftoff import codec
-    from leftoff.cli.output import deliver
-    from leftoff.text.sanitize import clean
-
+    """Every saved log, newest first."""
     for_people = []
     found = _generator().entries()
     if as_json:
-        rows = [{"session_id": e.id, **codec.plain(e)} for e in found]
+        rows = [{"session_id": e.id, **codec.to_builtins(e)} for e in found]
         deliver(codec.dumps(rows, indent=2).decode(), None)
         return
     for entry in found:
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M UTC")
         notes = ["pinned"] * entry.pinned + ["damaged"] * (not entry.readable)
-        words = [saved, f"{entry.size:>8,} B", clean(entry.id), *notes]
+        words = [saved, f"{entry.size:>8,} B", sanitize.clean(entry.id), *notes]
         for_people.append("  ".join(words) + "\n")
     deliver("".join(for_people), None)
 
@@ -123,11 +123,7 @@ def pin(name: str, *, off: bool) -> None:
 @log.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def stats(*, as_json: bool) -> None:
-    """How many logs are kept, how large, how old, and why they were made."""
-    from leftoff import codec
-    from leftoff.cli.output import deliver
-    from leftoff.handover.wording import inline, number, plural
-
+    """How many logs are saved, how large, how old, and why they were made."""
     found = _generator().get_stats()
     if as_json:
         deliver(codec.dumps(found, indent=2).decode(), None)
@@ -143,30 +139,27 @@ def stats(*, as_json: bool) -> None:
 
 @log.command()
 @click.option(
-    "--keep", type=click.IntRange(min=0), default=10, show_default=True, help="So many stay."
+    "--keep",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Number of logs to keep.",
 )
 @click.option("--days", type=click.FloatRange(min=0), help="Logs no older than this stay.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     """Remove old logs and print what was removed; pinned ones stay."""
-    from leftoff.cli.output import deliver
-
-    gone = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
-    deliver("".join(f"{where}\n" for where in gone), None)
+    removed = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
+    deliver("".join(f"{where}\n" for where in removed), None)
 
 
 def _generator(budget: int | None = None) -> ResumeLogGenerator:
-    from leftoff.live.resume_logs.generator import ResumeLogGenerator
-    from leftoff.settings import load_here
-
     path = "context_management.resume_logs.max_tokens"
     return ResumeLogGenerator(load_here({} if budget is None else {path: budget}).settings)
 
 
 def _id(name: str, known: list[str]) -> str:
     """The id that is meant by its beginning."""
-    from leftoff.errors import UnknownName, UsageError
-
     if name in known:
         return name
     meant = [key for key in known if key.startswith(name)]

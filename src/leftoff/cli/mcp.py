@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from leftoff.cli.polling import Seconds
+from leftoff.integrations.mcp import serve
 
 
 @click.command()
@@ -21,6 +22,4 @@ def mcp(patience: float) -> None:
     Read-only tools on standard input and output; needs leftoff[mcp]. In Claude Code:
     claude mcp add leftoff -- leftoff mcp
     """
-    from leftoff.integrations.mcp import serve
-
     serve(patience)

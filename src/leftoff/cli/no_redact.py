@@ -1,4 +1,4 @@
-"""`--no-redact`: secrets as they were recorded, for a person at a terminal and nobody else."""
+"""`--no-redact`: secrets as they were recorded, on a terminal only."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from leftoff.cli.group import tell
 from leftoff.errors import SourceError
+from leftoff.stores.atomic import Directory, NotSynced
 
 
 def coloured() -> bool:
@@ -34,7 +36,7 @@ def deliver(text: str | bytes, output: str | None) -> None:
 
     Raises:
         SourceError: the file, or stdout, cannot be written.
-        BrokenPipeError: nobody reads any more.
+        BrokenPipeError: the reader has closed the pipe.
     """
     if output is None or output == "-":
         try:
@@ -61,20 +63,17 @@ def written(output: str) -> Iterator[IO[bytes]]:
     Raises:
         SourceError: it cannot be written; a file that was there stays.
     """
-    from leftoff.cli.group import tell
-    from leftoff.stores.atomic import Folder, NotSynced
-
     path = Path(output)
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file
         else:
-            with Folder.opened(path.parent) as folder:
-                folder.sweep(path.name)
-                with folder.grow(path.name) as file:
+            with Directory.open(path.parent) as folder:
+                folder.remove_stale_temporaries(path.name)
+                with folder.open_replacement(path.name) as file:
                     yield file
-                folder.sync()
+                folder.fsync()
     except NotSynced as error:
         what = "written, but not certain to stay"
         raise SourceError(f"{output}: {what} ({error.strerror})") from error

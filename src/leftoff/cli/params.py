@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from leftoff.cli.completions import is_harmless
+from leftoff.cli.group import complain
+from leftoff.sources.discover import find_session, session_files
 
 if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
@@ -14,9 +19,7 @@ if TYPE_CHECKING:
 
 def path_of(session: str) -> str:
     """The path of the session that is meant, seen from the current directory."""
-    from leftoff.sources.discover import find
-
-    return find(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
+    return find_session(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
 
 
 def chosen_session(which: str | None) -> int | str:
@@ -28,30 +31,46 @@ def chosen_session(which: str | None) -> int | str:
 
 def warn_of_several(summary: ContextSummary, which: str | None) -> None:
     """Says on stderr that a file holds several sessions, where none was chosen."""
-    from leftoff.cli.group import complain
-
     for issue in summary.issues:
         if issue.code == "several_sessions" and which is None:
             complain(f"{issue.count} {issue.what}: the last (choose with --session)")
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Ids of sessions for the shell, told by file names alone, and files: where a shell
-    cannot offer both, files if no id begins so."""
-    from click.shell_completion import CompletionItem
-
-    from leftoff.cli.completions import is_harmless
-    from leftoff.sources.discover import recordings
-
+    """Ids of sessions for the shell, by file names alone, and files; where a shell cannot offer
+    both, files if no id begins so."""
     found = [
         CompletionItem(recorded.id, help=recorded.place.client)
-        for recorded in recordings(os.environ)
+        for recorded in session_files(os.environ)
         if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
     ]
     if "latest".startswith(incomplete):
         found.append(CompletionItem("latest", help="newest of this directory"))
     # The file first: bash forgets what came before it.
     return [CompletionItem(incomplete, type="file"), *found]
+
+
+recorder_option = click.option(
+    "--from",
+    "--format",
+    "recorder",
+    metavar="NAME",
+    help="Read as this recorder's format; else it is recognised by content.",
+)
+"""Which recorder wrote the recording. `--format` is the older name."""
+
+
+def form_option(forms: Sequence[str]) -> Callable[..., Any]:
+    """The option that chooses the output form. `--form` is the older name of `--to`."""
+    return click.option(
+        "-f",
+        "--to",
+        "--form",
+        "form",
+        type=click.Choice(forms),
+        default="text",
+        show_default=True,
+    )
 
 
 def session_argument(

@@ -1,4 +1,4 @@
-"""How long a command goes on, how often it looks, and how it ends when it is told to."""
+"""Polling: how long a command runs, how often it looks, how it ends on a signal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from typing import Any
 
 import click
 
-LONGEST = 1e9
-"""Seconds: thirty years, which every clock can wait for."""
+MAX_SECONDS = 1e9
+"""Thirty years: more than any poll lasts, and within what every clock can wait for."""
 
 
 class Seconds(click.FloatRange):
-    """So many seconds; neither `nan` nor `inf`, which ranges let through.
-
-    Args:
-        least: the fewest.
-    """
+    """Seconds, at least `least`; not `nan` or `inf`, which click's ranges accept."""
 
     def __init__(self, least: float = 0) -> None:
         super().__init__(min=least)
@@ -28,19 +24,19 @@ class Seconds(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         seconds = float(super().convert(value, param, ctx))
-        if not seconds <= LONGEST:
-            self.fail(f"{value!r} is no number up to {LONGEST:.0e}.", param, ctx)
+        if not seconds <= MAX_SECONDS:
+            self.fail(f"must be at most {MAX_SECONDS:.0e} seconds, not {value!r}.", param, ctx)
         return seconds
 
 
-def looks(interval: float, seconds: float | None) -> Iterator[None]:
-    """Comes back for each look, and for a last one when the time is over.
+def polls(interval: float, seconds: float | None) -> Iterator[None]:
+    """Yields at every poll, and once more at the deadline.
 
     Args:
-        interval: seconds between two.
-        seconds: for so long; without end if None.
+        interval: seconds between two polls.
+        seconds: until the deadline; no deadline if None.
     """
-    end = time.monotonic() + (LONGEST if seconds is None else seconds)
+    end = time.monotonic() + (MAX_SECONDS if seconds is None else seconds)
     while True:
         yield
         rest = end - time.monotonic()
@@ -51,7 +47,7 @@ def looks(interval: float, seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """A command that is told to end, or whose terminal is closed, clears up as at Ctrl+C."""
+    """On SIGTERM or SIGHUP a command cleans up as at Ctrl+C."""
 
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)

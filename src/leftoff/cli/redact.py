@@ -7,12 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import click
 
-if TYPE_CHECKING:
-    from leftoff.redaction.redactor import Redactor
+from leftoff import codec
+from leftoff.cli.output import written
+from leftoff.errors import UsageError
+from leftoff.redaction.redactor import Redactor, is_secret_path, redactors
+from leftoff.sources.open import open_lines
+from leftoff.text.sanitize import clean
 
 CHUNK = 1 << 20
 """Characters of text that are looked at together."""
@@ -38,9 +42,6 @@ def redact(
     document is read whole. A file whose name says that it holds nothing but secrets (.env,
     id_rsa, *.pem) is replaced whole.
     """
-    from leftoff.redaction.redactor import Redactor, redactors
-    from leftoff.text.sanitize import clean
-
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
     with _opened(file, output) as out:
@@ -59,14 +60,11 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
         UsageError: that is the file that is read.
         SourceError: it cannot be written.
     """
-    from leftoff.cli.output import written
-    from leftoff.errors import UsageError
-
     if output is None or output == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with suppress(OSError):  # of what is not there, whoever reads or writes it will tell
+    with suppress(OSError):  # a missing file is reported by what reads or writes it
         if file != "-" and Path(output).samefile(file):
             raise UsageError(f"{output}: would be written while it is read; name another file")
     with written(output) as out:
@@ -74,10 +72,7 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
 
 
 def _redacted(file: str, form: str, gate: Redactor) -> Iterator[str]:
-    from leftoff.redaction.redactor import is_secret_path
-    from leftoff.sources.open import lines_of
-
-    with lines_of(file) as found:
+    with open_lines(file) as found:
         lines = (line.decode("utf-8", "surrogateescape") for line in found)
         if file != "-" and is_secret_path(file):
             yield gate.file(file, "".join(lines)) + "\n"
@@ -96,12 +91,10 @@ def _redacted(file: str, form: str, gate: Redactor) -> Iterator[str]:
 
 def _form(first: str) -> str:
     """The form of a file by its first line."""
-    from leftoff import codec
-
     if _JSON.match(first) is None:
         return "text"
     try:
-        codec.exact(first.encode("utf-8", "surrogateescape"))
+        codec.parse_strict(first.encode("utf-8", "surrogateescape"))
     except ValueError:
         return "json"
     return "jsonl"
@@ -109,12 +102,10 @@ def _form(first: str) -> str:
 
 def _value(text: str, gate: Redactor) -> str:
     """A JSON value, judged by its keys, too; as it stands where nothing is replaced."""
-    from leftoff import codec
-
     if not text.strip():
         return text
     try:
-        value = codec.exact(text.encode("utf-8", "surrogateescape"))
+        value = codec.parse_strict(text.encode("utf-8", "surrogateescape"))
     except ValueError:
         return gate.text(text)  # damaged: its words are still judged
     clean = gate.value(value)

@@ -9,16 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff import settings
+from leftoff.api import messages_at
+from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.filters import filtered
+from leftoff.cli.group import complain
+from leftoff.cli.output import deliver
+from leftoff.errors import UsageError
+from leftoff.incremental.accounts import account_of_reading
+from leftoff.rendering.html.report import report as report_page
+from leftoff.rendering.html.report import report_row
+from leftoff.rendering.html.session import cited, page
+from leftoff.sources.discover import list_sessions, parse_time
+from leftoff.sources.open import STDIN
 
 if TYPE_CHECKING:
-    from leftoff.api import Gathered
+    from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
     from leftoff.summary import ContextSummary
 
 
 def page_of(
-    summary: ContextSummary, gathered: Gathered, *, agent: str = "", gate: Redactor
+    summary: ContextSummary, gathered: SessionReading, *, agent: str = "", gate: Redactor
 ) -> str:
     """The page of a summary, with its curve and the messages that it quotes.
 
@@ -26,15 +38,9 @@ def page_of(
         gathered: the recordings that the summary was made from; they are read again for the
             quotations, but for standard input.
     """
-    from leftoff import settings
-    from leftoff.api import messages_at
-    from leftoff.incremental.accounts import account_of_gathered
-    from leftoff.rendering.html.session import cited, page
-    from leftoff.sources.open import STDIN
-
     found = settings.load_here().settings
     watched = found.watched()
-    account = account_of_gathered(gathered, watched, agent=agent, windows=found.windows)
+    account = account_of_reading(gathered, watched, agent=agent, windows=found.windows)
     messages = {}
     if not any(source.path == STDIN for source in summary.session.sources):
         messages = messages_at(summary, cited(summary, account))
@@ -67,13 +73,6 @@ def report(
     that `leftoff list` shows, chosen by the options. What cannot be read stands at the end of
     the page. Exit 1: no session was found.
     """
-    from leftoff.batch.summarize_many import summarize_all
-    from leftoff.cli.group import complain
-    from leftoff.cli.output import deliver
-    from leftoff.errors import UsageError
-    from leftoff.rendering.html.report import report as page
-    from leftoff.rendering.html.report import row
-
     chosen = {"--project": project, "--format": recorder, "--since": since, "--until": until}
     for name, given in chosen.items() if paths else ():
         if given:
@@ -87,7 +86,7 @@ def report(
     at_once = (workers or os.cpu_count() or 1) if many else 0
     for one in summarize_all(named, workers=at_once) if named else ():
         if one.ok:
-            rows.append(row(one.summary))
+            rows.append(report_row(one.summary))
         else:
             unread.append(f"{one.row.path}: {one.row.reason}")
         if sys.stderr.isatty():
@@ -97,7 +96,7 @@ def report(
     if not rows:
         complain("no session was found" + (f"; {unread[0]}" if unread else ""))
         return 1
-    deliver(page(rows, unread), output)
+    deliver(report_page(rows, unread), output)
     if unread:
         complain(f"{len(unread)} could not be read; they stand at the end of the page")
     return 0
@@ -107,14 +106,12 @@ def _listed(
     project: str | None, recorder: str | None, since: str | None, until: str | None
 ) -> list[str]:
     """The sessions of this machine that the options choose."""
-    from leftoff.sources.discover import moment, sessions
-
     now = time.time()
-    found = sessions(
+    found = list_sessions(
         os.environ,
         project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
         format=recorder or "",
-        since=moment(since, now) if since else None,
-        until=moment(until, now) if until else None,
+        since=parse_time(since, now) if since else None,
+        until=parse_time(until, now) if until else None,
     )
     return [listed.path for listed in found]

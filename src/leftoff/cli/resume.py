@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff.cli.output import deliver
+from leftoff.cli.params import chosen_session, path_of, warn_of_several
+from leftoff.errors import StateError, UsageError
+from leftoff.handover.checkpoint.document import validated
+from leftoff.handover.checkpoint.injection import block
+from leftoff.handover.compatibility import assess
+from leftoff.handover.resume_state.document import ResumeState, unpacked
+from leftoff.handover.resume_state.message import resume_message
+from leftoff.handover.resume_state.templates import (
+    ADDED_TEXTS,
+    COMMAND_TEXTS,
+    format_elapsed,
+    parse_time,
+)
+from leftoff.live.resume_states.states import FileResumeStateManager
+from leftoff.live.resume_states.transcripts import of_transcript
+from leftoff.redaction.redactor import Redactor
+from leftoff.settings import load_here
+from leftoff.sources.open import read_whole
+from leftoff.stores.envelope import unseal
+from leftoff.text.sanitize import clean
+from leftoff.workspace import inspect_workspace
+
 if TYPE_CHECKING:
     from leftoff.handover.compatibility import Compatibility
-    from leftoff.handover.resume_state.document import ResumeState
-    from leftoff.live.resume_states.states import FileResumeStateManager, Found
+    from leftoff.live.resume_states.states import Found
     from leftoff.model import Issue
 
 NEWEST = "latest"
@@ -74,9 +99,6 @@ def resume(
     what was saved (--force resumes all the same). Exit 2: nothing is saved of it, or it cannot
     be read.
     """
-    from leftoff.live.resume_states.states import FileResumeStateManager
-    from leftoff.settings import load_here
-
     manager = FileResumeStateManager(settings=load_here().settings)
     if listing:
         return _list(manager)
@@ -101,7 +123,7 @@ def resume(
 
 
 def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
-    """What a state's file had wrong; damage is told even where no notices are wanted."""
+    """What a state's file had wrong; damage is reported even with --prompt-only."""
     for issue in issues:
         if issue.severity != "info" or not quiet:
             _note(issue.what)
@@ -109,8 +131,6 @@ def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
 
 def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
     """The state that is meant: by id, by the beginning of one, or by the workflow's file."""
-    from leftoff.errors import UsageError
-
     listed = manager.list_available_workflows()
     ids = [one.workflow_id for one in listed]
     if workflow in ids:
@@ -148,11 +168,9 @@ def _resume(
     force: bool,
     quiet: bool,
 ) -> int:
-    from leftoff.handover.compatibility import assess
-    from leftoff.handover.resume_state.message import resume_message
-    from leftoff.workspace import look
-
-    verdict = assess(state, look(state, workflow=file), limits=manager.limits, force=force)
+    verdict = assess(
+        state, inspect_workspace(state, workflow=file), limits=manager.limits, force=force
+    )
     if not verdict.can_resume:
         _refused(verdict)
         return 1
@@ -170,48 +188,40 @@ def _resume(
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
     """What is resumed, and what has changed: on stderr."""
-    from leftoff.handover.resume_state.templates import COMMAND, OURS, clock
-
-    _note(COMMAND["resuming"].format(workflow=name))
-    _note(COMMAND["duration"].format(duration=clock(state.start_time, state.last_activity)))
+    _note(COMMAND_TEXTS["resuming"].format(workflow=name))
+    _note(
+        COMMAND_TEXTS["duration"].format(
+            duration=format_elapsed(state.start_time, state.last_activity)
+        )
+    )
     done = sum(tool.success for tool in state.completed_tools)
     done += state.dropped.get("completed_tools", 0)
-    _note(COMMAND["tools"].format(count=done))
-    _note(COMMAND["messages"].format(count=len(state.chat_history)))
+    _note(COMMAND_TEXTS["tools"].format(count=done))
+    _note(COMMAND_TEXTS["messages"].format(count=len(state.chat_history)))
     if verdict.warnings:
-        _note(COMMAND["warnings"])
+        _note(COMMAND_TEXTS["warnings"])
         for warning in verdict.warnings:
-            _note(COMMAND["warning"].format(warning=warning))
+            _note(COMMAND_TEXTS["warning"].format(warning=warning))
     for reason in verdict.reasons:
         _note(f"  {reason}")
     if state.needs_value:
-        _note(OURS["ask"].format(names=", ".join(state.needs_value)))
+        _note(ADDED_TEXTS["ask"].format(names=", ".join(state.needs_value)))
 
 
 def _refused(verdict: Compatibility) -> None:
-    from leftoff.handover.resume_state.templates import COMMAND
-
-    _note(COMMAND["refused"])
+    _note(COMMAND_TEXTS["refused"])
     for warning in verdict.warnings:
-        _note(COMMAND["problem"].format(warning=warning))
+        _note(COMMAND_TEXTS["problem"].format(warning=warning))
     for reason in verdict.reasons:
         _note(f"    {reason}")
-    _note(COMMAND["force"])
+    _note(COMMAND_TEXTS["force"])
 
 
 def _deliver(message: str, command: str | None) -> int:
     """The message to stdout, or to a command; the command's exit code."""
-    from leftoff.cli.output import deliver
-
     if command is None:
         deliver(message, None)
         return 0
-    import os
-    import shlex
-    import subprocess
-
-    from leftoff.errors import UsageError
-
     try:
         # Windows takes a command as one line, in which a backslash is no escape.
         words = command if os.name == "nt" else shlex.split(command)
@@ -232,35 +242,31 @@ def _deliver(message: str, command: str | None) -> int:
 
 
 def _list(manager: FileResumeStateManager) -> int:
-    from leftoff.handover.resume_state.templates import COMMAND, moment
-
     listed = manager.list_available_workflows()
     if not listed:
-        _say(COMMAND["none"])
+        _say(COMMAND_TEXTS["none"])
         return 0
-    _say(COMMAND["available"])
+    _say(COMMAND_TEXTS["available"])
     now = time.time()
     for one in listed:
         if one.problem:
             _note(f"{one.workflow_id}: {one.problem}")
             continue
-        when = moment(one.last_activity)
+        when = parse_time(one.last_activity)
         hours = (now - when.timestamp()) / 3600 if when else 0.0
         name = one.workflow_file_path or one.workflow_id
-        _say(COMMAND["workflow"].format(file=name, hours=hours))
-        _say(COMMAND["phase"].format(phase=one.current_phase, tools=one.tools_completed))
+        _say(COMMAND_TEXTS["workflow"].format(file=name, hours=hours))
+        _say(COMMAND_TEXTS["phase"].format(phase=one.current_phase, tools=one.tools_completed))
         if name != one.workflow_id:
             _say(f"    {one.workflow_id}")
     return 0
 
 
 def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
-    from leftoff.handover.resume_state.templates import COMMAND, OURS
-
     done = manager.clean_up(dry_run=dry_run)
     for name in done.removed:
         _note(name)
-    words = OURS["would_clean"] if dry_run else COMMAND["cleaned"]
+    words = ADDED_TEXTS["would_clean"] if dry_run else COMMAND_TEXTS["cleaned"]
     _say(words.format(count=len(done.removed)))
     return 0
 
@@ -269,9 +275,6 @@ def _save(
     manager: FileResumeStateManager, recording: str, file: str | None, which: str | None
 ) -> int:
     """Makes a resume state of a recorded session; prints its id."""
-    from leftoff.cli.params import chosen_session, path_of, warn_of_several
-    from leftoff.live.resume_states.transcripts import of_transcript
-
     path = path_of(recording)
     state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
     warn_of_several(summary, which)
@@ -291,24 +294,15 @@ def _from_file(
     quiet: bool,
 ) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
-    import zlib
-
-    from leftoff.errors import StateError
-    from leftoff.handover.checkpoint.document import valid
-    from leftoff.handover.checkpoint.injection import block
-    from leftoff.handover.resume_state.document import ResumeState, unpacked
-    from leftoff.sources.open import whole_of
-    from leftoff.stores.envelope import unseal
-
     try:
-        data = unpacked(whole_of(path))
+        data = unpacked(read_whole(path))
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: damaged: {error}") from error
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"
     opened = unseal(kind, data, str(path))
     _fault(opened.issues, quiet=quiet)
     if kind == "checkpoint":
-        return _deliver(block(valid(opened.document)), command)
+        return _deliver(block(validated(opened.document)), command)
     try:
         state = ResumeState.from_dict(opened.document)
     except StateError as error:
@@ -318,16 +312,11 @@ def _from_file(
 
 def _refuse(word: str, **values: str) -> int:
     """Says why nothing can be done; exit 2."""
-    from leftoff.handover.resume_state.templates import COMMAND
-
-    _note(COMMAND[word].format(**values))
+    _note(COMMAND_TEXTS[word].format(**values))
     return 2
 
 
 def _safe(line: str) -> str:
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.text.sanitize import clean
-
     return " ".join(clean(Redactor().text(line)).splitlines())
 
 

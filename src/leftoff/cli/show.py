@@ -6,7 +6,12 @@ import re
 
 import click
 
+from leftoff.api import read
+from leftoff.cli.no_redact import gate_of
+from leftoff.cli.output import coloured, deliver
 from leftoff.cli.params import complete, path_of
+from leftoff.errors import UsageError
+from leftoff.rendering.messages import message_text
 
 _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
 
@@ -22,12 +27,6 @@ def show(place: str, *, full: bool, bare: bool) -> None:
 
     Numbers count from 1; without a range, all messages.
     """
-    from leftoff.api import read
-    from leftoff.cli.no_redact import gate_of
-    from leftoff.cli.output import coloured, deliver
-    from leftoff.errors import UsageError
-    from leftoff.rendering.messages import message_text
-
     match = _RANGE.match(place)
     session = match["session"] if match else place
     first = int(match["first"]) if match and match["first"] else 1

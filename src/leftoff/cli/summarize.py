@@ -7,10 +7,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.params import chosen_session, path_of, session_argument, warn_of_several
+from leftoff import api, codec
+from leftoff.analysis.assemble import view_of
+from leftoff.analysis.decisions.explain import explain
+from leftoff.analysis.seed001 import seed_shape
+from leftoff.analysis.summary_json import to_json
+from leftoff.cli.group import complain
+from leftoff.cli.no_redact import gate_of
+from leftoff.cli.output import coloured, columns, deliver
+from leftoff.cli.params import (
+    chosen_session,
+    form_option,
+    path_of,
+    recorder_option,
+    session_argument,
+    warn_of_several,
+)
+from leftoff.errors import UsageError
+from leftoff.extraction.extractor import extractors
+from leftoff.live.last_summarized import LastSummarized
+from leftoff.redaction.redactor import redactors
+from leftoff.rendering import changes_since, explanation
+from leftoff.rendering.render_summary import render
+from leftoff.settings import load_here
 
 if TYPE_CHECKING:
-    from leftoff.api import Gathered
+    from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
     from leftoff.summary import ContextSummary
 
@@ -19,7 +41,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 @click.command()
 @session_argument("sessions", several=True)
-@click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
+@form_option(FORMS)
 @click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
 @click.option(
     "--shape",
@@ -34,7 +56,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     help="Which session of a file that holds several: its number from 1, or its id.",
 )
 @click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
-@click.option("--format", "recorder", metavar="NAME", help="Read as this recorder's format.")
+@recorder_option
 @click.option(
     "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
 )
@@ -48,7 +70,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print why: what fired, what it weighed, what was nearly told. Text, or with --json.",
+    help="Print why: what fired, what it weighed, what just fell short. Text, or with --json.",
 )
 @click.option(
     "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
@@ -74,21 +96,10 @@ def summarize(
     output: str | None,
 ) -> int:
     """What happened in SESSION: a file, a session's directory, - for standard input, an id or
-    its beginning, or `latest`. Several files of one line of work are told as one session.
+    its beginning, or `latest`. Several files of one line of work count as one session.
 
     Exit 2 with --strict: issues of severity error, as when a recorder has changed its format.
     """
-    from leftoff import api, codec
-    from leftoff.analysis.seed001 import seed_shape
-    from leftoff.analysis.summary_json import to_json
-    from leftoff.cli.group import complain
-    from leftoff.cli.no_redact import gate_of
-    from leftoff.cli.output import coloured, columns, deliver
-    from leftoff.extraction.extractor import extractors
-    from leftoff.redaction.redactor import redactors
-    from leftoff.rendering import changes_since
-    from leftoff.rendering.render_summary import render
-
     if explain:
         _explainable(form, shape, since)
     line, message = (None, None) if since == "last" else _place(since)
@@ -139,21 +150,13 @@ def _explainable(form: str, shape: str, since: str | None) -> None:
     Raises:
         UsageError: it cannot.
     """
-    from leftoff.errors import UsageError
-
     if form not in {"text", "json"} or shape != "leftoff" or since is not None:
         raise UsageError("--explain gives text or, with --json, an object of its own")
 
 
-def _explained(gathered: Gathered, agent: str, gate: Redactor, *, as_json: bool) -> str:
+def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json: bool) -> str:
     """Why the summary says what it says."""
-    from leftoff import codec
-    from leftoff.analysis.assemble import story_of
-    from leftoff.analysis.decisions.explain import explain
-    from leftoff.cli.output import columns
-    from leftoff.rendering import explanation
-
-    found = explain(story_of(*gathered.recordings(agent))[1])
+    found = explain(view_of(*gathered.recordings(agent))[1])
     if as_json:
         return codec.dumps(explanation.plain(found, gate), indent=2).decode()
     return explanation.text(found, width=columns(), gate=gate)
@@ -161,11 +164,7 @@ def _explained(gathered: Gathered, agent: str, gate: Redactor, *, as_json: bool)
 
 def _since_last(summary: ContextSummary) -> ContextSummary:
     """What is new since this was last asked for here; everything the first time."""
-    from leftoff.live.last_summarized import LastAsked
-    from leftoff.rendering import changes_since
-    from leftoff.settings import load_here
-
-    memory = LastAsked(Path(load_here().settings.home) / "state" / "asked.json")
+    memory = LastSummarized(Path(load_here().settings.home) / "state" / "asked.json")
     before = memory.exchange(summary)
     if before is None:
         return summary
@@ -177,8 +176,6 @@ def _since_last(summary: ContextSummary) -> ContextSummary:
 
 def _place(since: str | None) -> tuple[int | None, int | None]:
     """Line and message that `--since` names, one of them None."""
-    from leftoff.errors import UsageError
-
     if since is None:
         return None, None
     number = since.removeprefix("#")

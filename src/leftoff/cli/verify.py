@@ -6,6 +6,11 @@ import sys
 
 import click
 
+from leftoff import api
+from leftoff.analysis.summary_json import from_json
+from leftoff.cli.group import complain
+from leftoff.sources.open import STDIN, read_whole
+
 
 @click.command()
 @click.argument("summary", metavar="SUMMARY")
@@ -14,12 +19,7 @@ def verify(summary: str) -> int:
 
     Exit 0: every reference holds. 1: some do not; each is named.
     """
-    from leftoff import api
-    from leftoff.analysis.summary_json import from_json
-    from leftoff.cli.group import complain
-    from leftoff.sources.open import STDIN, whole_of
-
-    data = sys.stdin.buffer.read() if summary == STDIN else whole_of(summary)
+    data = sys.stdin.buffer.read() if summary == STDIN else read_whole(summary)
     value = from_json(data)
     problems = api.verify(value)
     for problem in problems:

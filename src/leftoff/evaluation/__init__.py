@@ -1,5 +1,5 @@
-"""How right the summaries are: labels, scores with their intervals, baselines, reports.
+"""Accuracy of the summaries against labels: scores, confidence intervals, baselines, reports.
 
-A scorer sees labels, recorded messages and predictions as plain values; what finds something
-is run by `systems` and `baselines` alone.
+A scorer gets labels, recorded messages and predictions as plain values; only `systems` and
+`baselines` run a predictor.
 """

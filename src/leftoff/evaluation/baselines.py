@@ -1,4 +1,4 @@
-"""What our figures are measured beside: seed 001's patterns, everything, a bag of words."""
+"""The baselines: seed 001's patterns, everything a decision, and a bag of words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from leftoff.evaluation.linear import Detector, Example
-from leftoff.evaluation.predictions import Claim, Predictions
-from leftoff.evaluation.sessions import Session, place_of
+from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.sessions import LabelledSession
+from leftoff.live.compactions import place_of
 from leftoff.summary import STAGES
 
 # Seed 001's patterns as written there, read as JavaScript reads them: words are ASCII, and
@@ -38,7 +39,7 @@ STAGE_PATTERNS: tuple[str, ...] = (
     ),
     r"\bmoving\s+to\s+(\w+)\s+stage",
 )
-"""Seed 001's stage markers; the second one says what is over."""
+"""Seed 001's stage markers; the second one names a finished stage."""
 
 MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"tests?\s+(?:all\s+)?pass(?:ing|ed)?", "tests_pass"),
@@ -49,27 +50,29 @@ MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = (
 """Seed 001's milestones, each with the kind that the labels call it."""
 
 _FLAGS = re.IGNORECASE | re.ASCII
-_DECISIONS = [(re.compile(p, _FLAGS), kind, sure) for p, kind, sure in DECISION_PATTERNS]
+_DECISIONS = [
+    (re.compile(p, _FLAGS), kind, confidence) for p, kind, confidence in DECISION_PATTERNS
+]
 _STAGES = [re.compile(p, _FLAGS) for p in STAGE_PATTERNS]
 _MILESTONES = [(re.compile(p, _FLAGS), kind) for p, kind in MILESTONE_PATTERNS]
 
-MOST_COMMON = "implementation"
-"""The stage that most turns are in."""
+MOST_COMMON_STAGE = "implementation"
+"""The most frequent stage among the labelled turns."""
 
 
-def seed001(session: Session) -> Predictions:
-    """Seed 001's patterns on the agent's words, its stage markers on everybody's."""
-    decisions: list[Claim] = []
-    milestones: list[Claim] = []
+def seed001(session: LabelledSession) -> Predictions:
+    """Seed 001's patterns on the agent's words, its stage markers on all messages."""
+    decisions: list[Prediction] = []
+    milestones: list[Prediction] = []
     for place, text in sorted(session.agent_places.items()):
-        for pattern, kind, sure in _DECISIONS:
+        for pattern, kind, confidence in _DECISIONS:
             found = pattern.search(text)
             if found:
-                decisions.append(Claim(place, found[0], kind, sure))
+                decisions.append(Prediction(place, found[0], kind, confidence))
         for pattern, kind in _MILESTONES:
             found = pattern.search(text)
             if found:
-                milestones.append(Claim(place, found[0], kind))
+                milestones.append(Prediction(place, found[0], kind))
     timeline: list[tuple[int, str]] = []
     stage_now: list[tuple[int, str]] = []
     for message in session.messages:
@@ -89,24 +92,26 @@ def seed001(session: Session) -> Predictions:
     )
 
 
-def everything(session: Session) -> Predictions:
-    """Every agent message a decision, every user message a task, one stage throughout."""
+def everything(session: LabelledSession) -> Predictions:
+    """Every agent message as a decision, every user message a task, one stage throughout."""
     first = session.messages[0].index if session.messages else 0
     return Predictions(
         decisions=tuple(
-            Claim(place, text, "fix") for place, text in sorted(session.agent_places.items())
+            Prediction(place, text, "fix")
+            for place, text in sorted(session.agent_places.items())
         ),
         directives=tuple(
-            Claim(place, text, "task") for place, text in sorted(session.user_places.items())
+            Prediction(place, text, "task")
+            for place, text in sorted(session.user_places.items())
         ),
-        timeline=((first, MOST_COMMON),),
-        cuts=dict.fromkeys(session.cuts, MOST_COMMON),
+        timeline=((first, MOST_COMMON_STAGE),),
+        cuts=dict.fromkeys(session.cuts, MOST_COMMON_STAGE),
     )
 
 
-def examples(session: Session) -> list[Example]:
-    """The agent's messages with whether a decision is labelled in them; those that only say
-    an earlier one again are left out."""
+def examples(session: LabelledSession) -> list[Example]:
+    """The agent's messages as training examples: positive if a decision is labelled in them.
+    Messages that only repeat an earlier decision are left out."""
     gold = {d.line for d in session.labels.decisions}
     repeats = {place for d in session.labels.decisions for place in d.also} - gold
     return [
@@ -116,49 +121,49 @@ def examples(session: Session) -> list[Example]:
     ]
 
 
-def bag_of_words(session: Session, others: Sequence[Session]) -> Predictions:
+def bag_of_words(session: LabelledSession, others: Sequence[LabelledSession]) -> Predictions:
     """A linear model of messages, trained on the sessions of other source repositories.
 
     The type is the one most often labelled there.
     """
-    return _bag_of_words(session, *_learn(session.labels.repository, others))
+    return _bag_of_words(session, *_train(session.labels.repository, others))
 
 
-def _learn(repository: str, sessions: Sequence[Session]) -> tuple[Detector, str]:
+def _train(repository: str, sessions: Sequence[LabelledSession]) -> tuple[Detector, str]:
     others = [s for s in sessions if s.labels.repository != repository]
     types = Counter(d.type for s in others for d in s.labels.decisions)
     common = min(types, key=lambda kind: (-types[kind], kind)) if types else "other"
     return Detector.trained([e for s in others for e in examples(s)]), common
 
 
-def _bag_of_words(session: Session, detector: Detector, kind: str) -> Predictions:
-    claims = [
-        Claim(place, text, kind, round(detector.confidence(text), 6))
+def _bag_of_words(session: LabelledSession, detector: Detector, kind: str) -> Predictions:
+    found = [
+        Prediction(place, text, kind, round(detector.confidence(text), 6))
         for place, text in sorted(session.agent_places.items())
     ]
-    return Predictions(decisions=tuple(c for c in claims if c.confidence >= detector.threshold))
+    return Predictions(decisions=tuple(p for p in found if p.confidence >= detector.threshold))
 
 
 def all_baselines(
-    sessions: Sequence[Session], further: Sequence[Session] = ()
+    sessions: Sequence[LabelledSession], training: Sequence[LabelledSession] = ()
 ) -> list[tuple[str, list[Predictions]]]:
-    """Every baseline by name with what it says about each session.
+    """The predictions of every baseline for each session, by name of the baseline.
 
     Args:
-        further: sessions that the linear model may learn from besides the others of
-            `sessions`; those of the same source repository are never used.
+        training: additional training sessions for the linear model. Sessions of the source
+            repository that is tested are never used for training.
     """
-    plain: list[tuple[str, Callable[[Session], Predictions]]] = [
+    plain: list[tuple[str, Callable[[LabelledSession], Predictions]]] = [
         ("seed 001's patterns", seed001),
         ("every message, one stage", everything),
     ]
     found = [(name, [system(s) for s in sessions]) for name, system in plain]
-    known = [*sessions, *further]
+    known = [*sessions, *training]
     if len({s.labels.repository for s in known}) < 2:
         return found
-    learnt = {
-        repository: _learn(repository, known)
+    models = {
+        repository: _train(repository, known)
         for repository in sorted({s.labels.repository for s in sessions})
     }
-    linear = [_bag_of_words(s, *learnt[s.labels.repository]) for s in sessions]
+    linear = [_bag_of_words(s, *models[s.labels.repository]) for s in sessions]
     return [*found, ("linear bag of words", linear)]

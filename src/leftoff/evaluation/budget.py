@@ -1,5 +1,5 @@
-"""How right the ledger is: spend against a naive sum, occupancy and forecast against the
-compactions that recorders wrote down."""
+"""Accuracy of the token account: spend against a naive sum, occupancy and forecast against
+recorded compactions."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from msgspec import Struct
 
 from leftoff import api, codec
 from leftoff._version import __version__
-from leftoff.budget.forecast import FEWEST, forecast
+from leftoff.budget.forecast import MIN_CALLS, forecast
 from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.intervals import bootstrap
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
-from leftoff.session_view import Story
-from leftoff.sources.open import STDIN, lines_of, parts_of
+from leftoff.session_view import SessionView
+from leftoff.sources.open import STDIN, open_lines, session_paths
 
 SCHEMA = "leftoff.eval.budget/1"
 
-SHARES = (0.5, 0.75)
-"""After which share of the calls before a compaction the forecast is asked."""
+FORECAST_SHARES = (0.5, 0.75)
+"""The forecast is made after these shares of the calls before a compaction. Chosen by hand."""
 
-ENDINGS = (".jsonl", ".json", ".gz", ".zst", ".md", ".traj", ".eval")
+RECORDING_SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".md", ".traj", ".eval")
 
 
-class Forecasted(Struct, frozen=True):
-    """Forecast errors of one stretch of calls that ended in a compaction, as shares.
+class ForecastError(Struct, frozen=True):
+    """Relative forecast errors for one series of calls that ended in a compaction.
 
     Attributes:
-        share: of the calls after which the forecast was made.
+        share: share of the calls after which the forecast was made.
         calls_left: |predicted - real calls left| / real calls left.
         end: |predicted - real call of the compaction| / real call of the compaction.
         tokens_left: |predicted - real tokens left| / what the window held at the compaction.
@@ -45,13 +45,13 @@ class Forecasted(Struct, frozen=True):
     tokens_left: float
 
 
-class Measured(Struct, frozen=True):
-    """What was found out about one recording.
+class RecordingMeasure(Struct, frozen=True):
+    """The measurements of one recording.
 
     Attributes:
-        digest: 16 hex digits of its bytes, unpacked.
-        spent: tokens over distinct API calls; `naive` adds every record's usage.
-        occupancy: errors of our figure against the recorder's own, as shares.
+        digest: 16 hex digits of the hash of its decompressed bytes.
+        spent: tokens over distinct API calls; `naive` adds the usage of every record.
+        occupancy: relative errors of our figure against the recorder's own.
     """
 
     name: str
@@ -60,21 +60,21 @@ class Measured(Struct, frozen=True):
     spent: int
     naive: int
     occupancy: tuple[float, ...]
-    forecasts: tuple[Forecasted, ...]
+    forecasts: tuple[ForecastError, ...]
 
 
 def evaluate_budget(
     paths: Iterable[str], *, progress: Callable[[str], None] | None = None
-) -> list[Measured]:
-    """Measures recordings, or all in directories.
+) -> list[RecordingMeasure]:
+    """Measures recordings and all recordings in directories.
 
-    A stretch of calls that another recording repeats (a resumed session holds its
-    predecessor's records) counts once.
+    Calls that another recording repeats (a resumed session contains the records of its
+    predecessor) count once.
 
     Raises:
         UsageError: none of the recordings could be read.
     """
-    found: list[Measured] = []
+    found: list[RecordingMeasure] = []
     seen: set[tuple[int, ...]] = set()
     for path in recordings(paths):
         if progress is not None:
@@ -89,43 +89,43 @@ def evaluate_budget(
 
 
 def recordings(paths: Iterable[str]) -> list[str]:
-    """The files meant: those named, and all recordings below the directories named."""
+    """The named files, and all recordings under the named directories."""
     found: list[str] = []
     for path in paths:
         place = Path(path)
         if place.is_dir():
             inside = sorted(p for p in place.rglob("*") if p.is_file())
-            found += [str(p) for p in inside if p.name.endswith(ENDINGS)]
+            found += [str(p) for p in inside if p.name.endswith(RECORDING_SUFFIXES)]
         else:
             found.append(path)
     return found
 
 
-def measure(path: str, seen: set[tuple[int, ...]]) -> Measured:
-    """One recording: spend of all sessions in it, the rest of the last."""
-    main, _ = parts_of(path)
+def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
+    """Measures one recording: the spend of all its sessions, all else of the last session."""
+    main, _ = session_paths(path)
     reading = api.open_pass(main)
-    story = Story(reading.sessions[-1][""])
+    view = SessionView(reading.sessions[-1][""])
     name = reading.format.name if reading.format else ""
-    forecasts: list[Forecasted] = []
-    for counts, end in stretches(story):
+    forecasts: list[ForecastError] = []
+    for counts, end in calls_before_compactions(view):
         key = (len(counts), *counts[:8])
         if key not in seen:
             seen.add(key)
-            forecasts += _forecasts(story, name, counts, end)
-    return Measured(
+            forecasts += _forecasts(view, name, counts, end)
+    return RecordingMeasure(
         name=Path(path).name,
         format=name,
         digest=_digest(main),
         spent=total(
             usage
             for session in reading.sessions
-            for usage in spend(Story(session[""])).values()
+            for usage in spend(SessionView(session[""])).values()
         ).total,
         naive=_naive(main),
         occupancy=tuple(
             abs(c.occupancy - c.recorded) / c.recorded
-            for c in story.all(Compacted)
+            for c in view.all(Compacted)
             if c.occupancy and c.recorded
         ),
         forecasts=tuple(forecasts),
@@ -135,28 +135,28 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> Measured:
 def _digest(path: str) -> str:
     state = blake2b(digest_size=8)
     if path != STDIN:
-        with lines_of(path) as lines:
+        with open_lines(path) as lines:
             for line in lines:
                 state.update(line)
     return state.hexdigest()
 
 
 def _naive(path: str) -> int:
-    """The sum over every record of the main thread that tells a usage."""
+    """The sum over every record of the main thread that has a usage."""
     return sum(m.usage.total for m in api.read(path) if m.usage is not None and not m.agent)
 
 
-def stretches(story: Story) -> list[tuple[list[int], int]]:
-    """Tokens at each call before an automatic compaction, and what the window then held."""
+def calls_before_compactions(view: SessionView) -> list[tuple[list[int], int]]:
+    """For each automatic compaction: the tokens at each call before it, and its occupancy."""
     found: list[tuple[list[int], int]] = []
-    points = curve(story)
-    ends = story.all(Compacted)
+    points = curve(view)
+    ends = view.all(Compacted)
     start = 0
     for number, end in enumerate(ends):
         stop = _next_emptied(points, start, last=number == len(ends) - 1)
         counts = [p.tokens for p in points[start:stop]]
         size = end.recorded or end.occupancy
-        if end.trigger != "manual" and end.occupancy and size and len(counts) >= 2 * FEWEST:
+        if end.trigger != "manual" and end.occupancy and size and len(counts) >= 2 * MIN_CALLS:
             found.append((counts, size))
         start = stop
     return found
@@ -169,56 +169,58 @@ def _next_emptied(points: Sequence[Filling], start: int, *, last: bool) -> int:
     return len(points)
 
 
-def _forecasts(story: Story, format: str, counts: list[int], end: int) -> list[Forecasted]:
-    # Told as at that time: the window as the tables have it, not as this compaction taught.
-    usable = _usable_before(story, format)
-    found: list[Forecasted] = []
-    for share in SHARES:
-        k = max(FEWEST, int(len(counts) * share))
+def _forecasts(
+    view: SessionView, format: str, counts: list[int], end: int
+) -> list[ForecastError]:
+    # As known before the compaction: the window from the tables, not from the compaction.
+    usable = _usable_before(view, format)
+    found: list[ForecastError] = []
+    for share in FORECAST_SHARES:
+        k = max(MIN_CALLS, int(len(counts) * share))
         left = len(counts) - k
-        said = forecast(counts[:k], usable)
-        if said is None or left < 1:
+        predicted = forecast(counts[:k], usable)
+        if predicted is None or left < 1:
             continue
-        error = abs(said.calls_left - left)
-        tokens = abs(said.tokens_left - max(0, end - counts[k - 1]))
-        found.append(Forecasted(share, error / left, error / len(counts), tokens / end))
+        error = abs(predicted.calls_left - left)
+        tokens = abs(predicted.tokens_left - max(0, end - counts[k - 1]))
+        found.append(ForecastError(share, error / left, error / len(counts), tokens / end))
     return found
 
 
-def _usable_before(story: Story, format: str) -> int | None:
+def _usable_before(view: SessionView, format: str) -> int | None:
     """The usable window as it is known without the session's own compactions."""
-    recording = story.recording
-    kept = recording.evidence
-    recording.evidence = EvidenceLog(e for e in kept if not isinstance(e, Compacted))
+    recording = view.state
+    saved = recording.evidence
+    recording.evidence = EvidenceLog(e for e in saved if not isinstance(e, Compacted))
     try:
-        return context(Story(recording, story.source), {}, format).usable_window
+        return context(SessionView(recording, view.source), {}, format).usable_window
     finally:
-        recording.evidence = kept
+        recording.evidence = saved
 
 
 # -- the report ------------------------------------------------------------------------------
 
 
-def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, Any]:
-    """The figures: medians and 95th percentiles with intervals over recordings."""
+def report(measured: Sequence[RecordingMeasure], *, resamples: int = 2000) -> dict[str, Any]:
+    """The report: medians and 95th percentiles with intervals over recordings."""
 
-    def figures(get: Callable[[Measured], Iterable[float]]) -> dict[str, Any]:
-        having = [m for m in measured if tuple(get(m))]
-        values = sorted(v for m in having for v in get(m))
+    def figures(get: Callable[[RecordingMeasure], Iterable[float]]) -> dict[str, Any]:
+        with_values = [m for m in measured if tuple(get(m))]
+        values = sorted(v for m in with_values for v in get(m))
 
-        def middle(some: Sequence[Measured]) -> float | None:
+        def median(some: Sequence[RecordingMeasure]) -> float | None:
             return quantile(sorted(v for m in some for v in get(m)), 0.5)
 
-        interval = bootstrap(having, middle, resamples=resamples)
+        interval = bootstrap(with_values, median, resamples=resamples)
         return {
             "count": len(values),
-            "recordings": len(having),
+            "recordings": len(with_values),
             "median": _rounded(quantile(values, 0.5)),
             "interval": [_rounded(interval.low), _rounded(interval.high)] if interval else None,
             "p95": _rounded(quantile(values, 0.95)),
         }
 
-    def of(share: float, name: str) -> Callable[[Measured], Iterable[float]]:
+    def of(share: float, name: str) -> Callable[[RecordingMeasure], Iterable[float]]:
         return lambda m: [getattr(f, name) for f in m.forecasts if f.share == share]
 
     spending = [m for m in measured if m.spent]
@@ -246,7 +248,7 @@ def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, 
             f"{share:.0%}": {
                 name: figures(of(share, name)) for name in ("calls_left", "end", "tokens_left")
             }
-            for share in SHARES
+            for share in FORECAST_SHARES
         },
         "by_recording": [
             {"name": m.name, "distinct": m.spent, "naive": m.naive} for m in spending
@@ -254,14 +256,14 @@ def report(measured: Sequence[Measured], *, resamples: int = 2000) -> dict[str, 
     }
 
 
-def _corpus(measured: Sequence[Measured]) -> str:
-    """16 hex digits of all recordings together."""
+def _corpus(measured: Sequence[RecordingMeasure]) -> str:
+    """16 hex digits of the hash over all recordings."""
     lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
     return blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """A quantile of sorted values, between two of them in proportion; None of none."""
+    """A quantile of sorted values, linearly interpolated; None for an empty sequence."""
     if not ordered:
         return None
     place = share * (len(ordered) - 1)
@@ -275,7 +277,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def to_run(value: dict[str, Any], *, date: str = "", machine: str = "") -> bytes:
-    """A report as a run to keep: numbers and file names, no text."""
+    """A report as a run that can be committed: numbers and file names, no text."""
     return codec.dumps({**value, "date": date, "machine": machine}, indent=2)
 
 

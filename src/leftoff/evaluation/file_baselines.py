@@ -1,4 +1,4 @@
-"""Seed 001's file tracking as written there, on the same recordings."""
+"""The file baseline: seed 001's file tracking as specified there."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _CHANGES = frozenset({"edit", "patch", "notebook", "delete", "move"})
 def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
     """Last action by path. A shell command that holds ``rm`` deletes, any other modifies.
 
-    The seed names no path for a shell command; it is given every word of the command that
-    could be one. Outcomes are not looked at, as in the seed.
+    The seed defines no path for a shell command; here every word of the command that can be a
+    path counts. As in the seed, the results of commands are ignored.
     """
     found: dict[str, str] = {}
     seen: set[str] = set()
@@ -31,12 +31,12 @@ def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
             action = "deleted" if _REMOVES.search(command) else "modified"
             for word in _WORD.findall(command):
                 if not word.startswith("-") and _PATH.search(word):
-                    found[joined(word, message.cwd)] = action
+                    found[absolute_path(word, message.cwd)] = action
             continue
         path = _text(call, _PLACES)
         if not path:
             continue
-        path = joined(path, message.cwd)
+        path = absolute_path(path, message.cwd)
         writes = call.kind == "create" or (
             isinstance(call.input, dict) and call.input.get("command") == "create"
         )
@@ -51,13 +51,13 @@ def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def commands_by_seed001(messages: Iterable[Message]) -> tuple[int, int]:
-    """(shell commands that the seed calls modified, all shell commands)."""
+    """(shell commands that the seed classifies as modified, all shell commands)."""
     commands = [_text(c, _COMMANDS) for _, c in _calls(messages) if c.kind == "shell"]
     return sum(_REMOVES.search(command) is None for command in commands), len(commands)
 
 
-def joined(path: str, directory: str) -> str:
-    """A path from the root, where the directory it counts from is known."""
+def absolute_path(path: str, directory: str) -> str:
+    """A path made absolute (if the directory is known) and normalised."""
     if directory and path[:1] not in {"/", "~"} and path[1:2] != ":":
         path = f"{directory}/{path}"
     return posixpath.normpath(path) if path else ""

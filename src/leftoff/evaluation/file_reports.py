@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from leftoff import codec
-from leftoff.evaluation.file_runs import Committed, FileReport
-from leftoff.evaluation.file_scores import Counts, f1, share
+from leftoff.evaluation.file_runs import CommittedFiles, FileReport
+from leftoff.evaluation.file_scores import FileCounts, f1, share
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
 
 SCHEMA = "leftoff.files/1"
@@ -22,7 +22,7 @@ def to_run(report: FileReport, *, resamples: int = RESAMPLES, **about: str) -> b
         "schema": SCHEMA,
         **{key: word for key, word in about.items() if word},
         "figures": figures(report, resamples=resamples),
-        **codec.plain(report),
+        **codec.to_builtins(report),
     }
     return codec.dumps(value) + b"\n"
 
@@ -36,12 +36,12 @@ def figures(report: FileReport, *, resamples: int = RESAMPLES) -> dict[str, Any]
             ("net files", report.patches),
             ("net files, seed 001", report.patches_seed001),
         ):
-            kept = [row for row in rows if half in ("", row.half)]
-            if kept:
-                found[label + end] = _patch_figures(kept, resamples)
-        told = [row for row in report.committed if half in ("", row.half)]
-        if told:
-            found["committed files" + end] = _commit_figures(told, resamples)
+            selected = [row for row in rows if half in ("", row.half)]
+            if selected:
+                found[label + end] = _patch_figures(selected, resamples)
+        commits = [row for row in report.committed if half in ("", row.half)]
+        if commits:
+            found["committed files" + end] = _commit_figures(commits, resamples)
     commands = report.seed001_commands
     if commands:
         found["commands that seed 001 calls modified"] = round(
@@ -50,7 +50,7 @@ def figures(report: FileReport, *, resamples: int = RESAMPLES) -> dict[str, Any]
     return found
 
 
-def _patch_figures(rows: Sequence[Counts], resamples: int) -> dict[str, Any]:
+def _patch_figures(rows: Sequence[FileCounts], resamples: int) -> dict[str, Any]:
     return {
         "sessions": len(rows),
         "files": sum(row.right + row.missed for row in rows),
@@ -62,14 +62,14 @@ def _patch_figures(rows: Sequence[Counts], resamples: int) -> dict[str, Any]:
     }
 
 
-def _commit_figures(rows: Sequence[Committed], resamples: int) -> dict[str, Any]:
-    def recall(drawn: Sequence[Committed]) -> float | None:
+def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> dict[str, Any]:
+    def recall(drawn: Sequence[CommittedFiles]) -> float | None:
         total = sum(row.own for row in drawn)
         return sum(row.own_found for row in drawn) / total if total else None
 
     span = sum(row.span for row in rows)
     changed = sum(row.changed for row in rows)
-    beside = sum(row.changed_uncommitted for row in rows)
+    uncommitted = sum(row.changed_uncommitted for row in rows)
     shown = sum(row.uncommitted_shown for row in rows)
     return {
         "sessions": sum(row.own > 0 for row in rows),
@@ -82,9 +82,11 @@ def _commit_figures(rows: Sequence[Committed], resamples: int) -> dict[str, Any]
             sum(row.span_found for row in rows) / span if span else None
         ),
         "said_changed": changed,
-        "of_these_in_no_commit": beside,
+        "of_these_in_no_commit": uncommitted,
         "of_these_shown_by_the_recording": shown,
-        "precision_at_least": _round((changed - beside + shown) / changed if changed else None),
+        "precision_at_least": _round(
+            (changed - uncommitted + shown) / changed if changed else None
+        ),
     }
 
 
@@ -99,7 +101,7 @@ def _interval(found: Any) -> list[float] | None:
 
 
 def table(report: FileReport, *, resamples: int = RESAMPLES) -> str:
-    """The figures for people."""
+    """The figures as text."""
     lines = [f"{report.recordings} recordings, leftoff {report.leftoff}"]
     for name, row in figures(report, resamples=resamples).items():
         if not isinstance(row, dict):

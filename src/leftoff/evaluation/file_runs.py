@@ -1,4 +1,4 @@
-"""One measurement of file tracking over recordings, from their names to a report."""
+"""Runs the evaluation of file tracking over recordings, from their names to a report."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from leftoff import api
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.file_baselines import commands_by_seed001, joined, seed001_files
-from leftoff.evaluation.file_scores import Counts, below, compare, root_of
+from leftoff.evaluation.file_baselines import absolute_path, commands_by_seed001, seed001_files
+from leftoff.evaluation.file_scores import FileCounts, compare, relative_paths, root_directory
 from leftoff.evaluation.file_truth import (
     SIDECAR,
-    Change,
+    Commit,
     commits,
     final_patches,
     patch_files,
-    seconds,
     sidecar_of,
+    timestamp,
 )
 from leftoff.model import Message
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary, FileModification
 
-_MADE = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
-"""What ``git commit`` prints: branch and abbreviated name of the new commit."""
+_COMMIT_OUTPUT = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
+"""Output of ``git commit``: branch and abbreviated hash of the new commit."""
 
 
-class Committed(Struct, frozen=True):
-    """Committed files of one session that we name, of those it committed.
+class CommittedFiles(Struct, frozen=True):
+    """How many of the committed files of one session our summary names.
 
     Attributes:
-        own, own_found: files of commits that the recording shows being made.
+        own, own_found: files of the commits whose creation the recording shows.
         span, span_found: files of all commits dated within the recording that name the
             session, also those that another session or a person made meanwhile.
-        commits: how many commits of its own.
-        changed, changed_uncommitted: files that we say were changed, and those of them that
-            none of the sidecar's commits holds.
+        commits: number of commits of its own.
+        changed, changed_uncommitted: files that our summary calls changed, and those of them
+            that no commit of the sidecar contains.
         uncommitted_shown: of the latter, those whose change the recording itself shows: a
-            file tool that came back well, or a certain effect of a command.
+            file tool that succeeded, or a certain effect of a command.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Committed(Struct, frozen=True):
 
 
 class FileReport(Struct, frozen=True):
-    """Every figure of one measurement. No text of a recording, only names and counts."""
+    """The result of one evaluation: names and counts, no text of a recording."""
 
     leftoff: str
     rules: str
-    patches: tuple[Counts, ...]
-    patches_seed001: tuple[Counts, ...]
-    committed: tuple[Committed, ...]
+    patches: tuple[FileCounts, ...]
+    patches_seed001: tuple[FileCounts, ...]
+    committed: tuple[CommittedFiles, ...]
     seed001_modified: int
     seed001_commands: int
     recordings: int
@@ -93,14 +93,14 @@ def evaluate_files(
 
     Args:
         paths: recordings or directories of them; sidecars are found beside them.
-        progress: told the name of each recording.
+        progress: called with the name of each recording.
 
     Raises:
         UsageError: there is no recording that can be read.
     """
-    patches: list[Counts] = []
-    baseline: list[Counts] = []
-    committed: list[Committed] = []
+    patches: list[FileCounts] = []
+    baseline: list[FileCounts] = []
+    committed: list[CommittedFiles] = []
     left_out: list[str] = []
     rules = ""
     modified = commands = recordings = 0
@@ -116,8 +116,8 @@ def evaluate_files(
             continue
         recordings += 1
         for messages in sessions:
-            some, every = commands_by_seed001(messages)
-            modified, commands = modified + some, commands + every
+            matched, count = commands_by_seed001(messages)
+            modified, commands = modified + matched, commands + count
         ours, seeds = _against_patches(path, name, reading, sessions)
         patches += ours
         baseline += seeds
@@ -174,33 +174,33 @@ def _recordings(paths: Iterable[str]) -> set[str]:
 
 def _against_patches(
     path: str, name: str, reading: Pass, sessions: Sequence[Sequence[Message]]
-) -> tuple[list[Counts], list[Counts]]:
+) -> tuple[list[FileCounts], list[FileCounts]]:
     if reading.format is None or not any(w in reading.format.name for w in _WITH_PATCHES):
         return [], []
     patches = final_patches(path)
     if len(patches) != len(reading.sessions):
         patches = patches[:1] if len(reading.sessions) == 1 else []
-    ours: list[Counts] = []
-    seeds: list[Counts] = []
+    ours: list[FileCounts] = []
+    seeds: list[FileCounts] = []
     for number, patch in enumerate(patches):
         if not patch:
             continue
         true, left_out = patch_files(patch, name)
         summary = reading.conclude((), number)
         cwd = summary.session.cwd
-        said = {
-            joined(f.path, cwd): f.action
+        predicted = {
+            absolute_path(f.path, cwd): f.action
             for f in summary.file_modifications
             if f.certainty != "unknown" and not f.path.endswith("/")
         }
         seed = seed001_files(sessions[number]) if number < len(sessions) else {}
-        seed = {joined(file, cwd): action for file, action in seed.items()}
-        for rows, named in ((ours, said), (seeds, seed)):
+        seed = {absolute_path(file, cwd): action for file, action in seed.items()}
+        for rows, named in ((ours, predicted), (seeds, seed)):
             rows.append(
                 compare(
                     name,
                     number,
-                    below(named, root_of(named, true, cwd), name),
+                    relative_paths(named, root_directory(named, true, cwd), name),
                     true,
                     half=half_of(name),
                     left_out=left_out,
@@ -214,30 +214,32 @@ _WITH_PATCHES = ("swe_agent", "openhands", "openai_rows", "chat")
 
 
 def _against_commits(
-    path: str, name: str, summary: ContextSummary, listed: Sequence[Change]
-) -> Committed | None:
+    path: str, name: str, summary: ContextSummary, listed: Sequence[Commit]
+) -> CommittedFiles | None:
     try:
-        first = seconds(summary.session.started)
-        last = seconds(summary.session.ended)
+        first = timestamp(summary.session.started)
+        last = timestamp(summary.session.ended)
     except ValueError:
         return None
     singles = [c for c in listed if c.sessions <= 1 and first <= c.when <= last]
-    shown = _made(path)
+    shown = _commits_shown(path)
     own = [c for c in singles if any(c.sha.startswith(made) for made in shown)]
-    said = {f.path: f for f in summary.file_modifications if f.action != "read"}
-    every = {file for change in listed for file in change.files}
+    predicted = {f.path: f for f in summary.file_modifications if f.action != "read"}
+    committed = {file for change in listed for file in change.files}
     mine = {file for change in own for file in change.files}
     spanned = {file for change in singles for file in change.files}
-    extra = [f for f in said.values() if f.path not in every and not f.path.endswith("/")]
-    return Committed(
+    extra = [
+        f for f in predicted.values() if f.path not in committed and not f.path.endswith("/")
+    ]
+    return CommittedFiles(
         name=name,
         half=half_of(name),
         own=len(mine),
-        own_found=len(mine & said.keys()),
+        own_found=len(mine & predicted.keys()),
         span=len(spanned),
-        span_found=len(spanned & said.keys()),
+        span_found=len(spanned & predicted.keys()),
         commits=len(own),
-        changed=len(said),
+        changed=len(predicted),
         changed_uncommitted=len(extra),
         uncommitted_shown=sum(_is_shown(f) for f in extra),
     )
@@ -247,11 +249,11 @@ def _is_shown(file: FileModification) -> bool:
     return file.certainty == "sure"
 
 
-def _made(path: str) -> set[str]:
-    """Abbreviated names of the commits that a recording shows being made."""
+def _commits_shown(path: str) -> set[str]:
+    """Abbreviated hashes of the commits whose creation a recording shows."""
     found: set[str] = set()
-    with lines_of(path) as lines:
+    with open_lines(path) as lines:
         for line in lines:
             if b"] " in line:
-                found.update(_MADE.findall(line.decode("utf-8", "replace")))
+                found.update(_COMMIT_OUTPUT.findall(line.decode("utf-8", "replace")))
     return found

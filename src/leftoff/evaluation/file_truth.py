@@ -1,4 +1,4 @@
-"""What really happened to files, as recorded beside a session: final patches and commits."""
+"""Ground truth for files, recorded beside a session: final patches and commits."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 
 SIDECAR = ".groundtruth.json"
-"""What a file of commits is named after its recording (without ``.gz``)."""
+"""Suffix of a file of commits, after the name of its recording (without ``.gz``)."""
 
 _GENERATED = re.compile(
     r"(?:^|/)(?:build|_build|dist|__pycache__|node_modules|\.pytest_cache|[^/]+\.egg-info)/"
     r"|\.(?:pyc|pyo|so|o|class)$"
 )
-"""Output of builds and test runs: most projects ignore it, and no call names it."""
+"""Output of builds and test runs: most projects ignore it, and no tool call names it."""
 
 _SET_UP: dict[str, tuple[str, ...]] = {"sphinx": ("setup.py", "tox.ini")}
 """Files in a final diff that the task's environment changed before the agent began, by a word
-in the recording's name: known of these data sets, told by nothing in the recording."""
+in the recording's name. This is known about the data sets; no recording states it."""
 
-_PART = re.compile(r"^diff --git ", re.MULTILINE)
+_FILE_HEADER = re.compile(r"^diff --git ", re.MULTILINE)
 _IS_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
 _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
 
-class Change(Struct, frozen=True):
+class Commit(Struct, frozen=True):
     """A commit that a sidecar names.
 
     Attributes:
-        sha: its full name.
-        when: its date, seconds since the epoch.
+        sha: the full hash.
+        when: the date in seconds since the epoch.
         files: action by path; a renamed file counts under both names.
-        sessions: how many checkpoints of other work it covers as well.
+        sessions: number of checkpoint trailers in its message; more than 1 if it also covers
+            other sessions.
     """
 
     sha: str
@@ -49,53 +50,53 @@ class Change(Struct, frozen=True):
     sessions: int
 
 
-def is_left_out(path: str, name: str = "") -> bool:
-    """Whether a path is not asked for: generated files, the set-up of a data set's tasks."""
+def is_excluded(path: str, name: str = "") -> bool:
+    """Whether a path is excluded: a generated file, or the set-up of a data set's tasks."""
     if _GENERATED.search(path) is not None:
         return True
     return any(word in name and path in files for word, files in _SET_UP.items())
 
 
 def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
-    """Action by path of a final patch, and how many of its files are not asked for.
+    """Action by path of a final patch, and the number of its excluded files.
 
-    Binary files, generated files and the set-up of a data set's tasks are not; a renamed file
-    counts as deleted under the old name and created under the new one.
+    Binary files, generated files and the set-up of a data set's tasks are excluded. A renamed
+    file counts as deleted under the old name and created under the new one.
     """
     files: dict[str, str] = {}
     left_out = 0
-    for part in _PART.split(patch.replace("\r\n", "\n"))[1:]:
-        head = part.partition("\n@@ ")[0]
-        for one, action in _said_by(head):
-            if _IS_BINARY.search(part) is not None or is_left_out(one, name):
+    for part in _FILE_HEADER.split(patch.replace("\r\n", "\n"))[1:]:
+        header = part.partition("\n@@ ")[0]
+        for one, action in _actions_in_header(header):
+            if _IS_BINARY.search(part) is not None or is_excluded(one, name):
                 left_out += 1
             else:
                 files.setdefault(one, action)
     return files, left_out
 
 
-def _said_by(head: str) -> list[tuple[str, str]]:
-    """(path, action) that the head of one file's part of a git diff tells.
+def _actions_in_header(header: str) -> list[tuple[str, str]]:
+    """The (path, action) pairs in the header of one file's part of a git diff.
 
-    This is read apart from how patches are read elsewhere: it is the truth to compare with.
+    Shares no code with the patch reader under test, because it is the ground truth.
     """
-    renamed = re.search(r"^rename from (.+)\nrename to (.+)$", head, re.MULTILINE)
+    renamed = re.search(r"^rename from (.+)\nrename to (.+)$", header, re.MULTILINE)
     if renamed is not None:
         return [(renamed[1], "deleted"), (renamed[2], "created")]
-    first = head.partition("\n")[0]
+    first = header.partition("\n")[0]
     path = first[len(first) // 2 + 3 :]
     if first != f"a/{path} b/{path}":
         return []
-    if "\nnew file mode" in head:
+    if "\nnew file mode" in header:
         return [(path, "created")]
-    if "\ndeleted file mode" in head:
+    if "\ndeleted file mode" in header:
         return [(path, "deleted")]
-    return [(path, "modified")] if "\nindex " in head else []
+    return [(path, "modified")] if "\nindex " in header else []
 
 
 def final_patches(path: str) -> list[str]:
-    """The final patch of each session in a recording, in order; "" where none is recorded."""
-    with lines_of(path) as lines:
+    """The final patch of each session in a recording, in order; "" if none is recorded."""
+    with open_lines(path) as lines:
         data = b"".join(lines)
     return [_patch(row) for row in _rows(data)]
 
@@ -142,18 +143,18 @@ def sidecar_of(path: str) -> str | None:
     return str(beside) if beside.is_file() else None
 
 
-def commits(path: str) -> list[Change]:
+def commits(path: str) -> list[Commit]:
     """The commits that a sidecar names, oldest first.
 
     Raises:
-        SourceError: the file cannot be read, or is no such sidecar.
+        SourceError: the file cannot be read or is not a sidecar.
     """
     try:
         document = codec.parse(Path(path).read_bytes())
         listed = document["checkpoints"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SourceError(f"{path}: not a file of commits ({error})") from error
-    found: dict[str, Change] = {}
+    found: dict[str, Commit] = {}
     for checkpoint in listed:
         for commit in checkpoint.get("commits") or ():
             files: dict[str, str] = {}
@@ -164,20 +165,20 @@ def commits(path: str) -> list[Change]:
                     files[row["path"]] = "created"
                 else:
                     files[row["path"]] = _STATUS.get(status, "modified")
-            found[commit["sha"]] = Change(
+            found[commit["sha"]] = Commit(
                 commit["sha"],
-                seconds(commit["date"]),
+                timestamp(commit["date"]),
                 files,
                 int(commit.get("n_checkpoint_trailers") or 1),
             )
     return sorted(found.values(), key=lambda c: (c.when, c.sha))
 
 
-def seconds(text: str) -> float:
+def timestamp(text: str) -> float:
     """Seconds since the epoch of an ISO 8601 time; a time without zone is UTC.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not an ISO 8601 time.
     """
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:

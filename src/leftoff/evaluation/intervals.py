@@ -1,4 +1,4 @@
-"""How sure a figure is: bootstrap over sessions, paired approximate randomisation."""
+"""Bootstrap confidence intervals over sessions, and paired randomisation tests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ S = TypeVar("S")
 RESAMPLES = 2000
 SWAPS = 10_000
 SEED = 20_261
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 class Interval(Struct, frozen=True):
-    """Where the figure lies with 95 % probability, sessions being drawn at random."""
+    """A 95 % confidence interval over randomly drawn sessions."""
 
     low: float
     high: float
 
 
 class Difference(Struct, frozen=True):
-    """Ours minus another's on the same sessions; `p`: two-sided, by randomisation."""
+    """Ours minus another's on the same sessions; `p`: two-sided randomisation test."""
 
     value: float
     interval: Interval | None
@@ -40,8 +40,8 @@ def bootstrap(
 ) -> Interval | None:
     """The bias-corrected and accelerated (BCa) interval of a figure over sessions.
 
-    None for fewer than two sessions or where the figure has no value. The same sessions give
-    the same interval: the generator is seeded.
+    None for fewer than two sessions or if the figure has no value. The generator is seeded, so
+    the same sessions give the same interval.
     """
     value = figure(sessions)
     if value is None or len(sessions) < 2 or resamples < 2:
@@ -66,9 +66,9 @@ def _corrected(
     value: float,
     drawn: Sequence[float],
 ) -> tuple[float, float]:
-    """The two quantiles to read off, corrected for bias and skew."""
+    """The two quantiles of the resampled values, corrected for bias and skew."""
     normal = NormalDist()
-    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    tails = (1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2
     below = sum(d < value for d in drawn) + 0.5 * sum(d == value for d in drawn)
     share = below / len(drawn)
     if not 0 < share < 1:
@@ -93,9 +93,9 @@ def _corrected(
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
     place = share * (len(ordered) - 1)
-    under = min(len(ordered) - 1, max(0, int(place)))
-    over = min(len(ordered) - 1, under + 1)
-    return ordered[under] + (ordered[over] - ordered[under]) * (place - under)
+    lower = min(len(ordered) - 1, max(0, int(place)))
+    upper = min(len(ordered) - 1, lower + 1)
+    return ordered[lower] + (ordered[upper] - ordered[lower]) * (place - lower)
 
 
 def paired(
@@ -109,10 +109,10 @@ def paired(
     """Ours minus theirs on the same sessions in the same order, with interval and p-value.
 
     The p-value is the share of random exchanges of the two systems' results, session by
-    session, that differ at least as much. None where either figure has no value.
+    session, whose difference is at least as large. None if either figure has no value.
 
     Raises:
-        ValueError: not the same number of sessions.
+        ValueError: the two sides have different numbers of sessions.
     """
     if len(ours) != len(theirs):
         raise ValueError("a paired test needs the same sessions on both sides")
@@ -126,15 +126,15 @@ def paired(
         return None
     rng = random.Random(SEED)  # noqa: S311 - must be repeatable
     both = list(zip(ours, theirs, strict=True))
-    as_far = 0
+    as_extreme = 0
     for _ in range(swaps):
-        coins = rng.getrandbits(len(both) or 1)
-        kept = [(t, o) if coins >> i & 1 else (o, t) for i, (o, t) in enumerate(both)]
-        swapped = difference([a for a, _ in kept], [b for _, b in kept])
-        as_far += swapped is not None and abs(swapped) >= abs(value) - 1e-12
+        bits = rng.getrandbits(len(both) or 1)
+        exchanged = [(t, o) if bits >> i & 1 else (o, t) for i, (o, t) in enumerate(both)]
+        swapped = difference([a for a, _ in exchanged], [b for _, b in exchanged])
+        as_extreme += swapped is not None and abs(swapped) >= abs(value) - 1e-12
 
     def over_pairs(drawn: Sequence[tuple[S, S]]) -> float | None:
         return difference([o for o, _ in drawn], [t for _, t in drawn])
 
     interval = bootstrap(both, over_pairs, resamples=resamples)
-    return Difference(value, interval, (as_far + 1) / (swaps + 1))
+    return Difference(value, interval, (as_extreme + 1) / (swaps + 1))

@@ -1,6 +1,6 @@
-"""Labelled sessions: what a careful reader marked, and the recording it was marked in.
+"""Label files: what an annotator marked in a recording.
 
-The files and what is labelled are described in the labelling guideline (docs/accuracy.md).
+The labelling guideline describes the files and the labels (docs/accuracy.md).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.errors import SourceError, StateError
-from leftoff.sources.open import lines_of, whole_of
+from leftoff.sources.open import open_lines, read_whole
 from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
 
 
 class Decision(Struct, frozen=True):
-    """A labelled key decision; `also` are places that only say it again."""
+    """A labelled key decision; `also`: places that only repeat it."""
 
     line: int
     quote: str
@@ -30,7 +30,7 @@ class Decision(Struct, frozen=True):
 
 
 class Milestone(Struct, frozen=True):
-    """A result that a line claims as reached."""
+    """A result that a line claims."""
 
     line: int
     quote: str
@@ -38,14 +38,14 @@ class Milestone(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """From `line` on the session is in `stage`."""
+    """The session is in `stage` from `line` on."""
 
     line: int
     stage: str
 
 
 class Directive(Struct, frozen=True):
-    """What the person asked for."""
+    """A request of the person."""
 
     line: int
     quote: str
@@ -53,7 +53,7 @@ class Directive(Struct, frozen=True):
 
 
 class OpenItem(Struct, frozen=True):
-    """What is left to do at the end of the recording."""
+    """Work left to do at the end of the recording."""
 
     line: int
     quote: str
@@ -76,8 +76,8 @@ class Labels(Struct, frozen=True):
 
     @property
     def repository(self) -> str:
-        """The source repository, `owner__name`: sessions of one repository are kept on one
-        side of every split."""
+        """The source repository, `owner__name`: sessions of one repository are on the
+        same side of every split."""
         return "__".join(self.file.split("__")[:2]) if "__" in self.file else self.file
 
     def quoted(self) -> Iterator[tuple[int, str]]:
@@ -88,36 +88,36 @@ class Labels(Struct, frozen=True):
 
 
 def load(path: str) -> tuple[Labels, ...]:
-    """The label files in a directory (or the one file named), by file name.
+    """Loads the label files of a directory, or one label file, sorted by file name.
 
     Raises:
-        SourceError: nothing there, or it cannot be read.
-        StateError: a file is no label file; the message names file and field.
+        SourceError: there are no label files, or one cannot be read.
+        StateError: a file is not a label file; the message names file and field.
     """
     place = Path(path)
     try:
         files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
-        loaded = [(file, whole_of(file)) for file in files]
+        loaded = [(file, read_whole(file)) for file in files]
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
     labels: list[Labels] = []
     for file, data in loaded:
         if place.is_dir() and (b'"decisions"' not in data or b'"file"' not in data):
-            continue  # a recording or a manifest that lies beside the labels
+            continue  # a recording or a manifest beside the labels
         try:
             label = msgspec.json.decode(data, type=Labels)
         except (ValueError, RecursionError) as error:
             if place.is_dir() and b'"annotator"' not in data:
                 continue
             raise StateError(f"{file}: not a label file: {error}") from error
-        _check_words(file, label)
+        _check_vocabulary(file, label)
         labels.append(label)
     if not labels:
         raise SourceError(f"{path}: holds no label files")
     return tuple(sorted(labels, key=lambda label: label.file))
 
 
-def _check_words(file: Path, label: Labels) -> None:
+def _check_vocabulary(file: Path, label: Labels) -> None:
     allowed: list[tuple[str, str, tuple[str, ...]]] = [
         *(("type of decision", d.type, DECISION_TYPES) for d in label.decisions),
         *(("kind of milestone", m.kind, MILESTONE_KINDS) for m in label.milestones),
@@ -131,8 +131,8 @@ def _check_words(file: Path, label: Labels) -> None:
             )
 
 
-def transcripts(directory: str, names: Iterable[str]) -> dict[str, str]:
-    """Where under `directory` the named recordings are; missing ones are left out.
+def find_recordings(directory: str, names: Iterable[str]) -> dict[str, str]:
+    """The paths of the named recordings under `directory`; missing ones are left out.
 
     Raises:
         StateError: two different files have the same name.
@@ -149,8 +149,8 @@ def transcripts(directory: str, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def misplaced(label: Labels, texts: Mapping[int, str]) -> list[str]:
-    """What is wrong with the places of a session's labels, as sentences; [] if nothing.
+def label_problems(label: Labels, texts: Mapping[int, str]) -> list[str]:
+    """Errors in the places of a session's labels, as sentences; [] if there are none.
 
     Args:
         texts: visible text by place.
@@ -167,16 +167,16 @@ def misplaced(label: Labels, texts: Mapping[int, str]) -> list[str]:
 
 
 def fingerprint(path: str) -> str:
-    """16 hex digits of a recording's bytes, unpacked: the same recording under any name."""
+    """16 hex digits of the hash of a recording's decompressed bytes, whatever its name."""
     state = blake2b(digest_size=8)
-    with lines_of(path) as lines:
+    with open_lines(path) as lines:
         for line in lines:
             state.update(line)
     return state.hexdigest()
 
 
 def digest(labels: Iterable[Labels]) -> str:
-    """16 hex digits that change whenever a label changes."""
+    """16 hex digits of the hash over all labels."""
     state = blake2b(digest_size=8)
     for label in sorted(labels, key=lambda label: label.file):
         state.update(msgspec.json.encode(label, order="sorted"))

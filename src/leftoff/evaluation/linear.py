@@ -1,4 +1,4 @@
-"""A linear bag of words: the plain learned baseline that rules have to beat."""
+"""A linear bag-of-words classifier: the learned baseline."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+# Chosen by hand; not tuned, because this is only a baseline.
 EPOCHS = 12
-RATE = 0.3
-DECAY = 1e-3
+LEARNING_RATE = 0.3
+WEIGHT_DECAY = 1e-3
 SEED = 1
 
 _WORD = re.compile(r"\w+")
 
 
 class Example(Struct, frozen=True):
-    """A text of a group (a source repository, say) and whether it is one."""
+    """A training example; `right`: positive; `group`: for example its source repository."""
 
     text: str
     right: bool
@@ -32,17 +33,17 @@ def words(text: str) -> list[str]:
 
 
 class Linear:
-    """Logistic regression on which words occur, trained by AdaGrad in a seeded order."""
+    """Logistic regression on the words that occur, trained with AdaGrad in a seeded order."""
 
     def __init__(self, bags: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
-        seen = Counter(word for bag in bags for word in bag)
-        kept = {word for word, n in seen.items() if n > 1}
-        self.weights: dict[str, float] = dict.fromkeys(sorted(kept), 0.0)
+        counts = Counter(word for bag in bags for word in bag)
+        vocabulary = {word for word, n in counts.items() if n > 1}
+        self.weights: dict[str, float] = dict.fromkeys(sorted(vocabulary), 0.0)
         share = (sum(right) + 0.5) / (len(right) + 1)
         self.bias = math.log(share / (1 - share))
         squares = dict.fromkeys(self.weights, 1e-6)
         bias_squares = 1e-6
-        known = [[word for word in bag if word in kept] for bag in bags]
+        known = [[word for word in bag if word in vocabulary] for bag in bags]
         order = list(range(len(bags)))
         rng = random.Random(SEED)  # noqa: S311 - must be repeatable
         weights = self.weights
@@ -54,37 +55,36 @@ class Linear:
                 score = self.bias + scale * sum(map(weights.__getitem__, bag))
                 error = probability(score) - right[number]
                 bias_squares += error * error
-                self.bias -= RATE * error / math.sqrt(bias_squares)
+                self.bias -= LEARNING_RATE * error / math.sqrt(bias_squares)
                 step = error * scale
                 for word in bag:
-                    slope = step + DECAY * weights[word]
+                    slope = step + WEIGHT_DECAY * weights[word]
                     squares[word] += slope * slope
-                    weights[word] -= RATE * slope / math.sqrt(squares[word])
+                    weights[word] -= LEARNING_RATE * slope / math.sqrt(squares[word])
 
     def confidence(self, bag: Iterable[str]) -> float:
-        """The probability that a bag of words is one."""
+        """The probability that a bag of words is positive."""
         known = [self.weights.get(word) for word in bag]
         found = [weight for weight in known if weight is not None]
         return probability(self.bias + sum(found) / math.sqrt(len(found) + 1))
 
 
 def probability(score: float) -> float:
-    """The logistic function, safe for any number."""
+    """The logistic function, without overflow for any number."""
     if score < -700:
         return 0.0
     return 1.0 / (1.0 + math.exp(-score))
 
 
 class Detector(Struct, frozen=True):
-    """A trained model with the threshold from which it says yes."""
+    """A trained model with its decision threshold."""
 
     model: Linear
     threshold: float
 
     @classmethod
     def trained(cls, examples: Sequence[Example], folds: int = 3) -> Detector:
-        """Trained on examples; the threshold is the one with the best F1 on groups that were
-        left out of training.
+        """Trains a model; the threshold has the best F1 in cross-validation by group.
 
         Raises:
             ValueError: no examples.
@@ -95,33 +95,33 @@ class Detector(Struct, frozen=True):
         right = [e.right for e in examples]
         groups = sorted({e.group for e in examples})
         fold = {group: number % folds for number, group in enumerate(groups)}
-        held: list[tuple[float, bool]] = []
+        held_out: list[tuple[float, bool]] = []
         for number in range(folds):
-            inside = [i for i, e in enumerate(examples) if fold[e.group] != number]
-            outside = [i for i, e in enumerate(examples) if fold[e.group] == number]
-            if not inside or not outside:
+            training = [i for i, e in enumerate(examples) if fold[e.group] != number]
+            test = [i for i, e in enumerate(examples) if fold[e.group] == number]
+            if not training or not test:
                 continue
-            model = Linear([bags[i] for i in inside], [right[i] for i in inside])
-            held += [(model.confidence(bags[i]), right[i]) for i in outside]
-        return cls(Linear(bags, right), best_threshold(held))
+            model = Linear([bags[i] for i in training], [right[i] for i in training])
+            held_out += [(model.confidence(bags[i]), right[i]) for i in test]
+        return cls(Linear(bags, right), best_threshold(held_out))
 
     def confidence(self, text: str) -> float:
-        """The probability that a text is one."""
+        """The probability that a text is positive."""
         return self.model.confidence(words(text))
 
 
 def best_threshold(points: Sequence[tuple[float, bool]]) -> float:
-    """The confidence from which on saying yes gives the best F1; 0.5 without points.
+    """The threshold on the confidence with the best F1; 0.5 without points.
 
-    It lies half-way to the next lower point, so that a little less is still enough.
+    It lies half-way between the last accepted point and the next lower one.
     """
     ordered = sorted(points, key=lambda p: (-p[0], p[1]))
-    everything = sum(right for _, right in ordered)
+    positives = sum(right for _, right in ordered)
     best, last = 0.0, -1
     found = 0
     for number, (_, right) in enumerate(ordered):
         found += right
-        f1 = 2 * found / (number + 1 + everything)
+        f1 = 2 * found / (number + 1 + positives)
         if f1 > best:
             best, last = f1, number
     if last < 0:

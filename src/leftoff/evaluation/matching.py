@@ -1,4 +1,4 @@
-"""What counts as the same: messages, spans of words, one-to-one assignment."""
+"""Matching of predictions and labels: by message, by span of words, one to one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-SAME = 0.5
-"""Two spans are the same from this share of common tokens on."""
+MIN_SIMILARITY = 0.5
+"""Minimum similarity of two spans that match. Chosen by hand."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Counts(Struct, frozen=True):
-    """Right, wrong and missed; they add up over sessions."""
+    """True positives, false positives and false negatives; they add up over sessions."""
 
     right: int = 0
     wrong: int = 0
@@ -28,19 +28,19 @@ class Counts(Struct, frozen=True):
 
     @property
     def precision(self) -> float | None:
-        """Share of what was said that is right; None if nothing was said."""
-        said = self.right + self.wrong
-        return self.right / said if said else None
+        """Share of the predictions that is right; None without predictions."""
+        predicted = self.right + self.wrong
+        return self.right / predicted if predicted else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the labels that were found; None if there are none."""
+        """Share of the labels that was found; None without labels."""
         labelled = self.right + self.missed
         return self.right / labelled if labelled else None
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall; None where nothing was labelled or said."""
+        """Harmonic mean of precision and recall; None without labels and predictions."""
         everything = 2 * self.right + self.wrong + self.missed
         return 2 * self.right / everything if everything else None
 
@@ -55,44 +55,47 @@ def total(counts: Iterable[Counts]) -> Counts:
     return Counts(right, wrong, missed)
 
 
-def sets(
-    said: Iterable[object], labelled: Iterable[object], ignored: Iterable[object] = ()
+def compare_sets(
+    predicted: Iterable[object], labelled: Iterable[object], ignored: Iterable[object] = ()
 ) -> Counts:
-    """Two sets compared; what is ignored and not labelled counts for nothing."""
+    """Counts of two sets; items that are ignored and not labelled do not count."""
     gold = set(labelled)
-    found = set(said) - (set(ignored) - gold)
+    found = set(predicted) - (set(ignored) - gold)
     return Counts(len(found & gold), len(found - gold), len(gold - found))
 
 
 def tokens(text: str) -> Counter[str]:
-    """Words and signs of a text, case left aside."""
+    """Words and punctuation marks of a text, case-folded."""
     return Counter(_TOKEN.findall(text.casefold()))
 
 
-def likeness(a: Counter[str], b: Counter[str]) -> float:
-    """Common tokens over all tokens, 0 to 1."""
+def similarity(a: Counter[str], b: Counter[str]) -> float:
+    """Jaccard similarity of two bags of tokens, 0 to 1."""
     common = sum((a & b).values())
     union = a.total() + b.total() - common
     return common / union if union else 0.0
 
 
-def assignment(worth: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The one-to-one pairs of rows and columns with the greatest total worth.
+def assignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The one-to-one pairs of rows and columns with the greatest total weight.
 
-    Pairs that are worth nothing are left out. Among equal totals the result depends on the
-    order of rows and columns only.
+    Pairs of weight 0 are left out. Among equal totals the result depends only on the order of
+    rows and columns.
     """
-    if not worth or not worth[0]:
+    if not weights or not weights[0]:
         return []
-    flipped = len(worth) > len(worth[0])
-    table = [list(row) for row in (zip(*worth, strict=True) if flipped else worth)]
-    pairs = _hungarian([[-value for value in row] for row in table])
-    found = [(row, column) for row, column in pairs if table[row][column] > 0]
-    return sorted((column, row) if flipped else (row, column) for row, column in found)
+    transposed = len(weights) > len(weights[0])
+    table = [list(row) for row in (zip(*weights, strict=True) if transposed else weights)]
+    assigned = _hungarian([[-value for value in row] for row in table])
+    found = [(row, column) for row, column in assigned if table[row][column] > 0]
+    return sorted((column, row) if transposed else (row, column) for row, column in found)
 
 
 def _hungarian(cost: list[list[float]]) -> list[tuple[int, int]]:
-    """Least-cost assignment of every row to a column (rows <= columns); O(rows^2 columns)."""
+    """Hungarian algorithm: assigns every row to a column at least cost (rows <= columns).
+
+    Time: O(rows^2 columns).
+    """
     rows, columns = len(cost), len(cost[0])
     above = [0.0] * (rows + 1)
     left = [0.0] * (columns + 1)
@@ -129,34 +132,34 @@ def _hungarian(cost: list[list[float]]) -> list[tuple[int, int]]:
     return sorted((taken[j] - 1, j - 1) for j in range(1, columns + 1) if taken[j])
 
 
-def pairs(
-    said: Sequence[tuple[int, str]],
+def match_spans(
+    predicted: Sequence[tuple[int, str]],
     labelled: Sequence[tuple[int, str]],
-    least: float = SAME,
+    threshold: float = MIN_SIMILARITY,
 ) -> list[tuple[int, int]]:
-    """What was said and what was labelled, paired within each place by the likeness of words.
+    """Pairs predictions with labels of the same place by the similarity of their words.
 
     Args:
-        said, labelled: (place, words).
-        least: pairs less alike than this are left out; 0 pairs whatever shares a token.
+        predicted, labelled: (place, words).
+        threshold: minimum similarity of a pair; 0 pairs everything with a common token.
 
     Returns:
-        Indexes into `said` and `labelled`, sorted.
+        Indexes into `predicted` and `labelled`, sorted.
     """
     ours: dict[int, list[int]] = {}
     theirs: dict[int, list[int]] = {}
-    for index, (place, _) in enumerate(said):
+    for index, (place, _) in enumerate(predicted):
         ours.setdefault(place, []).append(index)
     for index, (place, _) in enumerate(labelled):
         theirs.setdefault(place, []).append(index)
     found: list[tuple[int, int]] = []
     for place in sorted(ours.keys() & theirs.keys()):
-        a = [tokens(said[i][1]) for i in ours[place]]
+        a = [tokens(predicted[i][1]) for i in ours[place]]
         b = [tokens(labelled[j][1]) for j in theirs[place]]
-        worth = [[_worth(likeness(x, y), least) for y in b] for x in a]
-        found += [(ours[place][i], theirs[place][j]) for i, j in assignment(worth)]
+        weights = [[_above(similarity(x, y), threshold) for y in b] for x in a]
+        found += [(ours[place][i], theirs[place][j]) for i, j in assignment(weights)]
     return sorted(found)
 
 
-def _worth(like: float, least: float) -> float:
-    return like if like >= least else 0.0
+def _above(value: float, threshold: float) -> float:
+    return value if value >= threshold else 0.0

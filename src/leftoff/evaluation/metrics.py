@@ -1,4 +1,4 @@
-"""Scores: what one session gives, and the figures that follow from many."""
+"""The scores of one session, and the figures computed from the scores of many."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from leftoff.evaluation.matching import Counts, assignment, pairs, sets, total
-from leftoff.evaluation.predictions import Claim, Predictions
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.matching import Counts, assignment, compare_sets, match_spans, total
+from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.sessions import LabelledSession
 
-BEST = 10
-"""Decisions that a reader is shown first."""
+TOP_K = 10
+"""The k of precision and recall at k: decisions that a reader sees first."""
 
-LEAST_DECISIONS = 5
-"""Sessions with fewer labelled decisions are left out of P@10 and R@10."""
+MIN_DECISIONS = 5
+"""Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand."""
 
-NEAR = 2
-"""Turns by which a stage boundary may be off."""
+BOUNDARY_TOLERANCE = 2
+"""Tolerance of stage boundaries in turns. Chosen by hand."""
 
 BINS = 10
 """Bins of equal mass in the reliability table."""
 
-NOTHING = "-"
-"""In a confusion: nothing was labelled, or nothing was said."""
+NO_LABEL = "-"
+"""In a confusion matrix: no label, or no prediction."""
 
 
 class Ranked(Struct, frozen=True):
-    """The first messages by confidence: how many were looked at, right, and labelled."""
+    """The first messages by confidence: `at` were considered, `right` of them are right, and
+    `labelled` are labelled in all."""
 
     at: int
     right: int
@@ -36,9 +37,9 @@ class Ranked(Struct, frozen=True):
 
 
 class SessionScore(Struct, frozen=True, omit_defaults=True):
-    """What was right, wrong and missed in one session: numbers only.
+    """The scores of one session: numbers only.
 
-    Confusions map "labelled>said" to how often; calibrations are (confidence, right).
+    Confusion matrices map "labelled>predicted" to counts; calibrations are (confidence, right).
     """
 
     file: str
@@ -64,112 +65,120 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     open_item_spans: Counts | None = None
 
 
-def score(session: Session, said: Predictions) -> SessionScore:
-    """One session's labels against what a system says about it."""
+def score(session: LabelledSession, predicted: Predictions) -> SessionScore:
+    """Scores the predictions for one session against its labels."""
     found: dict[str, object] = {
         "file": session.labels.file,
         "repository": session.labels.repository,
     }
-    if said.decisions is not None:
-        found |= _decisions(session, said.decisions)
-    if said.milestones is not None:
-        found |= _milestones(session, said.milestones)
-    if said.timeline is not None:
-        found |= _stages(session, said.timeline)
-    if said.cuts is not None:
-        cuts = said.cuts
+    if predicted.decisions is not None:
+        found |= _decisions(session, predicted.decisions)
+    if predicted.milestones is not None:
+        found |= _milestones(session, predicted.milestones)
+    if predicted.timeline is not None:
+        found |= _stages(session, predicted.timeline)
+    if predicted.cuts is not None:
+        cuts = predicted.cuts
         right = sum(cuts.get(cut) == session.stage_at(cut) for cut in session.cuts)
         found["cuts"] = Counts(right, 0, len(session.cuts) - right)
-    if said.directives is not None:
-        found |= _directives(session, said.directives)
-    if said.open_items is not None:
-        found |= _open_items(session, said.open_items)
+    if predicted.directives is not None:
+        found |= _directives(session, predicted.directives)
+    if predicted.open_items is not None:
+        found |= _open_items(session, predicted.open_items)
     return SessionScore(**found)  # type: ignore[arg-type]
 
 
-def _decisions(session: Session, said: Sequence[Claim]) -> dict[str, object]:
+def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.decisions
     gold = {d.line for d in labels}
     repeats = {place for d in labels for place in d.also} - gold
-    # The agent's visible words alone are labelled; the person's own decisions are not.
-    claims = [c for c in said if c.place in session.agent_places and c.place not in repeats]
+    # Only the agent's visible words are labelled, not the person's own decisions.
+    predictions = [
+        c for c in predicted if c.place in session.agent_places and c.place not in repeats
+    ]
     labelled = [(d.line, d.quote) for d in labels]
-    spoken = [(c.place, c.text) for c in claims]
-    spans = pairs(spoken, labelled)
+    spans = match_spans([(c.place, c.text) for c in predictions], labelled)
     paired = {i for i, _ in spans}
-    # A place that also only says an earlier decision again: what is unpaired there is ignored.
+    # A labelled place that also repeats an earlier decision: unpaired predictions are ignored.
     mixed = {place for d in labels for place in d.also} & gold
-    judged = [i for i, c in enumerate(claims) if i in paired or c.place not in mixed]
-    invented = len(judged) - len(spans)
-    both = sum(claims[i].kind == labels[j].type for i, j in spans)
-    ranked = sorted(_best(claims).items(), key=lambda item: (-item[1], item[0]))
-    at = min(BEST, len(gold))
+    judged = [i for i, c in enumerate(predictions) if i in paired or c.place not in mixed]
+    false_alarms = len(judged) - len(spans)
+    both = sum(predictions[i].kind == labels[j].type for i, j in spans)
+    ranked = sorted(
+        _confidence_by_place(predictions).items(), key=lambda item: (-item[1], item[0])
+    )
+    at = min(TOP_K, len(gold))
     return {
-        "decisions": sets((c.place for c in claims), gold),
-        "decision_spans": Counts(len(spans), invented, len(labels) - len(spans)),
-        "joint": sets(((c.place, c.kind) for c in claims), ((d.line, d.type) for d in labels)),
-        "joint_spans": Counts(both, invented + len(spans) - both, len(labels) - both),
-        "types": _confusion(claims, labelled, [d.type for d in labels]),
+        "decisions": compare_sets((c.place for c in predictions), gold),
+        "decision_spans": Counts(len(spans), false_alarms, len(labels) - len(spans)),
+        "joint": compare_sets(
+            ((c.place, c.kind) for c in predictions), ((d.line, d.type) for d in labels)
+        ),
+        "joint_spans": Counts(both, false_alarms + len(spans) - both, len(labels) - both),
+        "types": _confusion(predictions, labelled, [d.type for d in labels]),
         "ranked": Ranked(at, sum(p in gold for p, _ in ranked[:at]), len(gold))
-        if len(labels) >= LEAST_DECISIONS
+        if len(labels) >= MIN_DECISIONS
         else None,
         "calibration": tuple((c, p in gold) for p, c in ranked),
-        "calibration_spans": tuple((claims[i].confidence, i in paired) for i in judged),
+        "calibration_spans": tuple((predictions[i].confidence, i in paired) for i in judged),
     }
 
 
-def _best(claims: Iterable[Claim]) -> dict[int, float]:
+def _confidence_by_place(predictions: Iterable[Prediction]) -> dict[int, float]:
     """The highest confidence at each place."""
     best: dict[int, float] = {}
-    for claim in claims:
-        best[claim.place] = max(best.get(claim.place, 0.0), claim.confidence)
+    for prediction in predictions:
+        best[prediction.place] = max(best.get(prediction.place, 0.0), prediction.confidence)
     return best
 
 
 def _confusion(
-    claims: Sequence[Claim], labelled: Sequence[tuple[int, str]], types: Sequence[str]
+    predictions: Sequence[Prediction], labelled: Sequence[tuple[int, str]], types: Sequence[str]
 ) -> dict[str, int]:
-    """Labelled against said types; within a message whatever is most alike is paired."""
+    """Confusion matrix of types; within a message the most similar pairs are matched."""
     found: Counter[str] = Counter()
-    paired = pairs([(c.place, c.text) for c in claims], labelled, least=0.0)
+    paired = match_spans([(c.place, c.text) for c in predictions], labelled, threshold=0.0)
     for i, j in paired:
-        found[f"{types[j]}>{claims[i].kind}"] += 1
-    said, told = {i for i, _ in paired}, {j for _, j in paired}
-    for i, claim in enumerate(claims):
-        if i not in said:
-            found[f"{NOTHING}>{claim.kind}"] += 1
+        found[f"{types[j]}>{predictions[i].kind}"] += 1
+    paired_predictions, paired_labels = {i for i, _ in paired}, {j for _, j in paired}
+    for i, prediction in enumerate(predictions):
+        if i not in paired_predictions:
+            found[f"{NO_LABEL}>{prediction.kind}"] += 1
     for j, kind in enumerate(types):
-        if j not in told:
-            found[f"{kind}>{NOTHING}"] += 1
+        if j not in paired_labels:
+            found[f"{kind}>{NO_LABEL}"] += 1
     return dict(sorted(found.items()))
 
 
-def _milestones(session: Session, said: Sequence[Claim]) -> dict[str, object]:
+def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     gold = {(m.line, m.kind) for m in session.labels.milestones}
-    # What only a tool result shows stands where nothing is labelled.
-    spoken = session.agent_places.keys() | session.user_places.keys()
-    claims = [c for c in said if c.place in spoken]
-    found = {(c.place, c.kind) for c in claims}
+    # Only spoken text is labelled, not a milestone that only a tool result shows.
+    spoken_places = session.agent_places.keys() | session.user_places.keys()
+    predictions = [c for c in predicted if c.place in spoken_places]
+    found = {(c.place, c.kind) for c in predictions}
     kinds = sorted({kind for _, kind in gold | found})
     by_evidence: dict[str, Counts] = {}
-    for evidence in sorted({c.evidence for c in claims} - {""}):
-        some = {(c.place, c.kind) for c in claims if c.evidence == evidence}
+    for evidence in sorted({c.evidence for c in predictions} - {""}):
+        some = {(c.place, c.kind) for c in predictions if c.evidence == evidence}
         by_evidence[evidence] = Counts(len(some & gold), len(some - gold), 0)
     return {
-        "milestones": sets(found, gold),
+        "milestones": compare_sets(found, gold),
         "milestone_kinds": {
-            kind: sets((x for x in found if x[1] == kind), (x for x in gold if x[1] == kind))
-            for kind in kinds
+            kind: compare_sets(_of_kind(found, kind), _of_kind(gold, kind)) for kind in kinds
         },
         "milestone_evidence": by_evidence,
     }
 
 
-def _stages(session: Session, timeline: Sequence[tuple[int, str]]) -> dict[str, object]:
+def _of_kind(found: Iterable[tuple[int, str]], kind: str) -> Iterable[tuple[int, str]]:
+    return (x for x in found if x[1] == kind)
+
+
+def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> dict[str, object]:
     confusion: Counter[str] = Counter()
-    said: list[str] = []
+    predicted: list[str] = []
     gold: list[str] = []
-    place, current = 0, NOTHING
+    place, current = 0, NO_LABEL
     changes = sorted(timeline, key=lambda change: change[0])
     for at, index in session.turns:
         while place < len(changes) and changes[place][0] <= index:
@@ -179,13 +188,16 @@ def _stages(session: Session, timeline: Sequence[tuple[int, str]]) -> dict[str, 
         if not stage:
             continue
         gold.append(stage)
-        said.append(current)
+        predicted.append(current)
         confusion[f"{stage}>{current}"] += 1
-    ours, theirs = _boundaries(said), _boundaries(gold)
+    ours, theirs = _boundaries(predicted), _boundaries(gold)
     off = [[abs(x - y) for y in theirs] for x in ours]
-    # As many pairs as can be; among those the nearest ones.
-    worth = [[1.0 - 0.01 * turns if turns <= NEAR else 0.0 for turns in row] for row in off]
-    right = len(assignment(worth))
+    # The greatest number of pairs; among these the nearest ones.
+    weights = [
+        [1.0 - 0.01 * turns if turns <= BOUNDARY_TOLERANCE else 0.0 for turns in row]
+        for row in off
+    ]
+    right = len(assignment(weights))
     return {
         "stages": dict(sorted(confusion.items())),
         "boundaries": Counts(right, len(ours) - right, len(theirs) - right),
@@ -196,29 +208,31 @@ def _boundaries(stages: Sequence[str]) -> list[int]:
     return [i for i in range(1, len(stages)) if stages[i] != stages[i - 1]]
 
 
-def _directives(session: Session, said: Sequence[Claim]) -> dict[str, object]:
+def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.directives
-    claims = [c for c in said if c.place in session.user_places]
+    predictions = [c for c in predicted if c.place in session.user_places]
     gold = {(d.line, d.kind) for d in labels}
-    found = {(c.place, c.kind) for c in claims}
+    found = {(c.place, c.kind) for c in predictions}
     return {
-        "directives": sets((c.place for c in claims), (d.line for d in labels)),
-        "directives_with_kind": sets(found, gold),
+        "directives": compare_sets((c.place for c in predictions), (d.line for d in labels)),
+        "directives_with_kind": compare_sets(found, gold),
         "directive_kinds": {
-            kind: sets((x for x in found if x[1] == kind), (x for x in gold if x[1] == kind))
+            kind: compare_sets(_of_kind(found, kind), _of_kind(gold, kind))
             for kind in sorted({kind for _, kind in gold | found})
         },
     }
 
 
-def _open_items(session: Session, said: Sequence[Claim]) -> dict[str, object]:
+def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.open_items
-    claims = [c for c in said if c.place in session.texts]
-    spans = pairs([(c.place, c.text) for c in claims], [(o.line, o.quote) for o in labels])
+    predictions = [c for c in predicted if c.place in session.texts]
+    spans = match_spans(
+        [(c.place, c.text) for c in predictions], [(o.line, o.quote) for o in labels]
+    )
     return {
-        "open_items": sets((c.place for c in claims), (o.line for o in labels)),
+        "open_items": compare_sets((c.place for c in predictions), (o.line for o in labels)),
         "open_item_spans": Counts(
-            len(spans), len(claims) - len(spans), len(labels) - len(spans)
+            len(spans), len(predictions) - len(spans), len(labels) - len(spans)
         ),
     }
 
@@ -229,11 +243,11 @@ Scores = Sequence[SessionScore]
 
 
 class Figure(Struct, frozen=True):
-    """A number that follows from the scores of any set of sessions.
+    """A measure computed from the scores of any set of sessions.
 
     Attributes:
-        of: the number, None where there is nothing to measure.
-        items: how many items it is measured on.
+        of: computes the value; None if there is nothing to measure.
+        items: counts the items it is measured on.
         higher: whether more is better.
     """
 
@@ -265,8 +279,8 @@ def _labelled(name: str) -> Callable[[Scores], int]:
 
 
 def precision_at(scores: Scores) -> float | None:
-    """Mean over sessions of the share of the first messages by confidence that are right; a
-    session that offers fewer than were asked for is charged for the rest."""
+    """Mean over sessions of the share of the first messages by confidence that are right; if
+    a session has fewer predictions than that, the missing ones count as wrong."""
     return _mean([s.ranked.right / s.ranked.at for s in scores if s.ranked and s.ranked.at])
 
 
@@ -280,12 +294,12 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def brier(points: Sequence[tuple[float, bool]]) -> float | None:
-    """Mean squared distance of confidence from the truth; None without points."""
+    """Brier score: mean squared error of the confidence; None without points."""
     return _mean([(c - r) ** 2 for c, r in points])
 
 
 def brier_skill(points: Sequence[tuple[float, bool]]) -> float | None:
-    """How much better than always naming the base rate; None where that cannot be beaten."""
+    """Brier skill score against the base rate; None if that is 0 or 1 or without points."""
     rate = _mean([float(r) for _, r in points])
     least = brier(points)
     if rate is None or least is None or rate in {0.0, 1.0}:
@@ -304,7 +318,7 @@ class Bin(Struct, frozen=True):
 
 
 def reliability(points: Sequence[tuple[float, bool]], bins: int = BINS) -> tuple[Bin, ...]:
-    """Points in bins of equal mass, equal confidences never parted."""
+    """The points in bins of equal mass; equal confidences are in one bin."""
     ordered = sorted(points)
     rows: list[Bin] = []
     start = 0
@@ -328,14 +342,14 @@ def reliability(points: Sequence[tuple[float, bool]], bins: int = BINS) -> tuple
 
 
 def calibration_error(points: Sequence[tuple[float, bool]]) -> float | None:
-    """Expected calibration error: mean gap between confidence and truth over the bins."""
+    """Expected calibration error: mean gap between confidence and share that is right."""
     if not points:
         return None
     rows = reliability(points)
     return sum(abs(b.confidence - b.right) * b.count for b in rows) / len(points)
 
 
-def points_of(scores: Scores, name: str = "calibration") -> list[tuple[float, bool]]:
+def calibration_points(scores: Scores, name: str = "calibration") -> list[tuple[float, bool]]:
     """The (confidence, right) pairs of all sessions."""
     return [point for s in scores for point in getattr(s, name)]
 
@@ -343,42 +357,44 @@ def points_of(scores: Scores, name: str = "calibration") -> list[tuple[float, bo
 def _calibrated(
     of: Callable[[Sequence[tuple[float, bool]]], float | None], name: str
 ) -> Callable[[Scores], float | None]:
-    return lambda scores: of(points_of(scores, name))
+    return lambda scores: of(calibration_points(scores, name))
 
 
 def confusion(scores: Scores, name: str) -> dict[tuple[str, str], int]:
-    """The confusions of all sessions added up: (labelled, said) to how often."""
+    """The confusion matrix over all sessions: (labelled, predicted) to a count."""
     found: Counter[tuple[str, str]] = Counter()
     for one in scores:
         table: Mapping[str, int] | None = getattr(one, name)
         for key, count in (table or {}).items():
-            labelled, _, said = key.partition(">")
-            found[labelled, said] += count
+            labelled, _, predicted = key.partition(">")
+            found[labelled, predicted] += count
     return dict(sorted(found.items()))
 
 
 def accuracy(table: Mapping[tuple[str, str], int]) -> float | None:
-    """Share of the diagonal; None for an empty table."""
+    """Accuracy of a confusion matrix; None for an empty one."""
     everything = sum(table.values())
-    right = sum(count for (labelled, said), count in table.items() if labelled == said)
+    right = sum(
+        count for (labelled, predicted), count in table.items() if labelled == predicted
+    )
     return right / everything if everything else None
 
 
 def macro_f1(table: Mapping[tuple[str, str], int]) -> float | None:
-    """Mean F1 over the labels that occur; None if none does."""
+    """Mean F1 over the labels that occur; None without labels."""
     values: list[float] = []
-    for label in sorted({labelled for labelled, _ in table} - {NOTHING}):
+    for label in sorted({name for name, _ in table} - {NO_LABEL}):
         right = table.get((label, label), 0)
-        told = sum(count for (labelled, _), count in table.items() if labelled == label)
-        said = sum(count for (_, name), count in table.items() if name == label)
-        values.append(2 * right / (told + said))
+        labelled = sum(count for (name, _), count in table.items() if name == label)
+        predicted = sum(count for (_, name), count in table.items() if name == label)
+        values.append(2 * right / (labelled + predicted))
     return _mean(values)
 
 
 def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
-    """Types of the decisions that were found, whatever was missed or invented left out."""
+    """Confusion matrix of the decisions that were found, without misses and false alarms."""
     table = confusion(scores, "types")
-    return {key: count for key, count in table.items() if NOTHING not in key}
+    return {key: count for key, count in table.items() if NO_LABEL not in key}
 
 
 def _points(name: str) -> Callable[[Scores], int]:
@@ -515,7 +531,7 @@ PAIRED = (
 """Figures for which a baseline is compared in a paired test."""
 
 
-def by_name(name: str) -> Figure:
+def figure_named(name: str) -> Figure:
     """The figure of that name; KeyError if there is none."""
     return _BY_NAME[name]
 

@@ -1,7 +1,6 @@
-"""An evaluation as one HTML page that needs nothing else: figures, curves, worst mistakes.
+"""An evaluation as one self-contained HTML page: figures, curves, worst mistakes.
 
-The page quotes recordings; it passes the redaction gate, is written only where it is asked for
-and belongs in no repository.
+The page quotes recordings. It is redacted, written only on request, and must not be committed.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from html import escape
 
 from leftoff.evaluation.metrics import (
     FIGURES,
-    NOTHING,
+    NO_LABEL,
     Bin,
-    by_name,
+    calibration_points,
     confusion,
-    points_of,
+    figure_named,
     reliability,
 )
 from leftoff.evaluation.mistakes import Mistake, confused_types, mistakes
 from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.reports import Report, Result, added, interval_text, training_note
-from leftoff.evaluation.sessions import Session
+from leftoff.evaluation.reports import Report, Result, interval_text, sum_by_name, training_note
+from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html.frame import frame, shown
+from leftoff.rendering.html.frame import html_document, redacted_html
 
 _STYLE = """
 body { max-width: 68rem }
@@ -35,12 +34,12 @@ td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
 
 
 def page(
-    report: Report, sessions: Sequence[Session], predictions: Sequence[Predictions]
+    report: Report, sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> str:
-    """The page.
+    """Renders the page.
 
     Args:
-        sessions, predictions: what our figures were made from, in the same order.
+        sessions, predictions: the data that our figures were computed from, in the same order.
     """
     ours = report.results[0]
     gate = Redactor()
@@ -49,9 +48,12 @@ def page(
         (
             f"<p>{len(ours.scores)} sessions · labels {escape(report.labels)} · recordings "
             f"{escape(report.recordings)} · leftoff {escape(report.leftoff)}, rules "
-            f"{escape(report.rules)}{_made(report)}</p>"
+            f"{escape(report.rules)}{_run_info(report)}</p>"
         ),
-        *(f"<p class=quiet>left out: {shown(what, gate)}</p>" for what in report.left_out),
+        *(
+            f"<p class=quiet>left out: {redacted_html(what, gate)}</p>"
+            for what in report.left_out
+        ),
         f"<p class=quiet>{escape(training_note(report))}</p>",
         "<h2>Figures</h2>",
         _figures(ours),
@@ -59,10 +61,10 @@ def page(
     for part in report.apart:
         body += [f"<h2>{escape(part.system)}</h2>", _figures(part)]
     for other in report.results[1:]:
-        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _against(other)]
+        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _baseline_figures(other)]
     body.append("<h2>Is confidence what it says?</h2>")
     for name, title in (("calibration", "messages"), ("calibration_spans", "spans")):
-        rows = reliability(points_of(ours.scores, name))
+        rows = reliability(calibration_points(ours.scores, name))
         body += [f"<h3>By {title}</h3>", _curve(rows), _bins(rows)]
     for name, title in (("types", "Types of decisions"), ("stages", "Stages by agent turn")):
         body += [f"<h2>{title}</h2>", _matrix(confusion(ours.scores, name))]
@@ -75,10 +77,10 @@ def page(
     body.append("<h2>Key decisions found with another type</h2>")
     for mistake, kind in confused_types(sessions, predictions):
         body += _list([mistake], f"said {kind}, labelled ", gate)
-    return frame("Accuracy against labels", "\n".join(body), style=_STYLE)
+    return html_document("Accuracy against labels", "\n".join(body), style=_STYLE)
 
 
-def _made(report: Report) -> str:
+def _run_info(report: Report) -> str:
     return "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
 
 
@@ -122,14 +124,14 @@ def _figures(result: Result) -> str:
     return _table(("", "value", "95 % interval", "0 to 1", "sessions", "items"), rows)
 
 
-def _against(result: Result) -> str:
+def _baseline_figures(result: Result) -> str:
     rows = []
     for name, found in result.figures.items():
         other = result.ours_minus_this.get(name)
         between = other.interval if other else None
         rows.append(
             (
-                escape(by_name(name).title),
+                escape(figure_named(name).title),
                 _number(found.value),
                 escape(interval_text(found)),
                 f"{other.value:+.3f}" if other else "",
@@ -144,7 +146,7 @@ def _against(result: Result) -> str:
 
 
 def _curve(rows: Sequence[Bin]) -> str:
-    """Confidence across, share that is right upwards, size of a point by its count."""
+    """The calibration curve: x: confidence, y: share that is right, size of a point: count."""
     if not rows:
         return "<p class=quiet>Nothing was said.</p>"
     side = 260
@@ -193,7 +195,7 @@ def _bins(rows: Sequence[Bin]) -> str:
 
 
 def _matrix(found: Mapping[tuple[str, str], int]) -> str:
-    names = [*sorted({name for pair in found for name in pair} - {NOTHING}), NOTHING]
+    names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
     most = max(found.values(), default=1)
     lines = ["<table><tr><th>labelled \\ said</th>"]
     lines += [f"<th>{escape(name)}</th>" for name in names]
@@ -218,20 +220,23 @@ def _counts(result: Result, name: str) -> str:
             _number(c.recall),
             _number(c.f1),
         )
-        for kind, c in added(getattr(s, name) for s in result.scores).items()
+        for kind, c in sum_by_name(getattr(s, name) for s in result.scores).items()
     )
     return _table(("", "right", "wrong", "missed", "precision", "recall", "F1"), rows)
 
 
-def _list(found: Sequence[Mistake], said: str, gate: Redactor) -> list[str]:
+def _list(found: Sequence[Mistake], prefix: str, gate: Redactor) -> list[str]:
     if not found:
         return ["<p class=quiet>None.</p>"]
     blocks = []
     for mistake in found:
-        context, words = shown(mistake.context, gate), shown(mistake.words, gate)
+        context, words = (
+            redacted_html(mistake.context, gate),
+            redacted_html(mistake.words, gate),
+        )
         marked = context.replace(words, f"<mark>{words}</mark>", 1) if words else context
         blocks.append(
-            f"<details open><summary>{mistake.weight:g} {said}{escape(mistake.kind)} "
+            f"<details open><summary>{mistake.weight:g} {prefix}{escape(mistake.kind)} "
             f"<small>{escape(mistake.file)} at {mistake.place}</small></summary>"
             f"<blockquote>{marked}</blockquote></details>"
         )

@@ -1,4 +1,4 @@
-"""What a system says about one session, as plain values that the scorer compares."""
+"""The predictions of a system for one session, as plain values for the scorer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from leftoff.model import Ref
 from leftoff.summary import ContextSummary
 
 
-class Claim(Struct, frozen=True):
-    """One thing said about one place.
+class Prediction(Struct, frozen=True):
+    """One prediction for one place.
 
     Attributes:
         place: line or item.
-        text: the words.
+        text: the predicted words.
         kind: type, kind or "".
-        confidence: 0 to 1; 1 where the system gives none.
-        evidence: of a milestone.
+        confidence: 0 to 1; 1 if the system gives none.
+        evidence: the evidence of a milestone, else "".
     """
 
     place: int
@@ -29,19 +29,19 @@ class Claim(Struct, frozen=True):
 
 
 class Predictions(Struct, frozen=True):
-    """What a system says about one session.
+    """The predictions of a system for one session.
 
-    None where the system does not speak of the matter at all, so that it is not scored.
+    None for a task that the system does not perform, so that it is not scored.
 
     Attributes:
         timeline: (index of the message, stage) change points in order.
-        cuts: the current stage by the last place read.
+        cuts: the current stage at each cut, by the last place before it.
     """
 
-    decisions: tuple[Claim, ...] | None = None
-    milestones: tuple[Claim, ...] | None = None
-    directives: tuple[Claim, ...] | None = None
-    open_items: tuple[Claim, ...] | None = None
+    decisions: tuple[Prediction, ...] | None = None
+    milestones: tuple[Prediction, ...] | None = None
+    directives: tuple[Prediction, ...] | None = None
+    open_items: tuple[Prediction, ...] | None = None
     timeline: tuple[tuple[int, str], ...] | None = None
     cuts: dict[int, str] | None = None
 
@@ -49,11 +49,11 @@ class Predictions(Struct, frozen=True):
 def from_summary(
     summary: ContextSummary, places: Mapping[int, int], cuts: Mapping[int, str] | None = None
 ) -> Predictions:
-    """What a summary says about its main thread.
+    """The predictions of a summary for its main thread.
 
     Args:
-        places: index of a message to its place, for refs that name only the message.
-        cuts: the current stage of summaries of the recording's beginnings.
+        places: message index to place, for refs without line and item.
+        cuts: the current stage in summaries of the recording up to each cut.
     """
 
     def at(ref: Ref) -> int:
@@ -64,14 +64,14 @@ def from_summary(
 
     return Predictions(
         decisions=tuple(
-            Claim(at(d.ref), d.text, d.type, d.confidence) for d in summary.key_decisions
+            Prediction(at(d.ref), d.text, d.type, d.confidence) for d in summary.key_decisions
         ),
         milestones=tuple(
-            Claim(at(m.ref), m.text, m.kind, 1.0, m.evidence)
+            Prediction(at(m.ref), m.text, m.kind, 1.0, m.evidence)
             for m in summary.progress.milestones
         ),
-        directives=tuple(Claim(at(r.ref), r.text, r.kind) for r in summary.user_requests),
-        open_items=tuple(Claim(at(s.ref), s.text) for s in summary.next_steps),
+        directives=tuple(Prediction(at(r.ref), r.text, r.kind) for r in summary.user_requests),
+        open_items=tuple(Prediction(at(s.ref), s.text) for s in summary.next_steps),
         timeline=tuple((c.ref.message, c.stage) for c in summary.progress.timeline),
         cuts=None if cuts is None else dict(cuts),
     )

@@ -1,6 +1,6 @@
-"""What was measured, as a value, a table and a committed run.
+"""The result of an evaluation as a value, a table and a run that can be committed.
 
-A run holds numbers, names of files and positions, never words of a recording.
+A run holds numbers, file names and positions, never text of a recording.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from leftoff.evaluation.intervals import RESAMPLES, SWAPS, Difference, bootstrap
 from leftoff.evaluation.matching import Counts, total
 from leftoff.evaluation.metrics import (
     FIGURES,
-    NOTHING,
+    NO_LABEL,
     PAIRED,
     SessionScore,
-    by_name,
+    calibration_points,
     confusion,
-    points_of,
+    figure_named,
     reliability,
 )
 
@@ -29,7 +29,7 @@ SCHEMA = "leftoff.accuracy/1"
 
 
 class Measured(Struct, frozen=True):
-    """A figure with its interval and what it was measured on; None where nothing was."""
+    """A figure with its interval and sample sizes; None if there was nothing to measure."""
 
     value: float | None
     low: float | None
@@ -39,10 +39,10 @@ class Measured(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """One system's figures, and how ours differ from them on the same sessions.
+    """The figures of one system, and the paired differences to ours on the same sessions.
 
     Attributes:
-        figures: by name of `metrics.FIGURES`; those that it does not speak of are left out.
+        figures: by name in `metrics.FIGURES`, without those that the system does not predict.
         scores: of our own system, by session.
         ours_minus_this: paired differences by figure; empty for our own system.
     """
@@ -58,13 +58,13 @@ class Report(Struct, frozen=True):
 
     Attributes:
         leftoff, rules: version and rules digest of the engine.
-        labels, recordings: hashes of what it was measured on.
-        left_out: labelled sessions that were not measured, each with the reason.
+        labels, recordings: hashes of the evaluated data.
+        left_out: labelled sessions that were not evaluated, each with the reason.
         results: our own first.
-        trained: files of those sessions that our decision weights were trained on.
-        apart: our figures over the sessions not trained on and over those trained on, where
-            there are both.
-        date, machine: as the person who made the run says.
+        trained: files of the sessions that our decision weights were trained on.
+        apart: our figures over the other sessions, then over the training sessions, if there
+            are both.
+        date, machine: as given by the person who made the run.
     """
 
     schema: str
@@ -88,7 +88,7 @@ def measure(
     resamples: int = RESAMPLES,
     swaps: int = SWAPS,
 ) -> Result:
-    """Every figure of one system, with interval.
+    """Computes every figure of one system, with its interval.
 
     Args:
         ours: our own scores on the same sessions, for a baseline.
@@ -111,10 +111,12 @@ def measure(
     differences: dict[str, Difference] = {}
     if ours is not None:
         for name in PAIRED:
-            found = paired(ours, scores, by_name(name).of, swaps=swaps, resamples=resamples)
+            found = paired(
+                ours, scores, figure_named(name).of, swaps=swaps, resamples=resamples
+            )
             if found is not None and name in figures:
                 differences[name] = found
-    # The scores of a baseline can be made again; a run stays small without them.
+    # The scores of a baseline can be recomputed; without them a run stays small.
     return Result(system, figures, () if ours is not None else tuple(scores), differences)
 
 
@@ -131,10 +133,10 @@ def to_run(report: Report) -> bytes:
 
 
 def from_run(data: bytes) -> Report:
-    """A run that `to_run` wrote.
+    """Reads a run that `to_run` wrote.
 
     Raises:
-        StateError: it is none.
+        StateError: the data is not an accuracy run.
     """
     try:
         report: Report = msgspec.json.decode(data, type=Report)
@@ -148,11 +150,11 @@ def from_run(data: bytes) -> Report:
 def regressions(
     now: Report, before: Report, *, resamples: int = RESAMPLES
 ) -> tuple[list[str], list[str]]:
-    """What became worse than chance explains, and what else differs, as sentences.
+    """The regressions since an earlier run, and other differences, as sentences.
 
-    A figure has become worse if it lies on the bad side of the earlier run's interval, or if
-    the interval of the paired difference over the common sessions lies wholly on that side.
-    Sessions that were measured before and are not any more count as worse.
+    A figure regressed if it lies on the bad side of the earlier run's interval, or if the
+    interval of the paired difference over the common sessions lies wholly on that side. A
+    session that was evaluated before and is missing now counts as a regression.
     """
     worse: list[str] = []
     notes: list[str] = []
@@ -163,11 +165,11 @@ def regressions(
         notes.append("the recordings are not those of that run")
     new = {s.file: s for s in ours.scores}
     old = {s.file: s for s in theirs.scores}
-    gone = sorted(old.keys() - new.keys())
-    worse += [f"{file} was measured then and is not now" for file in gone]
+    missing = sorted(old.keys() - new.keys())
+    worse += [f"{file} was measured then and is not now" for file in missing]
     common = sorted(old.keys() & new.keys())
     for name, then in theirs.figures.items():
-        figure = by_name(name)
+        figure = figure_named(name)
         here = ours.figures.get(name)
         if then.value is None:
             continue
@@ -186,14 +188,14 @@ def regressions(
             swaps=0,
             resamples=resamples,
         )
-        sure = (
+        significant = (
             found is not None
             and found.interval is not None
             and (found.interval.high < 0 if figure.higher else found.interval.low > 0)
         )
         change = f"{figure.title}: {then.value:.3f} -> {here.value:.3f}"
-        (worse if outside or sure else notes).append(
-            change if outside or sure else f"{change} (within chance)"
+        (worse if outside or significant else notes).append(
+            change if outside or significant else f"{change} (within chance)"
         )
     return worse, notes
 
@@ -213,9 +215,9 @@ def table(report: Report) -> str:
         ),
     ]
     lines += [f"left out: {what}" for what in report.left_out]
-    lines += ["", training_note(report), "", *_figures(ours, learnt=bool(report.trained))]
-    for part, learnt in zip(report.apart, (False, True), strict=False):
-        lines += ["", part.system, *_figures(part, learnt=learnt)]
+    lines += ["", training_note(report), "", *_figures(ours, trained=bool(report.trained))]
+    for part, trained in zip(report.apart, (False, True), strict=False):
+        lines += ["", part.system, *_figures(part, trained=trained)]
     for other in report.results[1:]:
         lines += ["", f"baseline: {other.system}", *_baseline(other)]
     lines += ["", *_milestones(ours), "", *_reliability(ours)]
@@ -225,7 +227,7 @@ def table(report: Report) -> str:
 
 
 def training_note(report: Report) -> str:
-    """Which of the sessions our decision weights were trained on, in one sentence."""
+    """One sentence on which sessions our decision weights were trained on."""
     trained, count = len(report.trained), len(report.results[0].scores)
     if not trained:
         return "the decision weights were trained on none of these sessions"
@@ -236,17 +238,17 @@ def training_note(report: Report) -> str:
     )
 
 
-_LEARNT = ("key decisions", "types of the decisions", "confidence")
-"""What the titles of figures begin with that rest on the decision weights."""
+_TRAINED_FIGURES = ("key decisions", "types of the decisions", "confidence")
+"""Prefixes of the titles of figures that depend on the decision weights."""
 
 
-def _figures(result: Result, *, learnt: bool = False) -> list[str]:
-    """The rows of a result; with `learnt`, those that rest on what was trained are marked."""
+def _figures(result: Result, *, trained: bool = False) -> list[str]:
+    """The rows of a result; `trained` marks the figures that depend on the decision weights."""
     lines = [f"{'':44}{'value':>7}  {'95 % interval':15}{'sessions':>9}{'items':>7}"]
     for figure in FIGURES:
         found = result.figures.get(figure.name)
         if found is not None:
-            mark = " *" if learnt and figure.title.startswith(_LEARNT) else ""
+            mark = " *" if trained and figure.title.startswith(_TRAINED_FIGURES) else ""
             lines.append(
                 f"{figure.title + mark:44}{_number(found.value):>7}  {interval_text(found):15}"
                 f"{found.sessions:>9}{found.items:>7}"
@@ -269,7 +271,8 @@ def _baseline(result: Result) -> list[str]:
     lines: list[str] = []
     for name, found in result.figures.items():
         line = (
-            f"  {by_name(name).title:42}{_number(found.value):>7}  {interval_text(found):15}"
+            f"  {figure_named(name).title:42}{_number(found.value):>7}"
+            f"  {interval_text(found):15}"
             f"{found.sessions:>9}{found.items:>7}"
         )
         against = result.ours_minus_this.get(name)
@@ -284,19 +287,19 @@ def _baseline(result: Result) -> list[str]:
 
 def _milestones(result: Result) -> list[str]:
     lines = ["milestones by kind         right wrong missed  precision recall     F1"]
-    lines += counts_rows(added(s.milestone_kinds for s in result.scores))
+    lines += counts_rows(sum_by_name(s.milestone_kinds for s in result.scores))
     lines.append("milestones by evidence     right wrong         precision")
-    for name, counts in added(s.milestone_evidence for s in result.scores).items():
+    for name, counts in sum_by_name(s.milestone_evidence for s in result.scores).items():
         lines.append(
             f"  {name:24}{counts.right:>6}{counts.wrong:>6}"
             f"{'':>7}{_number(counts.precision):>11}"
         )
     lines.append("directives by kind         right wrong missed  precision recall     F1")
-    return lines + counts_rows(added(s.directive_kinds for s in result.scores))
+    return lines + counts_rows(sum_by_name(s.directive_kinds for s in result.scores))
 
 
-def added(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
-    """Tables of counts by name, added up and sorted by name."""
+def sum_by_name(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
+    """The sum of tables of counts by name, sorted by name."""
     gathered: dict[str, list[Counts]] = {}
     for one in tables:
         for name, counts in one.items():
@@ -317,14 +320,14 @@ def _reliability(result: Result) -> list[str]:
     lines = ["reliability (messages)     count  confidence  right"]
     lines += [
         f"  {b.low:.3f} to {b.high:.3f}{b.count:>15}{b.confidence:>12.3f}{b.right:>7.3f}"
-        for b in reliability(points_of(result.scores))
+        for b in reliability(calibration_points(result.scores))
     ]
     return lines
 
 
 def matrix(found: Mapping[tuple[str, str], int], title: str) -> list[str]:
-    """A confusion as rows: labelled down, said across."""
-    names = [*sorted({name for pair in found for name in pair} - {NOTHING}), NOTHING]
+    """A confusion matrix as lines of text: labels are rows, predictions are columns."""
+    names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
     lines = [f"{title} (labelled down, said across)"]
     lines.append(f"  {'':16}" + "".join(f"{n[:14]:>15}" for n in names))
     for row in names:

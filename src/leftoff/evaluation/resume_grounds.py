@@ -1,9 +1,8 @@
-"""Whether what a text says stands in the recording: paths, numbers, ids and quoted phrases.
+"""Groundedness: whether paths, numbers, ids and quotations of a text occur in the recording.
 
-What our own normalisation does to recorded words is undone first: white space, quotation marks
-that replace others, placeholders for secrets, the mark of a cut, paths told relative to the
-project or with other slashes. Counts that are ours and marked as ours ("3 left out", "#12")
-are no claims about it, nor are titles in bold letters.
+Our own normalisation of recorded words is undone first: white space, replaced quotation marks,
+placeholders for secrets, truncation marks, paths relative to the project or with other slashes.
+Counts that are marked as ours ("3 left out", "#12") and bold titles are not claims.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from leftoff import codec
 from leftoff.evaluation.resume_scores import Share
 from leftoff.text.sanitize import clean
 
-_SIGNS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
+_CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
 _SPACE = re.compile(r"\s+")
 
 _SECRET = re.compile(r"\[REDACTED:[\w-]+:\d+\]")
-_OURS = re.compile(
+_NOT_CLAIMS = re.compile(
     rf"{_SECRET.pattern}"
     r"|\b[01]\.\d\d(?=, #\d)"
     r"|\*\*[A-Za-z /]{1,40}:?\*\*"
@@ -50,53 +49,53 @@ _CUT = re.compile(r"…|\.\.\.")
 
 
 class Claim(Struct, frozen=True):
-    """Something in a text that must come from the recording: path | number | id | quote."""
+    """A piece of a text that must occur in the recording: path | number | id | quote."""
 
     kind: str
     text: str
 
 
-class Ground:
-    """Everything that a recording says up to a cut, ready to be looked into.
+class GroundingSource:
+    """The text of a recording up to a cut, indexed for lookups.
 
     Args:
         data: the recording's lines.
     """
 
     def __init__(self, data: Iterable[bytes]) -> None:
-        said: list[str] = []
+        strings: list[str] = []
         for line in data:
             try:
                 value = codec.parse(line)
             except ValueError:
                 value = line.decode("utf-8", "replace")
-            said += _strings(value)
-        self._text = _flat("\n".join(said))
+            strings += _strings(value)
+        self._text = _normalised("\n".join(strings))
         self._numbers = set(_NUMBER.findall(self._text))
         self._numbers.update(_NUMBER.findall(_THOUSANDS.sub("", self._text)))
         self._numbers.update(t.replace(":", "") for t in _CLOCK.findall(self._text))
         self._names = set(re.findall(r"[\w@.+-]+", self._text))
         self._words = set(_WORD.findall(self._text))
 
-    def holds(self, claim: Claim) -> bool:
-        """Whether the recording says it."""
+    def supports(self, claim: Claim) -> bool:
+        """Whether the recording contains the claim."""
         if claim.kind == "number":
             return claim.text in self._numbers
-        if all(_flat(part).strip() in self._text for part in _CUT.split(claim.text)):
+        if all(_normalised(part).strip() in self._text for part in _CUT.split(claim.text)):
             return True
         if claim.kind == "id" or " " in claim.text:
             return False
-        # Told relative to the project, or joined from a directory and a name.
+        # A path relative to the project, or joined from a directory and a name.
         parts = [part.rstrip(":") for part in claim.text.split("/")]
         if {part for part in parts if part.strip(".~")} <= self._names:
             return True
-        # Put together by a loop or a brace of the shell: every word of it was said.
+        # A path that a shell loop or brace expansion built from recorded words.
         return claim.kind == "path" and set(_WORD.findall(claim.text)) <= self._words
 
-    def share(self, text: str) -> tuple[Share, list[Claim]]:
-        """How many claims of a text hold, and those that do not."""
+    def grounded_share(self, text: str) -> tuple[Share, list[Claim]]:
+        """The share of a text's claims that are supported, and the unsupported ones."""
         found = list(claims(text))
-        wrong = [claim for claim in found if not self.holds(claim)]
+        wrong = [claim for claim in found if not self.supports(claim)]
         return Share(len(found) - len(wrong), len(found)), wrong
 
 
@@ -104,28 +103,34 @@ def claims(text: str) -> Iterator[Claim]:
     """The paths, numbers, ids and quoted phrases of a text, each once."""
     seen: set[Claim] = set()
     found: list[Claim] = []
-    # What we put in place of a secret is a gap in a quotation.
+    # A placeholder for a secret is a gap in a quotation.
     for match in _QUOTED.finditer(_SECRET.sub("…", clean(text))):
         quoted = match[1] or match[2] or match[3]
-        if quoted.strip() and not _OURS.fullmatch(quoted):
+        if quoted.strip() and not _NOT_CLAIMS.fullmatch(quoted):
             found.append(Claim("quote", quoted))
-    flat = _OURS.sub(" ", clean(text)).translate(_SIGNS)
+    flat = _NOT_CLAIMS.sub(" ", clean(text)).translate(_CHARACTERS)
     found += [Claim("id", i) for i in _ID.findall(flat)]
-    found += [Claim("path", path.rstrip(".-")) for path in _PATH.findall(_whole(flat))]
-    found += [Claim("number", n) for n in _NUMBER.findall(_THOUSANDS.sub("", _whole(flat)))]
+    found += [
+        Claim("path", path.rstrip(".-"))
+        for path in _PATH.findall(_without_truncated_words(flat))
+    ]
+    found += [
+        Claim("number", n)
+        for n in _NUMBER.findall(_THOUSANDS.sub("", _without_truncated_words(flat)))
+    ]
     for claim in found:
         if claim not in seen:
             seen.add(claim)
             yield claim
 
 
-def _whole(text: str) -> str:
-    """A text without the words that a cut left broken."""
+def _without_truncated_words(text: str) -> str:
+    """A text without words that truncation cut off."""
     return re.sub(r"\S*(?:…|\.\.\.)\S*", " ", text)
 
 
-def _flat(text: str) -> str:
-    return _SPACE.sub(" ", clean(text).translate(_SIGNS))
+def _normalised(text: str) -> str:
+    return _SPACE.sub(" ", clean(text).translate(_CHARACTERS))
 
 
 def _strings(value: Any) -> Iterator[str]:

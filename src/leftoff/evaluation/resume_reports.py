@@ -1,5 +1,7 @@
-"""A measurement of what is worth resuming from, as a table, a committed run and a list of
-misses. A run holds numbers and names of files, never words of a recording."""
+"""The result of `leftoff eval resume` as a table, a committable run and a list of misses.
+
+A run holds numbers and file names, never text of a recording.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from leftoff.redaction.redactor import Redactor
 SCHEMA = "leftoff.eval.resume/1"
 
 COMPARED = ("decisions", "directives", "files", "names", "names outside code", "relations")
-"""Measures by which ours is set against each other text."""
+"""Measures by which our text is compared with each baseline."""
 
 SWAPS = 2000
 
@@ -27,10 +29,10 @@ SWAPS = 2000
 def to_run(
     report: ResumeReport, *, held_out: str = "", resamples: int = RESAMPLES, **about: str
 ) -> bytes:
-    """The measurement as JSON: figures with intervals, and shares by cut.
+    """The result as JSON: figures with intervals, and shares by cut.
 
     Args:
-        held_out: a repository without which natural cuts are told once more.
+        held_out: a repository; natural cuts are also reported without it.
     """
     value = {
         "schema": SCHEMA,
@@ -48,7 +50,7 @@ def to_run(
 
 
 def recordings(report: ResumeReport) -> str:
-    """16 hex digits of what was before all cuts together."""
+    """16 hex digits of the hash over the prefixes of all cuts."""
     lines = sorted(f"{c.session} {c.cut} {c.digest}\n" for c in report.cuts)
     return blake2b("".join(lines).encode(), digest_size=8).hexdigest()
 
@@ -56,12 +58,12 @@ def recordings(report: ResumeReport) -> str:
 def groups(
     report: ResumeReport, *, held_out: str = "", resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """Figures by kind of cut: natural ones, and each share of artificial ones, never pooled."""
+    """Figures by kind of cut: natural cuts, and each share of artificial cuts by itself."""
     natural = [cut for cut in report.cuts if cut.natural]
     chosen: list[tuple[str, list[CutScore]]] = [("natural", natural)]
-    seen = [cut for cut in natural if cut.repository != held_out]
-    if len(seen) < len(natural):
-        chosen.append((f"natural, without {held_out}", seen))
+    public = [cut for cut in natural if cut.repository != held_out]
+    if len(public) < len(natural):
+        chosen.append((f"natural, without {held_out}", public))
     shares = dict.fromkeys(cut.cut for cut in report.cuts if not cut.natural)
     chosen += [
         (share, [c for c in report.cuts if not c.natural and c.cut == share])
@@ -104,8 +106,8 @@ def _group(
     }
 
 
-def _of(text: str, measure: str) -> Callable[[Sequence[Sequence[CutScore]]], float | None]:
-    """The figure of one text: all parts over all wholes."""
+def _ratio(text: str, measure: str) -> Callable[[Sequence[Sequence[CutScore]]], float | None]:
+    """A function that computes one measure of one text: sum of parts over sum of wholes."""
 
     def figure(sessions: Sequence[Sequence[CutScore]]) -> float | None:
         part = whole = 0.0
@@ -122,20 +124,20 @@ def _of(text: str, measure: str) -> Callable[[Sequence[Sequence[CutScore]]], flo
 def _figure(
     sessions: Sequence[Sequence[CutScore]], text: str, measure: str, resamples: int
 ) -> dict[str, Any]:
-    figure = _of(text, measure)
-    having = [s for s in sessions if any(c.texts[text].shares[measure].whole for c in s)]
+    figure = _ratio(text, measure)
+    with_items = [s for s in sessions if any(c.texts[text].shares[measure].whole for c in s)]
     return {
-        "value": _rounded(figure(having)),
-        "interval": _interval(bootstrap(having, figure, resamples=resamples)),
-        "sessions": len(having),
-        "items": round(sum(c.texts[text].shares[measure].whole for s in having for c in s)),
+        "value": _rounded(figure(with_items)),
+        "interval": _interval(bootstrap(with_items, figure, resamples=resamples)),
+        "sessions": len(with_items),
+        "items": round(sum(c.texts[text].shares[measure].whole for s in with_items for c in s)),
     }
 
 
 def _difference(
     sessions: Sequence[Sequence[CutScore]], ours: str, text: str, measure: str, resamples: int
 ) -> dict[str, Any] | None:
-    # One column for each text, so that sessions can be exchanged between them.
+    # Two parallel lists, so that the test can exchange the texts of a session.
     mine = [[cut.texts[ours].shares[measure] for cut in cuts] for cuts in sessions]
     other = [[cut.texts[text].shares[measure] for cut in cuts] for cuts in sessions]
 
@@ -162,7 +164,7 @@ def _interval(found: Interval | None) -> list[float] | None:
 
 
 def _plain(cut: CutScore) -> dict[str, Any]:
-    value = dict(codec.plain(cut))
+    value = dict(codec.to_builtins(cut))
     value["texts"] = {
         name: {
             "tokens": text.tokens,
@@ -178,7 +180,7 @@ def _plain(cut: CutScore) -> dict[str, Any]:
 
 
 def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
-    """By system and kind: how much was never detected, and how much was but is not told."""
+    """Misses by system and kind: not detected, or in the summary but not in the text."""
     counts = Counter((m.system, m.what, bool(m.where)) for m in misses)
     found: dict[str, dict[str, dict[str, int]]] = {}
     for (system, what, detected), number in sorted(counts.items()):
@@ -191,21 +193,21 @@ def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
-    """The misses as lines of JSON, redacted.
+    """The misses as JSON lines, redacted.
 
     Args:
-        without: a repository that nobody is to look at.
+        without: a held-out repository, whose misses are left out.
     """
     gate = Redactor()
-    kept = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
-    return b"".join(codec.dumps(gate.value(codec.plain(m))) for m in kept).decode()
+    shown = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
+    return b"".join(codec.dumps(gate.value(codec.to_builtins(m))) for m in shown).decode()
 
 
 # -- table -----------------------------------------------------------------------------------
 
 
 def table(run: bytes) -> str:
-    """A run for people."""
+    """A run as text."""
     value = msgspec.json.decode(run)
     lines = [
         (
@@ -225,8 +227,8 @@ def table(run: bytes) -> str:
     for system, kinds in value["lost"].items():
         lines += ["", f"lost by {system}, all cuts"]
         for what, counts in kinds.items():
-            told = ", ".join(f"{number} {why}" for why, number in sorted(counts.items()))
-            lines.append(f"  {what:<22} {told}")
+            reasons = ", ".join(f"{number} {why}" for why, number in sorted(counts.items()))
+            lines.append(f"  {what:<22} {reasons}")
     lines += [f"left out: {what}" for what in value["left_out"]]
     return "\n".join(lines) + "\n"
 

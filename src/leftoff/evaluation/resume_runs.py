@@ -1,4 +1,4 @@
-"""One measurement of what is worth resuming from: from labels to scores of every cut."""
+"""Runs `leftoff eval resume`: from labels to the scores of every cut."""
 
 from __future__ import annotations
 
@@ -12,46 +12,49 @@ from leftoff import codec
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.labels import Labels, digest, transcripts
-from leftoff.evaluation.resume_cuts import Cut, Measure, cuts, tail, words_of_tail
-from leftoff.evaluation.resume_grounds import Ground
+from leftoff.evaluation.labels import Labels, digest, find_recordings
+from leftoff.evaluation.resume_cuts import TokenCounter, tail, tail_without_calls
+from leftoff.evaluation.resume_grounds import GroundingSource
 from leftoff.evaluation.resume_scores import (
-    Asked,
+    LabelledStatement,
+    LabelledStatements,
     TextScore,
-    Wanted,
-    holds,
-    items,
-    names_file,
-    says,
+    labelled_before,
     score,
-    stated,
-    wanted,
+    states,
 )
-from leftoff.evaluation.resume_texts import Reading, names
 from leftoff.evaluation.resume_truth import Truth, truth
+from leftoff.handover.stated_facts import (
+    names_file,
+    stated_and_outdated,
+    states_fact,
+    text_items,
+)
+from leftoff.handover.text_match import TextMatcher, names
+from leftoff.live.compactions import Cut, cuts
 from leftoff.summary import ContextSummary, Source
 from leftoff.tokens import max_tokens
 
 System: TypeAlias = Callable[[ContextSummary, int], str]
-"""What is under test: a summary and a budget of tokens (upper bound) in, a text out."""
+"""A system under test: takes a summary and a token budget (upper bound), returns a text."""
 
 BUDGET = 3000
-"""Tokens at an artificial cut, where no recorder's summary gives a length."""
+"""Token budget at an artificial cut, where no recorder's summary gives one. Chosen by hand."""
 
-LEAST = 4
-"""A cut counts only if the text before it is so many times as long as the budget: where nearly
-everything fits, nothing is measured."""
+MIN_LENGTH_RATIO = 4
+"""Minimum ratio of the text before a cut to the budget: if nearly everything fits, the measure
+cannot tell systems apart. Chosen by hand."""
 
-MEASURE: Measure = max_tokens
+COUNT_TOKENS: TokenCounter = max_tokens
 
 
 class CutScore(Struct, frozen=True):
-    """All texts about one cut, by name of the system.
+    """The scores of all texts about one cut, by name of the system.
 
     Attributes:
-        place: the first line or item after it.
-        messages: how many stand before it.
-        digest: 16 hex digits of the bytes before it.
+        place: the first line or item after the cut.
+        messages: number of messages before it.
+        digest: 16 hex digits of the hash of the bytes before it.
     """
 
     session: str
@@ -66,12 +69,12 @@ class CutScore(Struct, frozen=True):
 
 
 class Miss(Struct, frozen=True):
-    """Something that our text does not keep.
+    """Something that our text does not state, or states wrongly.
 
     Attributes:
         what: decision | directive | file | name | relation | stale | ungrounded.
-        where: fields of the summary that hold it, so that it was lost by rendering; none:
-            it was not detected.
+        where: fields of the summary that contain it; if there are any, rendering missed it,
+            otherwise it was not detected.
     """
 
     session: str
@@ -84,12 +87,12 @@ class Miss(Struct, frozen=True):
 
 
 class ResumeReport(Struct, frozen=True):
-    """Scores of every cut, with what they were measured on.
+    """Scores of every cut, with the version and labels.
 
     Attributes:
-        systems: ours first.
-        left_out: sessions and cuts that were not measured, each with the reason.
-        misses: of our systems; never part of a run.
+        systems: names of the systems, ours first.
+        left_out: sessions and cuts that were not evaluated, each with the reason.
+        misses: the misses of our systems; never part of a run.
     """
 
     leftoff: str
@@ -111,17 +114,17 @@ def evaluate_resume(
     budget: int = BUDGET,
     progress: Callable[[str], None] | None = None,
 ) -> ResumeReport:
-    """What systems, recorders' own summaries and plain tails keep of labelled sessions.
+    """Scores systems, recorders' own summaries and tails on labelled sessions.
 
     Args:
         directory: where the recordings are.
-        natural, artificial: which cuts.
-        budget: tokens at an artificial cut.
+        natural, artificial: which cuts to evaluate.
+        budget: token budget at an artificial cut.
 
     Raises:
         UsageError: no cut could be measured.
     """
-    paths = transcripts(directory, (label.file for label in labels))
+    paths = find_recordings(directory, (label.file for label in labels))
     scores: list[CutScore] = []
     left_out: list[str] = []
     misses: list[Miss] = []
@@ -135,16 +138,16 @@ def evaluate_resume(
             progress(label.file)
         try:
             for cut in cuts(path, natural=natural, artificial=artificial):
-                room = MEASURE(cut.recorded) if cut.natural else budget
-                reason = _too_short(cut, room)
+                cut_budget = COUNT_TOKENS(cut.recorded) if cut.natural else budget
+                reason = _too_short(cut, cut_budget)
                 if reason:
                     left_out.append(f"{label.file}, {cut.name}: {reason}")
                     continue
                 summary = summary_of(cut, path)
                 rules = summary.rules
-                one, lost = _measured(label, cut, room, summary, systems)
-                scores.append(one)
-                misses += lost
+                score_here, missed = _score_cut(label, cut, cut_budget, summary, systems)
+                scores.append(score_here)
+                misses += missed
         except InputError as error:
             left_out.append(f"{label.file}: {str(error).split(';')[0].replace(path, '')}")
     if not scores:
@@ -160,21 +163,23 @@ def evaluate_resume(
     )
 
 
-def _too_short(cut: Cut, room: int) -> str:
+def _too_short(cut: Cut, cut_budget: int) -> str:
     size = 0
     for line in cut.data:
         size += len(line)
-    # Four characters are about a token; the bound need not be worked out for megabytes.
-    if size < LEAST * 4 * room:
-        return f"the text before it is no {LEAST} times as long as {room} tokens"
+    # Four characters are about one token; the upper bound would be slow for megabytes.
+    if size < MIN_LENGTH_RATIO * 4 * cut_budget:
+        return (
+            f"the text before it is no {MIN_LENGTH_RATIO} times as long as {cut_budget} tokens"
+        )
     return "" if cut.future or cut.natural else "nothing comes after it"
 
 
 def summary_of(cut: Cut, path: str) -> ContextSummary:
-    """What the engine makes of the prefix alone.
+    """Leftoff's summary of the prefix alone.
 
     Raises:
-        FormatError: the prefix is no recording.
+        FormatError: the prefix is not a recording.
     """
     reading = Pass(path)
     reading.feed_lines(cut.data)
@@ -182,105 +187,110 @@ def summary_of(cut: Cut, path: str) -> ContextSummary:
     return reading.conclude((Source(path),))
 
 
-def _measured(
+def _score_cut(
     label: Labels,
     cut: Cut,
-    room: int,
+    cut_budget: int,
     summary: ContextSummary,
     systems: Mapping[str, System],
 ) -> tuple[CutScore, list[Miss]]:
-    labelled, true, ground = wanted(label, cut), truth(cut), Ground(cut.data)
-    ours = {name: system(summary, room) for name, system in systems.items()}
-    beside = {
+    labelled, true = labelled_before(label, cut), truth(cut)
+    source = GroundingSource(cut.data)
+    ours = {name: system(summary, cut_budget) for name, system in systems.items()}
+    baselines = {
         **({RECORDED: cut.recorded} if cut.natural else {}),
-        TAIL: tail(cut, room, MEASURE),
-        WORDS: words_of_tail(cut, room, MEASURE),
+        TAIL: tail(cut, cut_budget, COUNT_TOKENS),
+        WORDS: tail_without_calls(cut, cut_budget, COUNT_TOKENS),
     }
     scored: dict[str, TextScore] = {}
-    lost: list[Miss] = []
-    for name, text in {**ours, **beside}.items():
-        grounded, wrong = ground.share(text)
-        scored[name] = score(text, labelled, true, grounded, budget=room, measure=MEASURE)
+    missed: list[Miss] = []
+    for name, text in {**ours, **baselines}.items():
+        grounded, wrong = source.grounded_share(text)
+        scored[name] = score(
+            text, labelled, true, grounded, budget=cut_budget, count_tokens=COUNT_TOKENS
+        )
         if name in ours:
-            about = _Lost(label.file, cut.name, name, summary)
-            lost += about.of(text, labelled, true)
-            lost += [about.miss("ungrounded", c.kind, c.text, ()) for c in wrong]
+            finder = _MissFinder(label.file, cut.name, name, summary)
+            missed += finder.find(text, labelled, true)
+            missed += [finder.miss("ungrounded", c.kind, c.text, ()) for c in wrong]
     found = CutScore(
         session=label.file,
         repository=label.repository,
         natural=cut.natural,
         cut=cut.name,
         place=cut.place,
-        budget=room,
+        budget=cut_budget,
         messages=len(cut.prefix),
         digest=blake2b(b"".join(cut.data), digest_size=8).hexdigest(),
         texts=scored,
     )
-    return found, lost
+    return found, missed
 
 
 RECORDED, TAIL, WORDS = "recorder's summary", "plain tail", "tail of words"
 
 
-# -- what was lost, and whether it had been found --------------------------------------------
+# -- what was missed, and whether it had been found --------------------------------------------
 
 
-class _Lost:
-    """What one of our texts lost, and which fields of the summary hold it."""
+class _MissFinder:
+    """Finds what one of our texts misses, and the fields of the summary that contain it."""
 
     def __init__(self, session: str, cut: str, system: str, summary: ContextSummary) -> None:
-        self._about = session, cut, system
-        plain = codec.plain(summary)
+        self._cut = session, cut, system
+        plain = codec.to_builtins(summary)
         self._fields = {
-            name: Reading("\n".join(_texts(value)))
+            name: TextMatcher("\n".join(_texts(value)))
             for name, value in plain.items()
-            if value and name not in _BOOKKEEPING
+            if value and name not in _METADATA_FIELDS
         }
 
     def miss(self, what: str, kind: str, text: str, where: Sequence[str]) -> Miss:
-        """A `Miss` of this text."""
-        return Miss(*self._about, what, kind, text, tuple(where))
+        """Builds a `Miss` of this text."""
+        return Miss(*self._cut, what, kind, text, tuple(where))
 
-    def of(self, text: str, labelled: Wanted, true: Truth) -> Iterator[Miss]:
-        """Everything that the text does not keep."""
-        reading, listed = Reading(text), items(text)
-        for what, some in (
+    def find(self, text: str, labelled: LabelledStatements, true: Truth) -> Iterator[Miss]:
+        """Yields everything that the text misses or states as outdated."""
+        matcher, listed = TextMatcher(text), text_items(text)
+        for what, statements in (
             ("decision", labelled.decisions),
             ("directive", labelled.directives),
         ):
-            for asked in some:
-                if not says(reading, asked):
-                    yield self.miss(what, asked.kind, asked.text, self._saying(asked))
+            for statement in statements:
+                if not states(matcher, statement):
+                    yield self.miss(
+                        what, statement.kind, statement.text, self._fields_stating(statement)
+                    )
         for path in true.files:
             if not names_file(text, path, true.files):
-                yield self.miss("file", "", path, self._naming(names(path) or {path}))
+                yield self.miss("file", "", path, self._fields_naming(names(path) or {path}))
         for name in true.names:
-            if name.name not in reading.names:
+            if name.name not in matcher.names:
                 kind = "in code" if name.in_code else ""
-                yield self.miss("name", kind, name.name, self._naming({name.name}))
+                yield self.miss("name", kind, name.name, self._fields_naming({name.name}))
         for fact in true.facts:
-            if fact.used and not holds(listed, fact):
-                where = self._saying(Asked("", fact.subject))
+            if fact.used and not states_fact(listed, fact):
+                where = self._fields_stating(LabelledStatement("", fact.subject))
                 yield self.miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
-        for fact in stated(listed, true.facts)[1]:
+        for fact in stated_and_outdated(listed, true.facts)[1]:
             yield self.miss(
                 "stale", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}", ()
             )
 
-    def _saying(self, asked: Asked) -> list[str]:
-        return [name for name, field in self._fields.items() if says(field, asked)]
+    def _fields_stating(self, statement: LabelledStatement) -> list[str]:
+        return [name for name, field in self._fields.items() if states(field, statement)]
 
-    def _naming(self, wanted: set[str]) -> list[str]:
-        return [name for name, field in self._fields.items() if wanted & field.names]
+    def _fields_naming(self, searched: set[str]) -> list[str]:
+        return [name for name, field in self._fields.items() if searched & field.names]
 
 
-_BOOKKEEPING = frozenset(
+_METADATA_FIELDS = frozenset(
     ("schema", "leftoff", "rules", "stats", "tool_counts", "context", "issues", "formatted")
 )
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts of a part of a summary, each on a line of its own."""
+    """The strings in a part of a summary, each without line feeds."""
     if isinstance(value, str):
         yield " ".join(value.split())
     elif isinstance(value, dict):

@@ -1,22 +1,29 @@
-"""How much of a cut a text keeps: labelled statements, files, names, facts."""
+"""Scores a text about a cut: how many labelled statements, files, names and facts it states."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from leftoff.evaluation.labels import Labels
-from leftoff.evaluation.resume_cuts import Cut, Measure
-from leftoff.evaluation.resume_texts import LONGEST, Reading, content_words, words
-from leftoff.evaluation.resume_truth import Fact, Name, Truth
+from leftoff.evaluation.resume_cuts import TokenCounter
+from leftoff.evaluation.resume_truth import Name, Truth
+from leftoff.handover.stated_facts import (
+    names_file,
+    stated_and_outdated,
+    states_fact,
+    text_items,
+)
+from leftoff.handover.text_match import TextMatcher, content_words
+from leftoff.live.compactions import Cut
 
-IMPORTANT = 2
-"""Decisions below this importance are minor; a log may do without them."""
+MIN_IMPORTANCE = 2
+"""Decisions below this importance are minor and do not count."""
 
-STANDING = ("constraint", "correction", "choice")
-"""Kinds of directives that bind all that follows."""
+BINDING = ("constraint", "correction", "choice")
+"""Kinds of directives that hold for the rest of the session. Equal to `handover.lost.BINDING`,
+but a scorer does not import what it scores."""
 
 MEASURES = (
     "decisions",
@@ -34,25 +41,9 @@ MEASURES = (
     "redundancy",
 )
 
-_WORDS_OF = {
-    "created": "created create creates new added add wrote written",
-    "modified": "modified modify changed change edited edit updated update added fixed "
-    "extended rewrote rewritten replaced refactored removed renamed",
-    "deleted": "deleted delete removed remove dropped",
-    "passed": "pass passed passes passing ok succeeded succeeds success green clean works "
-    "worked",
-    "failed": "fail failed fails failing failure failures error errors broken broke red",
-    "pending": "pending todo open remaining next left",
-    "in_progress": "in_progress progress current currently ongoing",
-    "completed": "completed complete done finished finish",
-}
-VALUE_WORDS = {value: frozenset(some.split()) for value, some in _WORDS_OF.items()}
-
-_HEADING = re.compile(r"\s*(?:#+ |\*\*[^*]+\*\*:?\s*$|(?![-*+•])(?:\d+\. )?[^.!?]{1,80}:\s*$)")
-
 
 class Share(Struct, frozen=True):
-    """A part of a whole; they add up over cuts and sessions."""
+    """A numerator and a denominator; they add up over cuts and sessions."""
 
     part: float = 0.0
     whole: float = 0.0
@@ -62,16 +53,16 @@ class Share(Struct, frozen=True):
 
     @property
     def value(self) -> float | None:
-        """Part over whole, None of nothing."""
+        """Part over whole; None for an empty whole."""
         return self.part / self.whole if self.whole else None
 
 
 class TextScore(Struct, frozen=True):
-    """One text about one cut.
+    """The scores of one text about one cut.
 
     Attributes:
-        tokens, characters: how long it is; tokens as the upper bound.
-        shares: by name of `MEASURES`.
+        tokens, characters: its length; tokens are the upper bound.
+        shares: by name in `MEASURES`.
     """
 
     tokens: int
@@ -79,196 +70,100 @@ class TextScore(Struct, frozen=True):
     shares: dict[str, Share]
 
 
-class Item(Struct, frozen=True):
-    """A line of a text with what is indented below it, and the heading it stands under."""
-
-    text: str
-    words: frozenset[str]
-    heading: frozenset[str]
-
-
-class Asked(Struct, frozen=True):
-    """Something that a text should keep: kind, words, and how it is looked for."""
+class LabelledStatement(Struct, frozen=True):
+    """A labelled decision or directive that a text should state."""
 
     kind: str
     text: str
 
 
-class Wanted(Struct, frozen=True):
-    """What the labels say before a cut."""
+class LabelledStatements(Struct, frozen=True):
+    """The labelled statements before a cut."""
 
-    decisions: tuple[Asked, ...]
-    directives: tuple[Asked, ...]
+    decisions: tuple[LabelledStatement, ...]
+    directives: tuple[LabelledStatement, ...]
 
 
-def wanted(labels: Labels, cut: Cut) -> Wanted:
-    """The labelled decisions that matter and the directives before a cut."""
-    return Wanted(
+def labelled_before(labels: Labels, cut: Cut) -> LabelledStatements:
+    """The important labelled decisions and all labelled directives before a cut."""
+    return LabelledStatements(
         tuple(
-            Asked(d.type, d.quote)
+            LabelledStatement(d.type, d.quote)
             for d in labels.decisions
-            if d.line < cut.place and d.importance >= IMPORTANT
+            if d.line < cut.place and d.importance >= MIN_IMPORTANCE
         ),
-        tuple(Asked(d.kind, d.quote) for d in labels.directives if d.line < cut.place),
+        tuple(
+            LabelledStatement(d.kind, d.quote) for d in labels.directives if d.line < cut.place
+        ),
     )
 
 
-def says(reading: Reading, asked: Asked) -> bool:
-    """Whether a text still says a labelled statement."""
-    return reading.keeps(content_words(asked.text))
+def states(text: TextMatcher, statement: LabelledStatement) -> bool:
+    """Whether a text states a labelled statement."""
+    return text.states(content_words(statement.text))
 
 
 def score(
-    text: str, labelled: Wanted, true: Truth, grounded: Share, *, budget: int, measure: Measure
+    text: str,
+    labelled: LabelledStatements,
+    true: Truth,
+    grounded: Share,
+    *,
+    budget: int,
+    count_tokens: TokenCounter,
 ) -> TextScore:
-    """Everything about one text.
+    """Computes all measures of one text.
 
     Args:
-        grounded: how many of its paths, numbers, ids and quotes stand in the prefix.
-        budget: the length that it was allowed.
+        grounded: share of its paths, numbers, ids and quotations that occur in the prefix.
+        budget: the token budget of the text.
     """
-    reading = Reading(text)
-    listed = items(text)
-    told, stale = stated(listed, true.facts)
+    matcher = TextMatcher(text)
+    listed = text_items(text)
+    stated, stale = stated_and_outdated(listed, true.facts)
     used = [fact for fact in true.facts if fact.used]
-    kept = reading.names
+    named = matcher.names
     weights = sum(name.weight for name in true.names)
-    repeated, runs = reading.redundancy
+    repeated, runs = matcher.redundancy
     shares = {
-        "decisions": _kept(reading, labelled.decisions),
-        "directives": _kept(reading, labelled.directives),
-        "standing directives": _kept(
-            reading, [d for d in labelled.directives if d.kind in STANDING]
+        "decisions": _stated_share(matcher, labelled.decisions),
+        "directives": _stated_share(matcher, labelled.directives),
+        "standing directives": _stated_share(
+            matcher, [d for d in labelled.directives if d.kind in BINDING]
         ),
         "files": Share(
             sum(names_file(text, path, true.files) for path in true.files), len(true.files)
         ),
-        "names": Share(sum(n.name in kept for n in true.names), len(true.names)),
+        "names": Share(sum(n.name in named for n in true.names), len(true.names)),
         "names outside code": Share(
-            sum(n.name in kept for n in true.names if not n.in_code),
+            sum(n.name in named for n in true.names if not n.in_code),
             sum(not n.in_code for n in true.names),
         ),
-        "names by weight": Share(sum(n.weight for n in true.names if n.name in kept), weights),
-        "oracle of names by weight": Share(oracle(true.names, budget, measure), weights),
-        "relations": Share(sum(holds(listed, f) and f not in stale for f in used), len(used)),
-        "stale": Share(len(stale), len(told)),
+        "names by weight": Share(sum(n.weight for n in true.names if n.name in named), weights),
+        "oracle of names by weight": Share(oracle(true.names, budget, count_tokens), weights),
+        "relations": Share(
+            sum(states_fact(listed, f) and f not in stale for f in used), len(used)
+        ),
+        "stale": Share(len(stale), len(stated)),
         "grounded": grounded,
-        "density": Share(len(kept & true.written), len(kept)),
+        "density": Share(len(named & true.written), len(named)),
         "redundancy": Share(repeated, runs),
     }
-    return TextScore(measure(text), len(text), shares)
+    return TextScore(count_tokens(text), len(text), shares)
 
 
-def _kept(reading: Reading, some: Iterable[Asked]) -> Share:
-    found = [says(reading, asked) for asked in some]
+def _stated_share(matcher: TextMatcher, statements: Iterable[LabelledStatement]) -> Share:
+    found = [states(matcher, statement) for statement in statements]
     return Share(sum(found), len(found))
 
 
-def _components(path: str) -> list[str]:
-    """The folders and the name in a path of any system."""
-    return [part for part in path.replace("\\", "/").split("/") if part]
-
-
-def names_file(text: str, path: str, files: Sequence[str]) -> bool:
-    """Whether a text names a file so that it cannot be taken for another changed one."""
-    text = text.replace("\\", "/")
-    parts = _components(path)
-    alike = [_components(other) for other in files if other != path]
-    for size in range(1, len(parts) + 1):
-        end = parts[-size:]
-        if size == len(parts) or not any(other[-size:] == end for other in alike):
-            name = re.escape("/".join(end))
-            return re.search(rf"(?<![\w.-]){name}(?![\w-]|\.\w)", text) is not None
-    return False
-
-
-def oracle(some: Sequence[Name], budget: int, measure: Measure) -> float:
-    """The greatest weight of names that any text of that length could hold."""
-    room = float(budget)
-    held = 0.0
-    priced = [(name.weight, measure(f"{name.name} ")) for name in some]
-    for weight, price in sorted(priced, key=lambda pair: -pair[0] / pair[1]):
-        taken = min(1.0, room / price)
-        held += weight * taken
-        room -= price * taken
-    return held
-
-
-# -- facts -----------------------------------------------------------------------------------
-
-
-def items(text: str) -> list[Item]:
-    """The lines of a text as items: each with the lines indented below it."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    found: list[Item] = []
-    heading: frozenset[str] = frozenset()
-    for number, line in enumerate(lines):
-        if _HEADING.match(line) and not line.startswith((" ", "\t")):
-            heading = frozenset(words(line))
-        depth = _indent(line)
-        block = [line]
-        for below in lines[number + 1 : number + 12]:
-            if _indent(below) <= depth:
-                break
-            block.append(below)
-        flat = " ".join(" ".join(block).split()).replace("`", "")
-        found.append(Item(flat, frozenset(words(flat)), heading))
-    return found
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def holds(listed: Sequence[Item], fact: Fact) -> bool:
-    """Whether one item names the subject together with its value at the cut."""
-    return any(_about(item, fact) and _values(item, fact, fact.value) for item in listed)
-
-
-def stated(listed: Sequence[Item], facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
-    """The facts of which a text states some value, and those where that value is outdated."""
-    told: list[Fact] = []
-    stale: list[Fact] = []
-    for fact in facts:
-        about = [item for item in listed if _about(item, fact)]
-        now = any(_values(item, fact, fact.value) for item in about)
-        old = [v for v in dict.fromkeys(fact.values) if _overturned(fact, v)]
-        then = any(_values(item, fact, value) for item in about for value in old)
-        if now or then:
-            told.append(fact)
-            if not now:
-                stale.append(fact)
-    return told, stale
-
-
-def _overturned(fact: Fact, value: str) -> bool:
-    """Whether an earlier value is untrue at the cut. Created, then modified is both."""
-    if fact.kind == "file":
-        return (value == "deleted") != (fact.value == "deleted")
-    if fact.kind == "commit":
-        return False  # an earlier commit is still one
-    return value != fact.value
-
-
-def _about(item: Item, fact: Fact) -> bool:
-    if fact.kind == "file":
-        return names_file(item.text, fact.subject, ())
-    if fact.kind == "command":
-        return fact.subject.replace("`", "").replace('"', "'") in item.text.replace('"', "'")
-    if fact.kind == "todo":
-        some = content_words(fact.subject)
-        if len(item.words) > LONGEST:
-            return False  # in so much text the words of any short item are found
-        return len(some & item.words) >= 0.6 * len(some) - 1e-9
-    return fact.kind in item.words or fact.kind in item.heading
-
-
-def _values(item: Item, fact: Fact, value: str) -> bool:
-    if fact.kind in ("branch", "commit"):
-        short = value[:7] if fact.kind == "commit" else value
-        return re.search(rf"(?<![\w/-]){re.escape(short)}", item.text) is not None
-    said = VALUE_WORDS.get(value, frozenset((value,)))
-    if fact.kind == "file" and "created" in fact.values and value == "modified":
-        said |= VALUE_WORDS["created"]
-    subject = frozenset(words(fact.subject))
-    return bool(said & (item.words - subject)) or bool(said & item.heading)
+def oracle(names: Sequence[Name], budget: int, count_tokens: TokenCounter) -> float:
+    """The greatest total weight of names that fit the budget (fractional knapsack)."""
+    left = float(budget)
+    total = 0.0
+    costs = [(name.weight, count_tokens(f"{name.name} ")) for name in names]
+    for weight, cost in sorted(costs, key=lambda pair: -pair[0] / pair[1]):
+        fraction = min(1.0, left / cost)
+        total += weight * fraction
+        left -= cost * fraction
+    return total

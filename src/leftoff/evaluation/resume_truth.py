@@ -1,8 +1,6 @@
-"""What a cut's recording itself shows: changed files, names used afterwards, facts and how they
-changed.
+"""Ground truth for a cut: changed files, names used afterwards, facts and their changes.
 
-Read from tool calls and their results as they were recorded, never from what leftoff makes of
-them: it is the truth to compare with.
+It is read from recorded tool calls and results and shares no code with leftoff's analysis.
 """
 
 from __future__ import annotations
@@ -15,59 +13,43 @@ from typing import Any
 
 from msgspec import Struct
 
-from leftoff.evaluation.resume_cuts import Cut, flat
-from leftoff.evaluation.resume_texts import names
+from leftoff.evaluation.resume_cuts import flatten_text
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
+from leftoff.handover.stated_facts import Fact, core_command
+from leftoff.handover.text_match import names
+from leftoff.live.compactions import Cut
 from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.tokens import estimate_tokens
 
-_BAD = frozenset({"error", "denied", "interrupted", "timeout"})
+_FAILED = frozenset({"error", "denied", "interrupted", "timeout"})
 _PATCHED = re.compile(
     r"^(?:\*\*\* (Add|Update|Delete) File: (?P<codex>.+)|\+\+\+ b/(?P<diff>.+?))\s*$",
     re.MULTILINE,
 )
 _PATCH_ACTIONS = {"Add": "created", "Update": "modified", "Delete": "deleted"}
 _BODIES = ("content", "old", "new", "edits", "patch")
-"""Roles of arguments that hold the text of files rather than what is done to them."""
+"""Roles of arguments that hold the content of files."""
 
 _CHECK = re.compile(
     r"\b(?:tests?|pytest|build|lint|check|vet|tsc|mypy|ruff|clippy|typecheck|jest|vitest|make)\b"
 )
 _COMMIT = re.compile(r"\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] ")
 _BRANCH = re.compile(r"(?:Switched to (?:a new )?branch '|On branch )([\w./-]+)")
-_ELSEWHERE = re.compile(r"\bcd |\bgit -C ")
-"""Another directory may be another checkout, with a branch of its own."""
+_CHANGES_DIRECTORY = re.compile(r"\bcd |\bgit -C ")
+"""Commands that change the directory: it may be another checkout, on another branch."""
 
-FRESH = 100
-"""Messages since a name was last mentioned, from which on it is no more forgotten."""
-
-
-class Fact(Struct, frozen=True):
-    """A subject with the values it had before the cut, the latest last.
-
-    Attributes:
-        kind: file | command | todo | branch | commit.
-        used: whether the future takes it up again, so that a successor needs it.
-    """
-
-    kind: str
-    subject: str
-    values: tuple[str, ...]
-    used: bool
-
-    @property
-    def value(self) -> str:
-        """What holds at the cut."""
-        return self.values[-1]
+MAX_DISTANCE = 100
+"""Messages since the last mention of a name; a greater distance adds no weight. Chosen by
+hand."""
 
 
 class Name(Struct, frozen=True):
-    """A name that the agent writes after the cut and that was known before.
+    """A name that occurs before the cut and that the agent writes after it.
 
     Attributes:
-        in_code: it is written only within the text of files.
-        weight: what it would cost to find again: the logarithm of the tokens of what first
-            showed it, more the longer it was not mentioned.
+        in_code: it is written only in the content of files.
+        weight: the cost of finding it again: the logarithm of the tokens of the part that
+            showed it first, times a factor that grows with the distance of the last mention.
     """
 
     name: str
@@ -76,12 +58,12 @@ class Name(Struct, frozen=True):
 
 
 class Truth(Struct, frozen=True):
-    """Everything that a text about a cut is measured against, apart from labels.
+    """The ground truth for one cut, apart from labels.
 
     Attributes:
-        files: path of each file that a file tool changed.
-        names: used afterwards.
-        written: every name that the agent writes afterwards, known before or not.
+        files: paths of the files that a file tool changed before the cut.
+        names: names from before the cut that the agent writes after it.
+        written: every name that the agent writes after the cut.
     """
 
     files: tuple[str, ...]
@@ -91,13 +73,13 @@ class Truth(Struct, frozen=True):
 
 
 def truth(cut: Cut) -> Truth:
-    """What is true at a cut and what was needed after it."""
+    """Computes the ground truth for a cut."""
     files = _changes(cut.prefix)
     written, in_words = _written(cut.future)
     first = next((m for m in cut.future if m.origin == "prompt"), None)
-    told = names(first.text) if first is not None else set()
-    known = _exposed(cut.prefix)
-    wanted = sorted((written & known.keys()) - told)
+    in_prompt = names(first.text) if first is not None else set()
+    known = _name_weights(cut.prefix)
+    needed = sorted((written & known.keys()) - in_prompt)
     facts = [
         *_file_facts(files, cut.future),
         *_command_facts(cut),
@@ -106,7 +88,7 @@ def truth(cut: Cut) -> Truth:
     ]
     return Truth(
         files=tuple(files),
-        names=tuple(Name(n, n not in in_words, round(known[n], 6)) for n in wanted),
+        names=tuple(Name(n, n not in in_words, round(known[n], 6)) for n in needed),
         written=frozenset(written),
         facts=tuple(facts),
     )
@@ -131,20 +113,20 @@ def _calls(
         yield message, call, results.get(call.id) if call.id else None
 
 
-def _worked(result: ToolResult | None) -> bool:
+def _succeeded(result: ToolResult | None) -> bool:
     if result is None:
         return False
-    return result.status not in _BAD and not result.exit_code
+    return result.status not in _FAILED and not result.exit_code
 
 
 # -- files -----------------------------------------------------------------------------------
 
 
 def _changes(messages: Sequence[Message]) -> dict[str, list[str]]:
-    """Path to what file tools did to it, in order; "" where the recording does not tell."""
+    """The actions of file tools by path, in order; "" if the recording does not show which."""
     found: dict[str, list[str]] = {}
     for message, call, result in _calls(messages):
-        if call.kind not in EDITS or not _worked(result):
+        if call.kind not in EDITS or not _succeeded(result):
             continue
         created = (result.detail or {}).get("created") if result else None
         for path, action in _edited(call, created):
@@ -153,7 +135,7 @@ def _changes(messages: Sequence[Message]) -> dict[str, list[str]]:
 
 
 def _merged(found: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Files of other checkouts of the project (worktrees) count as the project's own."""
+    """Merges files of other checkouts of the project (worktrees) with the project's own."""
     inside = {path for path in found if not path.startswith("/") and "/" in path}
     merged: dict[str, list[str]] = {}
     for path, actions in found.items():
@@ -190,16 +172,16 @@ def _relative(path: str, cwd: str) -> str:
 def _file_facts(files: dict[str, list[str]], future: Sequence[Message]) -> Iterator[Fact]:
     later, _ = _written(future)
     for path, actions in files.items():
-        told = [action for action in actions if action]
-        if told:
-            yield Fact("file", path, tuple(told), bool(names(path) & later))
+        known = [action for action in actions if action]
+        if known:
+            yield Fact("file", path, tuple(known), bool(names(path) & later))
 
 
 # -- names -----------------------------------------------------------------------------------
 
 
 def _written(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
-    """Names that the agent writes, and those of them it writes outside the text of files."""
+    """Names that the agent writes, and those of them that it writes outside file contents."""
     everywhere: set[str] = set()
     in_words: set[str] = set()
     for message in messages:
@@ -208,8 +190,8 @@ def _written(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
         in_words |= names(message.text)
         for part in message.parts:
             if type(part) is ToolCall:
-                everywhere |= names(flat(part.input))
-                in_words |= names(flat(_without_bodies(part)))
+                everywhere |= names(flatten_text(part.input))
+                in_words |= names(flatten_text(_without_bodies(part)))
     return everywhere | in_words, in_words
 
 
@@ -220,13 +202,17 @@ def _without_bodies(call: ToolCall) -> Any:
     return [v for v in call.input.values() if not any(v is body for body in bodies)]
 
 
-def _exposed(messages: Sequence[Message]) -> dict[str, float]:
-    """Name to weight, of every name before the cut."""
+def _name_weights(messages: Sequence[Message]) -> dict[str, float]:
+    """The weight of every name that occurs before the cut."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, message in enumerate(messages):
         for part in message.parts:
-            text = flat(part.input) if type(part) is ToolCall else getattr(part, "text", "")
+            text = (
+                flatten_text(part.input)
+                if type(part) is ToolCall
+                else getattr(part, "text", "")
+            )
             found = names(text)
             if found - first.keys():
                 cost = estimate_tokens(text)
@@ -234,7 +220,7 @@ def _exposed(messages: Sequence[Message]) -> dict[str, float]:
             last.update(dict.fromkeys(found, number))
     here = len(messages)
     return {
-        name: log(1 + cost) * (1 + log(1 + min(FRESH, here - 1 - last[name])))
+        name: log(1 + cost) * (1 + log(1 + min(MAX_DISTANCE, here - 1 - last[name])))
         for name, cost in first.items()
     }
 
@@ -242,23 +228,15 @@ def _exposed(messages: Sequence[Message]) -> dict[str, float]:
 # -- commands, to-dos, git -------------------------------------------------------------------
 
 
-def core_of(command: str) -> str:
-    """The part of a command that names what is run: no `cd`, no pipe, no redirection."""
-    part = re.split(r"&&|;|\n", command.strip())
-    kept = [p for p in part if p.strip() and not p.strip().startswith(("cd ", "export "))]
-    text = kept[0] if kept else ""
-    return " ".join(re.split(r"\||\d?>", text)[0].split())
-
-
 def _checks(messages: Sequence[Message]) -> dict[str, list[str]]:
-    """Outcomes of tests, builds and checks by command."""
+    """Results of tests, builds and linters by command."""
     found: dict[str, list[str]] = {}
     for _, call, result in _calls(messages):
         if call.kind != "shell" or result is None or result.status in ("denied", "running"):
             continue
-        core = core_of(text_argument(call, "command"))
+        core = core_command(text_argument(call, "command"))
         if len(core.split()) > 1 and _CHECK.search(core):
-            found.setdefault(core, []).append("passed" if _worked(result) else "failed")
+            found.setdefault(core, []).append("passed" if _succeeded(result) else "failed")
     return found
 
 
@@ -269,7 +247,7 @@ def _command_facts(cut: Cut) -> Iterator[Fact]:
 
 
 def _plans(messages: Sequence[Message]) -> dict[str, list[str]]:
-    """States of to-do items by their words."""
+    """States of to-do items by their text."""
     found: dict[str, list[str]] = {}
     created: dict[str, str] = {}
     numbers = count(1)
@@ -302,9 +280,9 @@ _STATES = {"in-progress": "in_progress", "not-started": "pending", "done": "comp
 def _todo_facts(cut: Cut) -> Iterator[Fact]:
     later = _plans(cut.future)
     for words, states in _plans(cut.prefix).items():
-        told = tuple(_STATES.get(state, state) for state in states)
-        if told[-1] in ("pending", "in_progress", "completed"):
-            yield Fact("todo", words, told, words in later)
+        values = tuple(_STATES.get(state, state) for state in states)
+        if values[-1] in ("pending", "in_progress", "completed"):
+            yield Fact("todo", words, values, words in later)
 
 
 def _git_facts(cut: Cut) -> Iterator[Fact]:
@@ -316,7 +294,7 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
             continue
         made = _COMMIT.findall(result.text)
         commits += [commit for _, commit in made]
-        if not message.agent and not _ELSEWHERE.search(command):
+        if not message.agent and not _CHANGES_DIRECTORY.search(command):
             branches += [branch for branch, _ in made] + _BRANCH.findall(result.text)
     later = "\n".join(_agent_words(cut.future))
     for kind, values in (("branch", branches), ("commit", commits)):
@@ -331,4 +309,4 @@ def _agent_words(messages: Sequence[Message]) -> Iterator[str]:
             yield message.text
             for part in message.parts:
                 if type(part) is ToolCall:
-                    yield flat(part.input)
+                    yield flatten_text(part.input)

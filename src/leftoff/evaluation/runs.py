@@ -1,4 +1,4 @@
-"""One evaluation from label files to a report."""
+"""Runs `leftoff eval labels`: from label files to a report."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from leftoff.evaluation.labels import Labels, digest, fingerprint, load
 from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.reports import SCHEMA, Report, Result, measure
-from leftoff.evaluation.sessions import Session
-from leftoff.sources.open import lines_of
+from leftoff.evaluation.sessions import LabelledSession
+from leftoff.sources.open import open_lines
 
-Predictor: TypeAlias = Callable[[Session], Predictions]
-"""What says something about a session: our engine, a baseline, an experiment."""
+Predictor: TypeAlias = Callable[[LabelledSession], Predictions]
+"""Predicts for a session: our engine, a baseline, an experiment."""
 
 
-class Finished(Struct, frozen=True):
-    """A report with the sessions and our predictions it was made from.
+class Evaluation(Struct, frozen=True):
+    """A report with the sessions and predictions that it was computed from.
 
     Attributes:
-        problems: labels that point at nothing, as sentences.
+        problems: labels whose place or quote is wrong, as sentences.
     """
 
     report: Report
-    sessions: tuple[Session, ...]
+    sessions: tuple[LabelledSession, ...]
     predictions: tuple[Predictions, ...]
     problems: tuple[str, ...]
 
 
-def kept(
+def select_labels(
     path: str,
     *,
     only: Sequence[str] = (),
     held_out: str = "",
     reporting: bool = False,
 ) -> tuple[Labels, ...]:
-    """The labels in a directory that may be looked at.
+    """Loads the labels of a directory, without those of the held-out repository.
 
     Args:
-        only: source repositories to keep; all if empty.
-        held_out: the repository that is kept for reporting.
-        reporting: keep that one and nothing else.
+        only: source repositories to select; all if empty.
+        held_out: the repository that is reserved for reporting.
+        reporting: select that repository and nothing else.
     """
     return tuple(
         label
@@ -72,17 +72,17 @@ def evaluate_labels(
     swaps: int = SWAPS,
     date: str = "",
     machine: str = "",
-) -> Finished:
-    """Summaries of labelled recordings, scored.
+) -> Evaluation:
+    """Summarizes labelled recordings and scores the summaries.
 
     Args:
         directory: where the recordings are.
-        baselines: measure the baselines too.
-        train: labels that baselines may learn from besides `labels`.
-        others: further systems by name, measured beside ours.
-        predict: what stands for us instead of our summaries, such as a detector trained for
+        baselines: whether to score the baselines too.
+        train: labels for training the baselines, besides `labels`.
+        others: further systems to score, by name.
+        predict: used as our system instead of our summaries, such as a detector trained for
             each source repository on the others.
-        progress: told the name of each session.
+        progress: called with the name of each session.
 
     Raises:
         UsageError: none of the recordings could be read.
@@ -95,21 +95,21 @@ def evaluate_labels(
     for session in sessions:
         if progress is not None:
             progress(session.labels.file)
-        said, version, rules = systems.leftoff(session, cuts=predict is None)
-        predictions.append(said if predict is None else predict(session))
+        predicted, version, rules = systems.leftoff(session, cuts=predict is None)
+        predictions.append(predicted if predict is None else predict(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
     trained = _trained(sessions) if predict is None else frozenset[str]()
-    beside: list[tuple[str, list[Predictions]]] = []
+    compared: list[tuple[str, list[Predictions]]] = []
     if baselines:
         from leftoff.evaluation.baselines import all_baselines
 
-        beside += all_baselines(sessions, systems.sessions(train, directory)[0])
-    beside += [(name, [system(s) for s in sessions]) for name, system in others.items()]
-    for name, found in beside:
+        compared += all_baselines(sessions, systems.sessions(train, directory)[0])
+    compared += [(name, [system(s) for s in sessions]) for name, system in others.items()]
+    for name, found in compared:
         scores = [score(s, p) for s, p in zip(sessions, found, strict=True)]
         results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
-    return Finished(
+    return Evaluation(
         report=Report(
             schema=SCHEMA,
             leftoff=version,
@@ -129,7 +129,7 @@ def evaluate_labels(
     )
 
 
-def _trained(sessions: Sequence[Session]) -> frozenset[str]:
+def _trained(sessions: Sequence[LabelledSession]) -> frozenset[str]:
     """Files of the sessions that the shipped decision weights were trained on."""
     from leftoff.extraction.decision_model import MODEL
 
@@ -141,7 +141,7 @@ def _apart(
     ours: Sequence[SessionScore], trained: frozenset[str], resamples: int
 ) -> tuple[Result, ...]:
     """Our figures over sessions not trained on and over those trained on; () unless there are
-    both. The scores of their sessions stand with the whole."""
+    both. Their scores by session are left out; the whole result has them."""
     if not trained or len(trained) == len(ours):
         return ()
     found: list[Result] = []
@@ -152,12 +152,12 @@ def _apart(
     return tuple(found)
 
 
-def _recordings(sessions: Sequence[Session]) -> str:
-    """16 hex digits of the recordings' bytes, unpacked."""
+def _recordings(sessions: Sequence[LabelledSession]) -> str:
+    """16 hex digits of the hash of the recordings' decompressed bytes."""
     state = blake2b(digest_size=8)
     for session in sorted(sessions, key=lambda s: s.labels.file):
         state.update(session.labels.file.encode() + b"\0")
-        with lines_of(session.path) as lines:
+        with open_lines(session.path) as lines:
             for line in lines:
                 state.update(line)
     return state.hexdigest()

@@ -1,4 +1,4 @@
-"""A labelled session as the scorer sees it: places, who spoke there, which turn it was."""
+"""A labelled session for the scorer: places, speakers and turns."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
-from leftoff.evaluation.labels import Labels, misplaced
+from leftoff.evaluation.labels import Labels, label_problems
+from leftoff.live.compactions import place_of
 from leftoff.model import Message
 
 CUTS = 10
-"""Places at which the current stage is asked for, in each session."""
+"""Random cuts in each session at which the current stage is scored. Chosen by hand."""
 
 
-class Session:
-    """Labels and the messages of the main thread that they point into.
+class LabelledSession:
+    """Labels, and the messages of the main thread that they refer to.
 
     Attributes:
-        labels: what was labelled.
-        path: where the recording is.
-        messages: of the main thread, in file order.
-        problems: labels that point at nothing, as sentences.
+        labels: the labels of the recording.
+        path: path of the recording.
+        messages: messages of the main thread, in file order.
+        problems: labels whose place or quote is wrong, as sentences.
     """
 
     def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
         self.labels = labels
         self.path = path
         self.messages = tuple(m for m in messages if not m.agent)
-        self.problems = misplaced(labels, self.texts)
+        self.problems = label_problems(labels, self.texts)
 
     @cached_property
     def texts(self) -> dict[int, str]:
-        """Visible words by place."""
+        """Visible text by place."""
         found: dict[int, str] = {}
         for message in self.messages:
             if message.text.strip():
@@ -43,15 +44,15 @@ class Session:
 
     @cached_property
     def agent_places(self) -> dict[int, str]:
-        """Words of the agent by place."""
-        return self._spoken("assistant")
+        """Text of the agent by place."""
+        return self._texts_of("assistant")
 
     @cached_property
     def user_places(self) -> dict[int, str]:
-        """Words on the user's side by place, typed or injected."""
-        return self._spoken("user")
+        """Text in the role of the user by place, typed or injected."""
+        return self._texts_of("user")
 
-    def _spoken(self, role: str) -> dict[int, str]:
+    def _texts_of(self, role: str) -> dict[int, str]:
         places = {place_of(m) for m in self.messages if m.role == role and m.text.strip()}
         return {place: text for place, text in self.texts.items() if place in places}
 
@@ -78,7 +79,7 @@ class Session:
 
     @cached_property
     def cuts(self) -> tuple[int, ...]:
-        """The last place that is still read, for each random cut; always the same ones.
+        """The last place before each random cut; the generator is seeded.
 
         A cut lies at or after the agent's first turn and the first labelled stage.
         """
@@ -88,9 +89,3 @@ class Session:
         places = sorted({place_of(m) for m in self.messages if place_of(m) >= first})
         rng = random.Random(self.labels.file)  # noqa: S311 - must be repeatable
         return tuple(sorted(rng.sample(places, min(CUTS, len(places)))))
-
-
-def place_of(message: Message) -> int:
-    """Line or item of a message, as labels count."""
-    place = message.line if message.line is not None else message.item
-    return -1 if place is None else place

@@ -1,4 +1,4 @@
-"""Runs what is to be scored over labelled recordings: the one place that calls the engine."""
+"""Runs leftoff on labelled recordings; the only module here that calls the engine."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from typing import Any
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError
-from leftoff.evaluation.labels import Labels, transcripts
+from leftoff.evaluation.labels import Labels, find_recordings
 from leftoff.evaluation.predictions import Predictions, from_summary
-from leftoff.evaluation.sessions import Session, place_of
-from leftoff.sources.open import lines_of
+from leftoff.evaluation.sessions import LabelledSession
+from leftoff.live.compactions import place_of
+from leftoff.sources.open import open_lines
 
 _LISTS = ("history", "messages", "trajectory")
-"""Names of the list that items count in, in the order of the labelling guideline."""
+"""Keys of the list of messages in a JSON document, in the order of the labelling guideline."""
 
 
-def sessions(labels: Iterable[Labels], directory: str) -> tuple[list[Session], list[str]]:
-    """The labelled sessions whose recordings are under `directory`, and what was left out.
+def sessions(
+    labels: Iterable[Labels], directory: str
+) -> tuple[list[LabelledSession], list[str]]:
+    """The labelled sessions whose recordings are under `directory`, and the left-out ones.
 
     Raises:
         StateError: two recordings have the same name.
     """
     wanted = list(labels)
-    paths = transcripts(directory, (label.file for label in wanted))
-    found: list[Session] = []
+    paths = find_recordings(directory, (label.file for label in wanted))
+    found: list[LabelledSession] = []
     left_out: list[str] = []
     for label in wanted:
         path = paths.get(label.file)
@@ -33,17 +36,17 @@ def sessions(labels: Iterable[Labels], directory: str) -> tuple[list[Session], l
             left_out.append(f"{label.file}: no such recording under {directory}")
             continue
         try:
-            found.append(Session(label, path, list(api.read(path))))
+            found.append(LabelledSession(label, path, list(api.read(path))))
         except InputError as error:
             left_out.append(f"{label.file}: {str(error).split(';')[0]}")
     return found, left_out
 
 
-def leftoff(session: Session, *, cuts: bool = True) -> tuple[Predictions, str, str]:
-    """What our own summary says about a session, our version and the digest of our rules.
+def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions, str, str]:
+    """The predictions of our summary for a session, our version and the digest of our rules.
 
     Args:
-        cuts: also summarize the session's beginnings, for the current stage at each cut.
+        cuts: also summarize the session up to each cut, for the current stage there.
     """
     places = {m.index: place_of(m) for m in session.messages}
     stages = current_stages(session) if cuts else None
@@ -51,14 +54,14 @@ def leftoff(session: Session, *, cuts: bool = True) -> tuple[Predictions, str, s
     return from_summary(summary, places, stages), summary.leftoff, summary.rules
 
 
-def current_stages(session: Session) -> dict[int, str]:
-    """The current stage as summaries of the recording up to each cut give it."""
+def current_stages(session: LabelledSession) -> dict[int, str]:
+    """The current stage by cut, from summaries of the recording up to that cut."""
     if any(m.line is None for m in session.messages):
         return _document_stages(session)
     wanted = set(session.cuts)
     found: dict[int, str] = {}
     reading = Pass(session.path)
-    with lines_of(session.path) as lines:
+    with open_lines(session.path) as lines:
         for number, line in enumerate(lines, 1):
             reading.feed_lines((line,))
             if number in wanted:
@@ -66,19 +69,19 @@ def current_stages(session: Session) -> dict[int, str]:
     return found
 
 
-def _document_stages(session: Session) -> dict[int, str]:
-    """The same for one JSON document: its list of messages is cut off."""
-    with lines_of(session.path) as lines:
+def _document_stages(session: LabelledSession) -> dict[int, str]:
+    """The same for one JSON document, with its list of messages cut at each cut."""
+    with open_lines(session.path) as lines:
         document = codec.parse(b"".join(lines))
     found: dict[int, str] = {}
     for cut in session.cuts:
         reading = Pass(session.path)
-        reading.feed(codec.dumps(_beginning(document, cut + 1)))
+        reading.feed(codec.dumps(_truncated(document, cut + 1)))
         found[cut] = _stage_now(reading)
     return found
 
 
-def _beginning(document: Any, count: int) -> Any:
+def _truncated(document: Any, count: int) -> Any:
     if isinstance(document, list):
         return document[:count]
     for name in _LISTS:

@@ -1,8 +1,43 @@
-"""The pass: bytes in, evidence out, one message at a time.
+"""The collector: bytes of a recording in, evidence out, in one pass.
 
-A `Fold` is resumable. Its state is a fold over whole lines and has three sections: the head
-(offset, reader, counters, pending calls), the thread (packed keys), the evidence (append-only).
-To read on, only the head is needed; to summarise, all three.
+What lives here
+---------------
+What becomes of a record after its reader has made a `Message` or another `Record` of it: the
+bookkeeping that every session needs (thread, header, token usage, pending calls, compactions)
+and the dispatch to the extractors. Bytes, lines, damage and format detection are the business
+of `lines.LineReader`; what is found in a message is the business of the extractors; what it
+means is decided in `analysis`, which sees the whole session.
+
+Theory of operation
+-------------------
+A pass is a fold over whole lines. `feed` cuts bytes into lines; the format's reader turns each
+line into records; `_message` and `_fact` update the `SessionState` of the main thread or of
+the subagent that the record names. For a message, a bit set of features is built (`TYPED`,
+`CALL`, `HIT`, ...), the fused gate scans the agent's text once for all rules, and only the
+extractors whose `wants` meets the bits are called. A file may hold several sessions one after
+the other (`NewSession`); the last of `sessions` is the one being read.
+
+The state has three sections that are saved apart: the *head* (offset, reader, cursor,
+counters, pending calls; its size does not grow with the recording), the *thread* (packed keys)
+and the *evidence* (append-only). `resume` needs the head alone, `load` all three.
+
+Invariants
+----------
+* The result depends on the bytes, never on how they were cut into `feed` calls or on where the
+  pass was saved and loaded: a save is valid only after a whole line, and `offset` is its end.
+* Evidence is append-only, frozen and in file order; `thread` gets each message before its
+  evidence. Nothing here looks forward.
+* A record that a recorder repeats is counted once (`is_repeat`), and the message number that
+  its reader took is given back (`give_back`); so is the usage of a response (`_record_usage`).
+* No input raises anything but `FormatError`; damage becomes an `Issue`.
+
+Before you edit
+---------------
+`_message` runs once for each message and is the hottest function of the package; its loop
+avoids allocations on purpose (measure with `python -m benchmarks.speed`). A new field of
+`Head`, `CollectorHead` or of a piece of evidence needs a default and stands last: older saved
+passes are read by field name (Structs) or by position (`array_like` evidence), and the tags of
+evidence are part of the saved format. `fork` copies every mutable attribute by hand.
 """
 
 from __future__ import annotations
@@ -40,10 +75,16 @@ from leftoff.extraction.extractor import (
     Pending,
     View,
 )
-from leftoff.extraction.lines import Intake
+from leftoff.extraction.lines import LineReader
 from leftoff.extraction.rule_sets import OUTPUTS, gate_for
 from leftoff.extraction.rules import Gate, Hit
-from leftoff.extraction.session_state import WORDS, Head, Lines, Recording, Tail
+from leftoff.extraction.session_state import (
+    MAX_QUOTE,
+    ContextOccupancy,
+    Head,
+    Lines,
+    SessionState,
+)
 from leftoff.formats.reader import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.vocabulary import EDITS, text_argument
@@ -71,11 +112,12 @@ from leftoff.text.truncation import whole
 BUILTIN = ("requests", "decisions", "progress", "files", "insights", "names")
 
 DRIFT_LINES, DRIFT_SHARE = 4, 0.05
-"""From so many lines of unknown kinds, and such a share of all, the format has changed."""
+"""From so many lines of unknown kinds, and such a share of all lines, the issue "drift" is
+reported: the recorder has changed its format. Chosen by hand; not measured."""
 
 
 class State(Struct, frozen=True):
-    """A saved pass. `head` alone is enough to read on; the rest is for the summary."""
+    """A saved pass. `head` alone is enough to resume; a summary needs the rest, too."""
 
     offset: int
     head: bytes
@@ -83,8 +125,8 @@ class State(Struct, frozen=True):
     evidence: bytes
 
 
-class FoldHead(Struct):
-    """The head section: everything that grows with nothing."""
+class CollectorHead(Struct):
+    """The head section: everything whose size does not grow with the recording."""
 
     format: str
     offset: int
@@ -95,8 +137,8 @@ class FoldHead(Struct):
     recordings: list[Head]
 
 
-class Fold(Intake):
-    """Reads one recording: messages in, evidence out.
+class Collector(LineReader):
+    """Reads one recording and collects the evidence of its sessions.
 
     Args:
         where: the name of the recording for error messages, e.g. its path.
@@ -106,9 +148,9 @@ class Fold(Intake):
             missing from the summary.
 
     Attributes:
-        sessions: the sessions found: for each, the main recording under "" and its subagents
-            by id. Most recordings hold exactly one.
-        earlier: sessions that stand before these in the recording and are not held.
+        sessions: the sessions found: for each, the main thread under "" and its subagents by
+            id. Most recordings hold exactly one.
+        earlier: number of sessions before these in the recording that are not in memory.
     """
 
     earlier: int = 0
@@ -121,59 +163,59 @@ class Fold(Intake):
         builtin: Sequence[str] = BUILTIN,
     ) -> None:
         self.names = (*builtin, *extra)
-        self.sessions: list[dict[str, Recording]] = []
+        self.sessions: list[dict[str, SessionState]] = []
         self._gate: Gate = gate_for(self.names)
         super().__init__(where, None)
-        self._begin()
+        self._start_session()
         if format is not None:
-            self._use(formats.get(format))
+            self._set_format(formats.get(format))
 
     # -- records ---------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _start_session(self) -> None:
         """A new session starts."""
-        self._main = Recording("", self.names)
+        self._main = SessionState("", self.names)
         self.sessions.append({"": self._main})
         self.cursor.taken = {}
 
-    def _child(self, agent: str) -> Recording:
-        recordings = self.sessions[-1]
-        if agent not in recordings:
-            recordings[agent] = Recording(agent, self.names)
-        return recordings[agent]
+    def _subagent(self, agent: str) -> SessionState:
+        states = self.sessions[-1]
+        if agent not in states:
+            states[agent] = SessionState(agent, self.names)
+        return states[agent]
 
     def _link(self, link: Link) -> None:
         self._main.thread.link(link.key, link.parent)
 
     def _message(self, m: Message) -> None:
-        recording = self._child(m.agent) if m.agent else self._main
-        if m.key and recording.is_repeat(m.key):
+        session = self._subagent(m.agent) if m.agent else self._main
+        if m.key and session.is_repeat(m.key):
             self.cursor.give_back(m.agent)
             self._issue("repeated_record")
             return
-        recording.thread.add(m)
-        header = recording.header
+        session.thread.add(m)
+        header = session.header
         if m.time > header.ended:
             header.ended = m.time
             header.started = header.started or m.time
         if m.model and m.model not in header.models:
             header.models.append(m.model)
         if m.usage is not None:
-            self._spent(recording, m, m.usage)
+            self._record_usage(session, m, m.usage)
         flags = TYPED if m.typed else 0
         # Most messages need none of these, and some have ten thousand parts.
-        hits = calls = outputs = _NONE
+        hits = calls = outputs = _EMPTY
         number = -1
         for part in m.parts:
             number += 1
             kind = type(part)
             if kind is ToolCall:
-                flags |= self._called(recording, m, number, part)  # type: ignore[arg-type]
+                flags |= self._record_call(session, m, number, part)  # type: ignore[arg-type]
             elif kind is ToolResult:
-                call = recording.answer(part.call_id) or _UNCALLED  # type: ignore[union-attr]
-                found = self._returned(recording, m, number, part, call)  # type: ignore[arg-type]
-                flags |= RESULT | _FLAGS_BACK.get(call.kind, 0)
-                if part.status in _BAD:  # type: ignore[union-attr]
+                call = session.complete_call(part.call_id) or _UNKNOWN_CALL  # type: ignore[union-attr]
+                found = self._record_result(session, m, number, part, call)  # type: ignore[arg-type]
+                flags |= RESULT | _RESULT_FLAGS.get(call.kind, 0)
+                if part.status in _FAILURES:  # type: ignore[union-attr]
                     flags |= FAILED
                 calls = calls or {}
                 calls[number] = call
@@ -185,43 +227,50 @@ class Fold(Intake):
                 text = part.text  # type: ignore[union-attr]
                 if m.origin == "agent":
                     flags |= TEXT
-                    recording.last_words, recording.last_at = whole(text, WORDS), m.index
-                    if recording.tail.last is None:
-                        recording.tail.texts.append(text)
+                    session.last_words, session.last_at = whole(text, MAX_QUOTE), m.index
+                    if session.occupancy.last is None:
+                        session.occupancy.texts.append(text)
                     for name, named in self._gate.scan(text, number).items():
                         flags |= HIT
                         hits = hits or {}
                         hits.setdefault(name, []).extend(named)
                 else:
-                    if m.agent and not recording.first_words:
-                        recording.first_words = whole(text, WORDS)
+                    if m.agent and not session.first_words:
+                        session.first_words = whole(text, MAX_QUOTE)
                     if m.role != "assistant":
-                        recording.tail.texts.append(text)
-        if len(recording.tail.texts) > Tail.HELD:
-            recording.tail.settle()
+                        session.occupancy.texts.append(text)
+        if len(session.occupancy.texts) > ContextOccupancy.MAX_TEXTS:
+            session.occupancy.estimate_texts()
         if flags:
-            wanting = recording.wanting(flags)
-            if wanting:
+            interested = session.extractors_for(flags)
+            if interested:
                 view = View(m, hits, calls, outputs)
-                for extractor in wanting:
-                    recording.evidence.extend(extractor.see(view))
+                for extractor in interested:
+                    session.evidence.extend(extractor.see(view))
 
-    def _called(self, recording: Recording, m: Message, number: int, call: ToolCall) -> int:
-        """Records a call; returns what the message has because of it."""
+    def _record_call(
+        self, session: SessionState, m: Message, number: int, call: ToolCall
+    ) -> int:
+        """Records a call; returns the feature bits that it adds to its message."""
         kind = call.kind
-        text = whole(text_argument(call, _ABOUT.get(kind, "path")), 300)
+        text = whole(text_argument(call, _ARGUMENTS.get(kind, "path")), 300)
         name = intern(call.name)  # few names, many calls
-        recording.evidence.append(Called(m.index, number, name, kind, text))
+        session.evidence.append(Called(m.index, number, name, kind, text))
         if call.id:
-            recording.pending[call.id] = Pending(m.index, number, name, kind, text)
-        return CALL | _FLAGS.get(kind, 0)
+            session.pending[call.id] = Pending(m.index, number, name, kind, text)
+        return CALL | _CALL_FLAGS.get(kind, 0)
 
-    def _returned(
-        self, recording: Recording, m: Message, number: int, result: ToolResult, call: Pending
+    def _record_result(
+        self,
+        session: SessionState,
+        m: Message,
+        number: int,
+        result: ToolResult,
+        call: Pending,
     ) -> list[Hit]:
-        """Records the outcome of a call; returns what its output shows."""
+        """Records the result of a call; returns the hits of the output rules in it."""
         text = result.text
-        recording.tail.texts.append(text)
+        session.occupancy.texts.append(text)
         created = result.detail.get("created") if result.detail else None
         code = result.exit_code
         if code is not None and abs(code) > MAX_COUNT:
@@ -231,9 +280,9 @@ class Fold(Intake):
         found: list[Hit] = []
         if text and call.kind in _RUNNERS:
             found = scan_output(text, number)
-            if len(text) <= OUTPUT_KEPT and _tells_of_files(call.text, text):
+            if len(text) <= MAX_OUTPUT and _may_name_files(call.text, text):
                 output = text
-        recording.evidence.append(
+        session.evidence.append(
             Returned(
                 m.index,
                 number,
@@ -247,24 +296,24 @@ class Fold(Intake):
         )
         return found
 
-    def _spent(self, recording: Recording, m: Message, usage: Usage) -> None:
-        tail = recording.tail
-        known = bool(m.response) and m.response == tail.response
-        if (known and usage == tail.last) or not usage.total:
+    def _record_usage(self, session: SessionState, m: Message, usage: Usage) -> None:
+        occupancy = session.occupancy
+        known = bool(m.response) and m.response == occupancy.response
+        if (known and usage == occupancy.last) or not usage.total:
             return  # the usage of a response is repeated on each of its lines
         if not usage.possible:
             self._issue("odd_count")
             return
-        recording.evidence.append(Spent(m.index, m.response, intern(m.model), usage))
-        if not known or tail.last is None:
-            recording.tail = Tail(last=usage, response=m.response)
-        elif usage.total > tail.last.total:
-            tail.last = usage
+        session.evidence.append(Spent(m.index, m.response, intern(m.model), usage))
+        if not known or occupancy.last is None:
+            session.occupancy = ContextOccupancy(last=usage, response=m.response)
+        elif usage.total > occupancy.last.total:
+            occupancy.last = usage
 
     def _fact(self, found: Record) -> None:
         main = self._main
         if isinstance(found, SessionFacts):
-            main.header.learn(found)
+            main.header.update(found)
         elif isinstance(found, TokenCount):
             if not (found.last.possible and found.total.possible):
                 self._issue("odd_count")
@@ -273,7 +322,7 @@ class Fold(Intake):
                 main.header.window = found.window
             main.evidence.append(Counted(len(main.thread), found.last, found.total))
             if found.last.total:
-                main.tail = Tail(last=found.last)
+                main.occupancy = ContextOccupancy(last=found.last)
         elif isinstance(found, Compaction):
             ref = _ref(found, len(main.thread))
             occupancy = occupancy_of(main)
@@ -282,9 +331,9 @@ class Fold(Intake):
                 recorded = None
                 self._issue("odd_count")
             main.evidence.append(Compacted(ref, found.trigger, occupancy, recorded))
-            # The texts before it are gone from the window, not from the session.
-            earlier = main.text_tokens if main.tail.last is None else 0
-            main.tail = Tail(earlier=earlier)
+            # The texts before it have left the window, but still belong to the session.
+            earlier = main.text_tokens if main.occupancy.last is None else 0
+            main.occupancy = ContextOccupancy(earlier=earlier)
         elif isinstance(found, Changes):
             call = main.pending.get(found.call_id) or main.answered.get(found.call_id)
             main.evidence.append(
@@ -301,31 +350,31 @@ class Fold(Intake):
             main.evidence.append(Stood(ref, found.files))
         elif isinstance(found, NewSession):
             if len(main.thread):
-                self._begin()
+                self._start_session()
             self._main.header.id = found.id
 
     # -- the end ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """There is nothing more: reads an unterminated last line, a whole document.
+        """Ends the input: reads an unterminated last line, or a whole document.
 
         Raises:
             FormatError: no known format, or not one message.
         """
         super().close()
-        told = [s for s in self.sessions if any(len(r.thread) for r in s.values())]
-        self.sessions = told or self.sessions[-1:]  # one may have begun and held nothing
-        if not told:
+        found = [s for s in self.sessions if any(len(r.thread) for r in s.values())]
+        self.sessions = found or self.sessions[-1:]  # the last may have begun without a message
+        if not found:
             name = self.format.name if self.format else "any format"
             raise FormatError(
                 f"{self.where}: read as {name}, but there is no message in it "
                 f"({self.lines.total} lines: {self.lines.unknown} of unknown kinds, "
                 f"{self.lines.skipped} unreadable)"
             )
-        self._drift()
+        self._check_drift()
 
-    def _drift(self) -> None:
-        """Many lines of unknown kinds: the recorder has changed how it writes."""
+    def _check_drift(self) -> None:
+        """Reports the issue "drift" if too many lines are of unknown kinds."""
         unknown, total = self.lines.unknown, self.lines.total
         if unknown < DRIFT_LINES or unknown < DRIFT_SHARE * total:
             return
@@ -338,47 +387,49 @@ class Fold(Intake):
         self.issues["drift", ""] = Issue("drift", "error", what, unknown)
 
     def fork(self) -> Self:
-        """A copy that may be closed without touching this one."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.cursor = codec.thaw(codec.freeze(self.cursor), Cursor)
-        twin.lines = codec.thaw(codec.freeze(self.lines), Lines)
-        twin.issues = dict(self.issues)
-        twin.sessions = [
+        """A copy that may be closed without changing this one."""
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.cursor = codec.unpack_state(codec.pack_state(self.cursor), Cursor)
+        copy.lines = codec.unpack_state(codec.pack_state(self.lines), Lines)
+        copy.issues = dict(self.issues)
+        copy.sessions = [
             *self.sessions[:-1],
             {k: r.fork() for k, r in self.sessions[-1].items()},
         ]
-        twin._main = twin.sessions[-1][""]
-        twin._held, twin._tail = bytearray(self._held), bytearray(self._tail)
+        copy._main = copy.sessions[-1][""]
+        copy._buffer, copy._partial_line = (
+            bytearray(self._buffer),
+            bytearray(self._partial_line),
+        )
         if self.format is not None:
-            twin.reader = codec.thaw(codec.freeze(self.reader), type(self.reader))
-        return twin
+            copy.reader = codec.unpack_state(codec.pack_state(self.reader), type(self.reader))
+        return copy
 
     # -- saving ----------------------------------------------------------------------------
 
     def save(self) -> State:
-        """The state after the last whole line; what follows it must be fed again.
+        """The state after the last whole line; what follows `offset` must be fed again.
 
-        Raises:
-            StateError: a one-document recording has no state between its beginning and end.
+        Of a document, and while the format is not known, the state is empty: offset 0.
         """
         if self._strict is None or self.format is None:
             return State(0, b"", b"", b"")
-        session = self.sessions[-1]
-        head = FoldHead(
+        states = self.sessions[-1]
+        head = CollectorHead(
             self.format.name,
             self.offset,
-            codec.freeze(self.reader),
-            replace(self.cursor, raw=b""),  # the last line has been read, and nobody redacts it
+            codec.pack_state(self.reader),
+            replace(self.cursor, raw=b""),  # not needed any more, and it is not redacted
             self.lines,
             list(self.issues.values()),
-            [r.head() for r in session.values()],
+            [r.head() for r in states.values()],
         )
         return State(
             self.offset,
-            codec.freeze((head, list(self.issues))),
-            codec.freeze([r.thread.pack() for r in session.values()]),
-            codec.freeze([list(r.evidence) for r in session.values()]),
+            codec.pack_state((head, list(self.issues))),
+            codec.pack_state([r.thread.pack() for r in states.values()]),
+            codec.pack_state([list(r.evidence) for r in states.values()]),
         )
 
     @classmethod
@@ -389,46 +440,52 @@ class Fold(Intake):
         extra: Sequence[str] = (),
         builtin: Sequence[str] = BUILTIN,
     ) -> Self:
-        """The pass that was saved; feed it from `offset` on.
+        """The pass that `save` gave; feed it from `offset` on.
 
         Raises:
             StateError: the state is damaged.
         """
-        fold = cls(where, None, extra, builtin)
+        collector = cls(where, None, extra, builtin)
         if not state.offset:
-            return fold
+            return collector
         try:
-            head, keys = codec.thaw(state.head, tuple[FoldHead, list[tuple[str, str]]])
-            threads = codec.thaw(state.thread, list[Packed])
-            evidence = codec.thaw(state.evidence, list[list[Evidence]])
-            fold._use(formats.get(head.format))
-            fold.reader = codec.thaw(head.reader, type(fold.reader))
+            head, keys = codec.unpack_state(
+                state.head, tuple[CollectorHead, list[tuple[str, str]]]
+            )
+            threads = codec.unpack_state(state.thread, list[Packed])
+            evidence = codec.unpack_state(state.evidence, list[list[Evidence]])
+            collector._set_format(formats.get(head.format))
+            collector.reader = codec.unpack_state(head.reader, type(collector.reader))
         except ValueError as error:
             raise StateError(f"{where}: the saved state is damaged ({error})") from error
-        fold.offset, fold.cursor, fold.lines = head.offset, head.cursor, head.lines
-        fold.issues = dict(zip(keys, head.issues, strict=True))
-        fold.sessions = [
+        collector.offset, collector.cursor, collector.lines = (
+            head.offset,
+            head.cursor,
+            head.lines,
+        )
+        collector.issues = dict(zip(keys, head.issues, strict=True))
+        collector.sessions = [
             {
-                saved.agent: Recording.revive(saved, thread, found)
+                saved.agent: SessionState.restore(saved, thread, found)
                 for saved, thread, found in zip(head.recordings, threads, evidence, strict=True)
             }
         ]
-        fold._main = fold.sessions[-1][""]
-        return fold
+        collector._main = collector.sessions[-1][""]
+        return collector
 
     @classmethod
-    def read_on(
+    def resume(
         cls,
         state: State,
         counts: Sequence[int],
         where: str = "<bytes>",
         extra: Sequence[str] = (),
     ) -> Self:
-        """The pass that was saved, by its head alone: `save` then gives, beside the head, only
-        what was found since. It can be read on and saved, not summarised.
+        """The pass that `save` gave, by its head alone: its own `save` gives, beside the head,
+        only what was found since. It can be fed and saved, but not summarised.
 
         Args:
-            counts: messages of each recording so far, in their order in the head.
+            counts: messages of each session state so far, in their order in the head.
 
         Raises:
             StateError: the state is damaged.
@@ -437,34 +494,35 @@ class Fold(Intake):
         blank = State(
             state.offset,
             state.head,
-            codec.freeze([nothing for _ in counts]),
-            codec.freeze([[] for _ in counts]),
+            codec.pack_state([nothing for _ in counts]),
+            codec.pack_state([[] for _ in counts]),
         )
         try:
-            fold = cls.load(blank, where, extra)
-            for recording, count in zip(fold.sessions[-1].values(), counts, strict=True):
-                recording.thread.before = count
+            collector = cls.load(blank, where, extra)
+            for session, count in zip(collector.sessions[-1].values(), counts, strict=True):
+                session.thread.before = count
         except ValueError as error:
             raise StateError(f"{where}: the saved state is damaged ({error})") from error
-        return fold
+        return collector
 
 
-OUTPUT_KEPT = 4000
-"""Code points of a command's output that are kept as evidence of what it did to files. A longer
-one is not kept: the part that is left out could tell the contrary."""
+MAX_OUTPUT = 4000
+"""Code points of a command's output that is recorded as evidence of what the command did to
+files. A longer output is not recorded at all: the part that would be cut off could show the
+opposite. Chosen by hand; not measured."""
 
 _RUNNERS = frozenset({"shell", "powershell", "script", "python", "poll", "other"})
-_ABOUT = dict.fromkeys(_RUNNERS, "command")
-_FLAGS = {"plan": PLAN, "read": FILE, "shell": FILE, "powershell": FILE, "script": FILE}
-_FLAGS |= dict.fromkeys(("python", *EDITS), FILE)
-_FLAGS_BACK = {"plan": PLAN}
-_BAD = frozenset({"error", "timeout"})
-_UNCALLED = Pending(-1, -1, "", "", "")
-_NONE: dict[Any, Any] = {}
-_TELLS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
-"""Programs whose output tells of files."""
+_ARGUMENTS = dict.fromkeys(_RUNNERS, "command")
+_CALL_FLAGS = {"plan": PLAN, "read": FILE, "shell": FILE, "powershell": FILE, "script": FILE}
+_CALL_FLAGS |= dict.fromkeys(("python", *EDITS), FILE)
+_RESULT_FLAGS = {"plan": PLAN}
+_FAILURES = frozenset({"error", "timeout"})
+_UNKNOWN_CALL = Pending(-1, -1, "", "", "")
+_EMPTY: dict[Any, Any] = {}
+_FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
+"""Programs whose output names files."""
 
-_COMPLAINTS = (
+_FILE_ERRORS = (
     "No such file",
     "annot ",
     "can't ",
@@ -475,19 +533,20 @@ _COMPLAINTS = (
 )
 
 
-def _tells_of_files(command: str, output: str) -> bool:
-    """Whether an output may tell what its command did to files."""
-    if _TELLS.search(command) is not None:
+def _may_name_files(command: str, output: str) -> bool:
+    """Whether an output may show what its command did to files."""
+    if _FILE_PROGRAMS.search(command) is not None:
         return True
-    return any(mark in output for mark in _COMPLAINTS)
+    return any(mark in output for mark in _FILE_ERRORS)
 
 
 _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000
-"""Code points of a long output that are looked at: results stand at its end."""
+"""Code points at either end of a long output that are scanned: results stand at its end. Chosen
+by hand; not measured."""
 
 
 def scan_output(text: str, part: int) -> list[Hit]:
-    """What a tool result shows, looked at from both ends: the last match of each rule."""
+    """The last match of each output rule in a tool result."""
     if len(text) <= _OUTPUT_HEAD + _OUTPUT_TAIL:
         found = OUTPUTS.scan(text, part).get("output", [])
     else:
@@ -498,11 +557,11 @@ def scan_output(text: str, part: int) -> list[Hit]:
     return list({hit.rule.id: hit for hit in found}.values()) if len(found) > 1 else found
 
 
-def occupancy_of(recording: Recording) -> int | None:
-    """Tokens in the window now: the last call and an estimate of what was recorded after it;
-    None where no usage was recorded."""
-    tail = recording.tail
-    return None if tail.last is None else tail.last.total + tail.settle()
+def occupancy_of(session: SessionState) -> int | None:
+    """Tokens in the window now: those of the last call and an estimate for what was recorded
+    after it; None where no usage was recorded."""
+    occupancy = session.occupancy
+    return None if occupancy.last is None else occupancy.last.total + occupancy.estimate_texts()
 
 
 def _ref(found: Compaction | Changes | Presence, message: int) -> Ref:

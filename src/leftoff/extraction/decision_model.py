@@ -1,8 +1,8 @@
-"""The trained model behind key decisions: words to features, features to scores.
+"""The trained model for key decisions: words to features, features to scores.
 
-A sentence is scored by a logistic model over its words, pairs of words, pairs in which verbs
-that stand for one another are one word, where it stands, and what came before and after it.
-The weights are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
+A sentence is scored by logistic regression over its words, pairs of words, pairs with verbs
+replaced by their class, its place in the text, and what came before and after it. The weights
+are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from msgspec import Struct, field
 from leftoff.extraction.rules import Rule, lowered
 
 SCALE = 1000
-"""Weights are stored as whole numbers, this many to one."""
+"""Weights are stored as integers in units of 1 / SCALE."""
 
-NEVER = -20.0
-"""The logit of what is never a decision."""
+MIN_LOG_ODDS = -20.0
+"""Lower bound of `any_log_odds`; the log odds of a message without candidates."""
 
 _TOKEN = re.compile(
     r"`[^`\n]*`|https?://\S+|[\w.-]*/[\w./-]+|\w+(?:_\w+)+|[a-z]+(?:'[a-z]+)?|\d+"
@@ -39,17 +39,17 @@ class Model(Struct, frozen=True):
     """Weights, by feature, in thousandths.
 
     Attributes:
-        gate: what a word says for a look at its sentence; `gate_least` is the sum from which a
-            sentence is kept.
+        gate: weights of single words for the cheap first filter; `gate_least` is the sum from
+            which a sentence passes it.
         weights, bias: of the sentence model.
         calibration: slope, offset and weight of the logarithm of the message's rank in its
-            session, from the joined log odds of a message's sentences to the log odds that the
-            message holds a decision (a long session has more candidates, but hardly more
-            *key* decisions); `alone`: slope and offset for one sentence.
-        least: probability from which a decision is reported, and that of a further sentence
-            of the same message.
+            session; they map the combined log odds of a message's sentences to the log odds
+            that the message holds a decision (a long session has more candidates, but hardly
+            more *key* decisions). `alone`: slope and offset for one sentence.
+        least: probability from which a decision is reported; `least_alone`: the same for a
+            further sentence of the same message.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
-        trained: how many labelled sessions and decisions the weights come from.
+        trained: number of labelled sessions and decisions behind the weights.
         learnt_from: fingerprints of the recordings of those sessions, sorted.
     """
 
@@ -67,21 +67,24 @@ class Model(Struct, frozen=True):
     trained: dict[str, int] = field(default_factory=dict)
     learnt_from: tuple[str, ...] = ()
 
-    def worth(self, words: Iterable[str]) -> bool:
-        """Whether a piece of these words, lower case and split at white space, is worth a
-        closer look."""
+    def passes_gate(self, words: Iterable[str]) -> bool:
+        """Whether a piece of text passes the first filter.
+
+        Args:
+            words: its words in lower case, split at white space.
+        """
         return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
 
     def score(self, features: Iterable[str]) -> float:
         """Log odds that a sentence with these features states a decision."""
         return (self.bias + sum(map(self.weights.get, features, repeat(0)))) / SCALE
 
-    def whole(self, log_odds: float, rank: int) -> float:
+    def message_probability(self, log_odds: float, rank: int) -> float:
         """Probability that a message holds a decision.
 
         Args:
-            log_odds: that at least one of its sentences is one (see `joined`).
-            rank: how many messages of the session have higher ones.
+            log_odds: that at least one of its sentences is one (see `any_log_odds`).
+            rank: number of messages of the session with higher log odds.
         """
         slope, offset, weight = self.calibration
         return probability(log_odds, (slope, round(offset + weight * math.log1p(rank))))
@@ -93,15 +96,15 @@ class Model(Struct, frozen=True):
         sums = [sum(column) for column in zip(self.kind_bias, *rows, strict=True)]
         return self.kinds[max(range(len(sums)), key=lambda k: (sums[k], -k))]
 
-    def reasons(self, features: Iterable[str], most: int = 4) -> list[str]:
-        """The features that spoke loudest for it, loudest first."""
+    def top_features(self, features: Iterable[str], most: int = 4) -> list[str]:
+        """The features with the highest positive weights, highest first."""
         weight = self.weights.get
-        spoke = sorted({(-w, name) for name in features if (w := weight(name, 0)) > 0})
-        return [name for _, name in spoke[:most]]
+        positive = sorted({(-w, name) for name in features if (w := weight(name, 0)) > 0})
+        return [name for _, name in positive[:most]]
 
 
 class Scorer:
-    """A model laid out for speed: the same scores as `Model.score`, but without a string for
+    """A model indexed for speed: the scores of `Model.score` without building a string for
     every pair of words."""
 
     def __init__(self, model: Model) -> None:
@@ -111,12 +114,12 @@ class Scorer:
         self.classes: dict[tuple[str, str], int] = {}
         self.rest: dict[str, int] = {}
         for name, weight in model.weights.items():
-            kind, said = name[:2], name[2:]
+            kind, feature = name[:2], name[2:]
             if kind == "w:":
-                self.words[said] = weight
+                self.words[feature] = weight
             elif kind in {"b:", "c:"}:
                 table = self.pairs if kind == "b:" else self.classes
-                first, _, second = said.partition("_")
+                first, _, second = feature.partition("_")
                 table[first, second] = weight
             else:
                 self.rest[name] = weight
@@ -135,39 +138,43 @@ class Scorer:
 
 
 def probability(logit: float, line: tuple[int, int] = (SCALE, 0)) -> float:
-    """The probability that log odds stand for after calibration."""
+    """The probability for log odds, calibrated by slope and offset in units of 1 / SCALE."""
     x = (line[0] * logit + line[1]) / SCALE
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
-def joined(logits: Iterable[float]) -> float:
-    """Log odds that at least one of several sentences is a decision, taken as independent."""
+def any_log_odds(logits: Iterable[float]) -> float:
+    """Log odds that at least one of several sentences is a decision, assuming independence
+    (noisy-or)."""
     none = 0.0  # log of the probability that none is
     for logit in logits:
         none -= math.log1p(math.exp(min(30.0, logit)))
     if none > -1e-9:
-        return NEVER
-    return max(NEVER, math.log(-math.expm1(none)) - none)
+        return MIN_LOG_ODDS
+    return max(MIN_LOG_ODDS, math.log(-math.expm1(none)) - none)
 
 
 # -- words -------------------------------------------------------------------------------------
 
 
 def raw_words(text: str) -> list[str]:
-    """The words of a text in lower case, code and paths as they stand."""
+    """The words of a text in lower case; code and paths unchanged."""
     found: list[str] = _TOKEN.findall(lowered(text).replace("’", "'"))
     return found
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case; code, names, paths and numbers by what they are."""
-    return [w if w.isalpha() else _WHAT.get(w[0]) or _shape(w) for w in raw_words(text)]
+    """The words of a text in lower case; code, names, paths and numbers as placeholders."""
+    return [
+        w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w)
+        for w in raw_words(text)
+    ]
 
 
-_WHAT = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
+_PLACEHOLDERS = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
 
 
-def _shape(word: str) -> str:
+def _placeholder(word: str) -> str:
     if "/" in word:
         return "<url>" if word.startswith("http") else "<path>"
     if "_" in word:
@@ -175,7 +182,7 @@ def _shape(word: str) -> str:
     return word if "'" in word or not word[0].isalnum() else "<id>"
 
 
-def _forms(verb: str) -> dict[str, str]:
+def _inflections(verb: str) -> dict[str, str]:
     last = verb[-1]
     found = {verb: "", verb + "s": "", verb + "es": ""}
     found |= dict.fromkeys((verb + "ed", verb + "d", verb + last + "ed"), "ED")
@@ -187,20 +194,20 @@ def _forms(verb: str) -> dict[str, str]:
     return found
 
 
-def _classes(table: Mapping[str, Any]) -> dict[str, str]:
+def _verb_classes(table: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     home: dict[str, str] = {}
     for name, verbs in table["verbs"].items():
         for verb in verbs.split():
             home[verb] = name
-            for form, ending in _forms(verb).items():
+            for form, ending in _inflections(verb).items():
                 found.setdefault(form, name + ending)
     for form, verb in table["irregular"].items():
         found[form] = home[verb] + "ED"
     return found
 
 
-def _endings(listed: str) -> re.Pattern[str]:
+def _word_pattern(listed: str) -> re.Pattern[str]:
     return re.compile("|".join(sorted(listed.split())).replace("*", r"\w*"))
 
 
@@ -214,41 +221,41 @@ def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-_HERE = Path(__file__).with_name("rules")
-_TABLE = tomllib.loads(_HERE.joinpath("decisions.toml").read_text("utf-8"))
-VERBS = _classes(_TABLE)
+_FOLDER = Path(__file__).with_name("rules")
+_TABLE = tomllib.loads(_FOLDER.joinpath("decisions.toml").read_text("utf-8"))
+VERBS = _verb_classes(_TABLE)
 """Form of a verb to its class."""
 
 ENGLISH = frozenset(_TABLE["english"].split())
-"""Words by which English is told from other languages."""
+"""Frequent words that show that a text is English."""
 
 
 @cache
 def subjects() -> dict[str, re.Pattern[str]]:
-    """What a statement may be about, by the words that tell it. Made when a decision is judged:
-    reading alone does without."""
-    return {name: _endings(listed) for name, listed in _TABLE["subjects"].items()}
+    """The pattern of words for each subject of a statement. Compiled on first use, since
+    reading a recording does not need it."""
+    return {name: _word_pattern(listed) for name, listed in _TABLE["subjects"].items()}
 
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name)
     for name in ("rationale", "alternative", "reversal", "stated", "choice")
 }
-"""The patterns that stand beside the model, by what they find."""
+"""The hand-written patterns beside the model, by what they find."""
 
-_STORED = _HERE.joinpath("decisions.json").read_bytes()
-MODEL = msgspec.json.decode(_STORED, type=Model)
+_WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
+MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
 """The shipped weights."""
 
 
 @cache
 def shipped_scorer() -> Scorer:
-    """The shipped weights, laid out for speed."""
+    """The scorer of the shipped weights."""
     return Scorer(MODEL)
 
 
 DIGEST = blake2b(
-    _STORED + _HERE.joinpath("decisions.toml").read_bytes(), digest_size=8
+    _WEIGHTS + _FOLDER.joinpath("decisions.toml").read_bytes(), digest_size=8
 ).hexdigest()
 """16 hex digits that change whenever weights, verbs or patterns change."""
 
@@ -257,7 +264,10 @@ _FOREIGN = re.compile(r"[^\W\d_a-zA-Z]")
 
 
 def is_english(found: Sequence[str], text: str) -> bool:
-    """Whether the words of a message look like English; short ones get the benefit of doubt.
+    """Whether a message looks like English; one of fewer than eight words always does.
+
+    At most a sixth of the characters may be letters beyond ASCII, and a twentieth of the words
+    must be in `ENGLISH`. Both chosen by hand; not measured.
 
     Args:
         found: the words of `text`.
@@ -293,33 +303,33 @@ def word_features(found: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=1 << 14)
 def subjects_of(word: str) -> tuple[str, ...]:
-    """What a word tells a statement to be about; () for most words."""
-    return tuple(name for name, told in subjects().items() if told.fullmatch(word))
+    """The subjects that a word points to; () for most words."""
+    return tuple(name for name, pattern in subjects().items() if pattern.fullmatch(word))
 
 
 def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
-    """Features of what these words are about: for each subject how many of the steps their
-    number reaches, and the subject that most of them tell.
+    """Features of the subjects of these words: for each subject the steps that its number of
+    words reaches, and the most frequent subject.
 
     Args:
-        kind: what the names of the features begin with.
+        kind: prefix of the names of the features.
+        steps: numbers of words.
     """
-    told = Counter(chain.from_iterable(map(subjects_of, found)))
-    if not told:
+    counts = Counter(chain.from_iterable(map(subjects_of, found)))
+    if not counts:
         return []
-    out = [f"{kind}:{name}{s}" for name in subjects() for s in steps if told[name] >= s]
-    out.append(f"{kind}:most-{max(subjects(), key=told.__getitem__)}")
+    out = [f"{kind}:{name}{s}" for name in subjects() for s in steps if counts[name] >= s]
+    out.append(f"{kind}:most-{max(subjects(), key=counts.__getitem__)}")
     return out
 
 
-def about(found: Iterable[str]) -> list[str]:
-    """Features of what one sentence of these words is about."""
+def sentence_subjects(found: Iterable[str]) -> list[str]:
+    """Features of the subjects of one sentence."""
     return subject_features(found, "x", (1, 2, 3))
 
 
 def message_features(found: Sequence[str]) -> list[str]:
-    """The words of a whole message, and what they are about, as features of the type of what is
-    decided in it."""
+    """The words of a whole message and their subjects, as features of the decision type."""
     return sorted({f"mw:{w}" for w in found}) + subject_features(found, "y", (1, 2, 4, 8))
 
 

@@ -15,7 +15,7 @@ from leftoff.extraction.decision_model import MODEL, Model
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import TEXT, View
 from leftoff.extraction.rules import lowered
-from leftoff.extraction.sentences import LONGEST
+from leftoff.extraction.sentences import MAX_SENTENCE
 from leftoff.model import Text
 from leftoff.text.markdown import (
     HEADING,
@@ -28,18 +28,18 @@ from leftoff.text.markdown import (
     sentences_of_block,
 )
 
-SHORTEST = 12
-"""Code points; what is shorter states nothing that can be understood alone."""
+MIN_SENTENCE = 12
+"""Code points; a shorter sentence cannot be understood alone. Chosen by hand; not measured."""
 
 _BLOCKS = {ITEM: "item", HEADING: "heading"}
 
 
 class Decisions(Struct):
-    """Records every sentence of the agent's prose that passes the learned gate.
+    """Records every sentence of the agent's prose that passes the model's first filter.
 
-    Whether it is a decision is judged later: that takes what the person said before and what
-    was edited after. `Said.value` tells where the sentence stands: the kind of its block,
-    whether it opens the block, and how long the whole text is.
+    `analysis.decisions` decides later whether it is a decision: that takes the person's prompts
+    before it and the edits after it. `Said.value` is the place of the sentence: the kind of its
+    block, whether it opens the block (0 or 1), and the length of the whole text.
     """
 
     name: ClassVar[str] = "decisions"
@@ -59,12 +59,12 @@ class Decisions(Struct):
 
 
 def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]]:
-    """The sentences of a text that the gate lets through: start, end and where they stand.
+    """The sentences of a text that pass the first filter: start, end and place (`Said.value`).
 
-    The gate looks at rough pieces, since dividing a text into sentences with care costs more
-    than weighing its words; only what passes is divided with care.
+    The filter works on rough pieces, since exact sentence splitting costs more than summing
+    weights of words; only blocks with a piece that passes are split exactly.
     """
-    done = divided = -1
+    done = split_block = -1
     blocks: tuple[Block, ...] = ()
     spans: Sequence[Span] = ()
     for begin, stop in pieces(text, model):
@@ -73,14 +73,14 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
         while at < stop:
             number = block_before(blocks, at)
             if number < 0 or at >= blocks[number][1] or blocks[number][2] not in PROSE_KINDS:
-                number += 1  # in a marker, in code or between blocks: on to the next block
+                number += 1  # in a marker, in code or between blocks: try the next block
                 if number >= len(blocks) or blocks[number][0] >= stop:
                     break
                 at = blocks[number][0]
                 continue
             first, last, kind = blocks[number]
-            if number != divided:
-                spans, divided = _divided(text, first, last), number
+            if number != split_block:
+                spans, split_block = _split(text, first, last), number
             # A position between two sentences belongs to the one after it.
             which = bisect_right(spans, at, key=itemgetter(1))
             if which == len(spans):
@@ -89,8 +89,8 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             start, end = spans[which]
             if start >= stop:
                 break
-            if start >= done and SHORTEST <= end - start <= LONGEST:
-                # Few values for many sentences of a text: one copy of each.
+            if start >= done and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
+                # Few different values for many sentences: one copy of each.
                 where = intern(
                     f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
                 )
@@ -98,26 +98,26 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             at = done = end
 
 
-_STOPS = re.compile(r"[.!?…؟۔।॥](?=\W|\Z)|[。！？｡．\n]")
+_STOP = re.compile(r"[.!?…؟۔।॥](?=\W|\Z)|[。！？｡．\n]")
 
 
-def _divided(text: str, first: int, last: int) -> Sequence[Span]:
-    """The sentences of a block; where nothing in it could end one, it is not divided."""
-    if _STOPS.search(text, first, last - 1) is None:
+def _split(text: str, first: int, last: int) -> Sequence[Span]:
+    """The sentences of a block; one without a possible end of a sentence is not split."""
+    if _STOP.search(text, first, last - 1) is None:
         return ((first, last),)
     return sentences_of_block(text, first, last)
 
 
 def pieces(text: str, model: Model) -> Iterator[tuple[int, int]]:
-    """The rough pieces of a text that pass the gate: lines, cut after full stops."""
+    """The rough pieces of a text that pass the first filter: lines, cut after full stops."""
     low = lowered(text)
     begin = 0
-    worth = model.worth
+    passes_gate = model.passes_gate
     for line in low.split("\n"):
-        if len(line) >= SHORTEST:
+        if len(line) >= MIN_SENTENCE:
             at = begin
             for piece in line.split(". "):
-                if len(piece) >= SHORTEST and worth(piece.split()):
+                if len(piece) >= MIN_SENTENCE and passes_gate(piece.split()):
                     yield at, at + len(piece)
                 at += len(piece) + 2
         begin += len(line) + 1

@@ -1,7 +1,7 @@
-"""What the extractors record: local facts with a place, append-only, plain data.
+"""Evidence: the facts that extractors record, each with its place in the recording.
 
-Evidence never judges: it says what stood where. What it means is decided in `summary.assemble`,
-which sees all of it at once.
+Plain frozen data. Evidence does not judge: `analysis`, which sees all of it, decides what it
+means. Tags and the order of fields are part of the saved format of a pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from leftoff.model import Ref, Usage
 class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
     """The agent called a tool.
 
-    `text` is what stages and milestones look at: the command, the path, or the patch's paths.
+    `text` is what `analysis` reads of the arguments: the command, the path, or the patch's
+    paths.
     """
 
     message: int
@@ -35,7 +36,7 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
             creates it, create fails where there is one.
         path: absolute where the working directory is known.
         target: the new path of a move.
-        text: the new text, kept only for files that a command may run or read as its input.
+        text: the new text, recorded only for files that a command may run or read as its input.
         old: what `text` replaces; "" where it is the whole file or the lines below.
         first, last: the lines that `text` replaces, from 1; 0 where none are named.
     """
@@ -55,7 +56,8 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
 class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
     """A call runs a command line.
 
-    `language`: bash | powershell | python | javascript. `background`: it was started and left.
+    `language`: bash | powershell | python | javascript. `background`: the call did not wait for
+    its end.
     """
 
     ref: Ref
@@ -68,13 +70,13 @@ class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
 
 
 class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
-    """A call came back.
+    """The result of a call.
 
     Attributes:
         message, part: of the result.
         call_message, call_part: of the call it answers; -1 where no call is known.
         created: the recorder says whether the file was new.
-        output: the part of the output that tells of files, kept only for commands that need it.
+        output: the output where it may name files, recorded only for commands that need it.
     """
 
     message: int
@@ -88,7 +90,7 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
 
 
 class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
-    """The recorder itself says which files a call changed."""
+    """The recorder itself states which files a call changed."""
 
     ref: Ref
     call_message: int
@@ -98,14 +100,14 @@ class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
 
 
 class Stood(Struct, frozen=True, gc=False, tag="l", array_like=True):
-    """The recorder itself looked whether files are there, after message `ref.message`."""
+    """The recorder itself checked whether files exist, after message `ref.message`."""
 
     ref: Ref
     files: tuple[tuple[str, bool], ...]
 
 
 class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
-    """A sentence that a rule fired on.
+    """A sentence that a rule matched.
 
     Attributes:
         topic: decision | milestone | stage | finding | next_step.
@@ -208,7 +210,7 @@ class Wrote(Struct, frozen=True, gc=False, tag="w", array_like=True):
 
 
 class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
-    """What a plug-in extractor found; kept under the extractor's own name."""
+    """What a plug-in extractor found, under the extractor's own name."""
 
     extractor: str
     ref: Ref

@@ -1,4 +1,37 @@
-"""All evidence of a recording in the order in which it was found, most of it packed."""
+"""The evidence log: all evidence of a session in the order of its discovery, mostly packed.
+
+What lives here
+---------------
+The container that `SessionState.evidence` is, and nothing that knows what a piece of evidence
+means. `evidence` defines the pieces, `session_view` builds indexes over them.
+
+Theory of operation
+-------------------
+As Python objects the pieces of a huge session would take more memory than everything else. So
+`append` collects pieces as objects, and every `BLOCK` of them are packed into a `_Block`: for
+each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
+Most sessions never fill a block. Three ways lead out: `of` (all pieces of a kind, as a list),
+`each` (the same, one block at a time) and `grouped` (by a key; in a large log a `_LazyItems`,
+which stores places and unpacks a block when one of them is read). `__iter__` restores the
+original order from the byte string.
+
+Invariants
+----------
+* Append-only: packed blocks never change, so that `copy` may share them.
+* Reading never packs and never caches: what was unpacked belongs to the caller. Above `LARGE`
+  pieces a caller should not hold it for long either; `SessionView` asks `large` and drops its
+  indexes.
+* `_NUMBERS` gives each kind its byte by its position in the union `Evidence`. These bytes live
+  in memory only (a saved pass holds the pieces, `list(log)`), so the union may be reordered;
+  256 kinds are the limit.
+* `Noted` (plug-ins) is never packed: its values are the plug-in's own objects.
+
+Before you edit
+---------------
+`BLOCK` and `LARGE` trade memory against time (docs/speed.md, "How cost grows"); tests set them
+low to reach the packed paths. `of` replaces repeated strings by interned ones in pieces that
+were unpacked just now, to which nothing else refers; never do that to `_newest`.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +60,17 @@ from leftoff.extraction.evidence import (
 E = TypeVar("E")
 
 BLOCK = 16_384
-"""So many pieces are held as objects before they are packed together: a session of some 40 MB
-never packs any. Packed, they take a ninth of the memory."""
+"""Pieces that are packed together. A session of about 40 MB never packs any; packed, they take
+a ninth of the memory (docs/speed.md)."""
 
-VAST = 100_000
-"""From so many pieces on nobody should hold for long what he was given: unpacking it again
-costs a tenth of a summary, holding it a third of the memory."""
+LARGE = 100_000
+"""From so many pieces on, callers should not hold unpacked evidence for long: unpacking it
+again costs a tenth of the time of a summary, holding it a third of its memory
+(docs/speed.md)."""
 
 _KINDS: tuple[type, ...] = get_args(Evidence)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
-_REPEATING: dict[type, tuple[str, ...]] = {
+_INTERNED: dict[type, tuple[str, ...]] = {
     Said: ("topic", "rule", "value"),
     Called: ("name", "kind"),
     Touched: ("tool", "verb", "path"),
@@ -45,7 +79,7 @@ _REPEATING: dict[type, tuple[str, ...]] = {
     Shown: ("kind", "rule"),
     Spent: ("model",),
 }
-"""Fields with few different values: who holds all pieces holds each value once."""
+"""Fields with few different values: a list of all pieces then holds each value once."""
 
 
 class _Block(NamedTuple):
@@ -58,14 +92,11 @@ class _Block(NamedTuple):
         found = self.pieces.get(kind, [])
         if not isinstance(found, bytes):
             return found
-        return codec.thaw(zlib.decompress(found), list[kind])  # type: ignore[no-any-return, valid-type]
+        return codec.unpack_state(zlib.decompress(found), list[kind])  # type: ignore[no-any-return, valid-type]
 
 
 class EvidenceLog:
-    """Append-only; what was packed is unpacked for who asks for it, and not kept.
-
-    Evidence that a plug-in noted is never packed: its values are the plug-in's own objects.
-    """
+    """An append-only sequence of evidence; packed blocks are unpacked on each access."""
 
     def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
         self._blocks: tuple[_Block, ...] = ()
@@ -73,9 +104,9 @@ class EvidenceLog:
         self.extend(evidence)
 
     @property
-    def vast(self) -> bool:
-        """Whether there is so much that none of it should be held for long."""
-        return len(self) >= VAST
+    def large(self) -> bool:
+        """Whether there are so many pieces that callers should not hold them for long."""
+        return len(self) >= LARGE
 
     def append(self, item: Evidence) -> None:
         self._newest.append(item)
@@ -88,48 +119,48 @@ class EvidenceLog:
             self._pack()
 
     def of(self, kind: type[E]) -> list[E]:
-        """What is of one kind, in order."""
+        """The pieces of one kind, in order."""
         found: list[E] = []
         for block in self._blocks:
             items = block.of(kind)
-            for name in _REPEATING.get(kind, ()):
-                for item in items:  # nobody else has seen them yet
+            for name in _INTERNED.get(kind, ()):
+                for item in items:  # no other reference to them exists yet
                     force_setattr(item, name, intern(getattr(item, name)))
             found += items
-        return found + self._open(kind)
+        return found + self._unpacked_of(kind)
 
     def each(self, kind: type[E]) -> Iterator[E]:
-        """What is of one kind, in order, unpacked a block at a time."""
+        """The pieces of one kind, in order, unpacked a block at a time."""
         for block in self._blocks:
             yield from block.of(kind)
-        yield from self._open(kind)
+        yield from self._unpacked_of(kind)
 
     def grouped(
         self, kind: type[E], key: Callable[[E], str | None]
     ) -> Mapping[str, Sequence[E]]:
-        """What is of one kind, grouped by a key, each group in order; what has none is left
-        out. Of a vast log it is unpacked block by block when it is asked for. It does not grow
-        with the log."""
-        if not self.vast:
+        """The pieces of one kind grouped by a key, each group in order; pieces without a key
+        are left out. A snapshot: it does not grow with the log. In a large log the groups are
+        unpacked block by block as they are read."""
+        if not self.large:
             found: dict[str, list[E]] = {}
             for item in self.of(kind):
                 if (name := key(item)) is not None:
                     found.setdefault(name, []).append(item)
             return found
-        some: dict[str, _Some[E]] = {}
+        lazy: dict[str, _LazyItems[E]] = {}
         for number, block in enumerate((*self._blocks, None)):
-            items = self._open(kind) if block is None else block.of(kind)
+            items = self._unpacked_of(kind) if block is None else block.of(kind)
             for at, item in enumerate(items):
                 if (name := key(item)) is not None:
-                    if name not in some:
-                        some[name] = _Some(self._unpacker(kind))
-                    some[name].places.append(number << 32 | at)
-        return some
+                    if name not in lazy:
+                        lazy[name] = _LazyItems(self._unpacker(kind))
+                    lazy[name].places.append(number << 32 | at)
+        return lazy
 
     def _unpacker(self, kind: type[E]) -> Callable[[int], list[E]]:
-        """Gives the pieces of one kind in a block, of which it remembers the latest; after the
-        last block, those that are not packed as they are now."""
-        blocks, newest = self._blocks, self._open(kind)
+        """A function from a block's number to its pieces of one kind; it caches the latest
+        block. The number after the last block stands for the pieces not packed now."""
+        blocks, newest = self._blocks, self._unpacked_of(kind)
 
         @lru_cache(maxsize=1)
         def unpacked(number: int) -> list[E]:
@@ -137,7 +168,7 @@ class EvidenceLog:
 
         return unpacked
 
-    def _open(self, kind: type[E]) -> list[E]:
+    def _unpacked_of(self, kind: type[E]) -> list[E]:
         return [item for item in self._newest if type(item) is kind]
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -151,20 +182,21 @@ class EvidenceLog:
         return sum(len(block.order) for block in self._blocks) + len(self._newest)
 
     def copy(self) -> EvidenceLog:
-        """A log that may grow without touching this one; pieces are shared, they are frozen."""
-        twin = EvidenceLog()
-        twin._blocks, twin._newest = self._blocks, list(self._newest)
-        return twin
+        """A log that may grow without changing this one; it shares the frozen pieces."""
+        copy = EvidenceLog()
+        copy._blocks, copy._newest = self._blocks, list(self._newest)
+        return copy
 
     def _pack(self) -> None:
         self._blocks += (_block(self._newest[:BLOCK]),)
         del self._newest[:BLOCK]
 
 
-class _Some(Sequence[E]):
-    """Pieces that are unpacked when they are asked for; best asked for in order.
+class _LazyItems(Sequence[E]):
+    """Pieces that are unpacked when they are read; fastest if read in order.
 
-    `places` holds for each the number of its block and its place among those of its kind there.
+    `places` holds for each the number of its block (high 32 bits) and its index among the
+    pieces of its kind there (low 32 bits).
     """
 
     def __init__(self, unpacked: Callable[[int], list[E]]) -> None:
@@ -191,5 +223,5 @@ def _block(items: Sequence[Evidence]) -> _Block:
     for item in items:
         by_kind.setdefault(type(item), []).append(item)
     for kind, found in by_kind.items():
-        pieces[kind] = found if kind is Noted else zlib.compress(codec.freeze(found), 1)
+        pieces[kind] = found if kind is Noted else zlib.compress(codec.pack_state(found), 1)
     return _Block(bytes(_NUMBERS[type(item)] for item in items), pieces)

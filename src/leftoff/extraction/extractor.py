@@ -1,7 +1,7 @@
-"""What an extractor is shown of one message, and the shape of an extractor.
+"""The protocol of an extractor, and `View`, its access to one message.
 
-What several extractors need is worked out once here: references, hits of the fused gate, the
-call that a result answers.
+`View` holds what several extractors need: references, hits of the fused gate, the call that a
+result belongs to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leftoff.model import Message, Ref, record_hash, slice_hash
 from leftoff.registry import Registry
 
 TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT = (1 << n for n in range(9))
-"""What a message has; an extractor names what it wants to be shown.
+"""Feature bits of a message; an extractor names in `wants` the ones that it needs.
 
 TYPED: a person's words. TEXT: the agent's visible words. HIT: a rule fired on them. CALL,
 RESULT: of any tool. FILE: a call that reads, changes or runs something. PLAN: a call that
@@ -26,7 +26,7 @@ writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule
 
 
 class Pending(Struct, frozen=True, array_like=True):
-    """A call that has not come back yet."""
+    """A call without a result so far; `message` and `part` say where it stands."""
 
     message: int
     part: int
@@ -67,8 +67,8 @@ class View:
         return Ref(0, m.line, m.item, m.index, part, None, None, self._record_hash)
 
     def text_place(self, part: int, start: int, end: int) -> Ref:
-        """A reference to a slice of a part's text without its hash, which whoever keeps the
-        words can work out later (`slice_hash`): for evidence that is mostly thrown away."""
+        """A reference to a slice of a part's text without its hash, for evidence that is mostly
+        discarded; `slice_hash` gives the hash later."""
         m = self.message
         return Ref(0, m.line, m.item, m.index, part, start, end)
 
@@ -80,12 +80,12 @@ class View:
 
 
 class Extractor(Protocol):
-    """Finds one kind of thing in a session.
+    """Finds one kind of evidence in a session.
 
-    A msgspec Struct: its fields are all the state it keeps between messages. It is shown each
-    message that has something it wants, in file order; it must not read files and must not
-    judge what it cannot see yet. For odd input it yields less, never an exception. Every piece
-    of evidence has a `Ref`.
+    A msgspec Struct: its fields are all its state between messages. It gets each message with
+    a feature that it wants, in file order; it must not read files and must not judge by what
+    comes later. For malformed input it yields less, never an exception. Every piece of evidence
+    has a `Ref`.
     """
 
     name: ClassVar[str]
@@ -105,6 +105,7 @@ extractors: Registry[type[Extractor]] = Registry(
         "files": "leftoff.extraction.files:Files",
         "insights": "leftoff.extraction.insights:Insights",
         "names": "leftoff.extraction.names:Names",
+        "spacy": "leftoff.extraction.decision_spacy:SpacyDecisions",
     },
 )
-"""Every known extractor. The built-in ones always run; others only when named."""
+"""Every known extractor. `spacy` and those of other packages run only when named."""

@@ -1,4 +1,4 @@
-"""What each call asks of which file, and how the call came back."""
+"""Extractor of file calls and command lines: which call asks for what on which file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from leftoff.shell.embedded.steps import RUNNABLE
 from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.shell.paths import absolute
 
-LONGEST_KEPT = 20_000
-"""Code points of a script's text that are kept, so that running it later can be followed."""
+MAX_SCRIPT = 20_000
+"""Code points of a written script that is recorded, so that a later run of it can be analysed;
+a longer one is not recorded. Chosen by hand; not measured."""
 
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
-_ONLY_NEW = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
+_CREATE_ONLY = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
 """Tools that refuse to write a file that exists."""
 
-_MAY_REPLACE = frozenset(
+_CREATE_REPLACES = frozenset(
     {"str_replace_based_edit_tool", "text_editor", "fs_write", "strReplace"}
 )
 """Editors whose `create` replaces a file that exists; others refuse."""
@@ -39,22 +40,22 @@ class Files(Struct):
         found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall:
-                found += _asked(view, number, part)
+                found += _evidence_of(view, number, part)
         return found
 
 
-def _asked(view: View, number: int, call: ToolCall) -> list[Evidence]:
+def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     if call.kind == "script":
-        return _scripted(view, number, call)
+        return _script(view, number, call)
     language = _LANGUAGES.get(call.kind)
     if language is not None:
-        return _ran(view, number, call, language)
+        return _command(view, number, call, language)
     verb = _verb(call)
     if not verb:
         return []
     cwd = view.message.cwd
     if verb == "patch":
-        return _patched(view, number, call, text_argument(call, "patch"), cwd)
+        return _patch(view, number, call, text_argument(call, "patch"), cwd)
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     found: list[Evidence] = []
@@ -78,7 +79,7 @@ def _asked(view: View, number: int, call: ToolCall) -> list[Evidence]:
 
 
 def _verb(call: ToolCall) -> str:
-    """What the call does to its file: read | write | edit | create | delete | move | patch."""
+    """The operation on the file: read | write | edit | create | delete | move | patch | ""."""
     kind = call.kind
     if kind in {"read", "edit", "create", "delete", "move", "patch"}:
         # One editor tool with a `command` argument may view, create or edit.
@@ -86,7 +87,7 @@ def _verb(call: ToolCall) -> str:
         if command in {"view", "undo_edit"}:
             return "read" if command == "view" else "edit"
         if command == "create":
-            return "write" if call.name in _MAY_REPLACE else "create"
+            return "write" if call.name in _CREATE_REPLACES else "create"
         if command in {"str_replace", "insert", "append", "strReplace"}:
             return "edit"
         if kind == "edit" and argument(call, "old") == "" and call.name in {"edit", "Edit"}:
@@ -94,7 +95,7 @@ def _verb(call: ToolCall) -> str:
         if kind == "edit" and not _paths(call) and text_argument(call, "patch"):
             return "patch"
         if kind == "create":
-            return "create" if call.name in _ONLY_NEW else "write"
+            return "create" if call.name in _CREATE_ONLY else "write"
         return kind
     return "edit" if kind == "notebook" else ""
 
@@ -117,7 +118,8 @@ def _paths(call: ToolCall) -> list[str]:
 
 
 def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]:
-    """What a call writes into a file that may be run: (text, replaced text, lines)."""
+    """What a call writes into a file that may be run: (text, replaced text, first line, last
+    line); see `Touched`."""
     if verb not in {"write", "create", "edit"} or not path.endswith(RUNNABLE):
         return "", "", 0, 0
     if verb == "edit":
@@ -125,11 +127,11 @@ def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]
     else:
         text, old = argument(call, "content"), ""
         text = argument(call, "new") if text is None else text
-    if not isinstance(text, str) or len(text) > LONGEST_KEPT:
+    if not isinstance(text, str) or len(text) > MAX_SCRIPT:
         return "", "", 0, 0
     if verb != "edit":
         return text, "", 0, 0
-    if isinstance(old, str) and old and len(old) <= LONGEST_KEPT:
+    if isinstance(old, str) and old and len(old) <= MAX_SCRIPT:
         return text, old, 0, 0
     given = call.input if isinstance(call.input, dict) else {}
     first, last = given.get("start"), given.get("end")
@@ -138,7 +140,7 @@ def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]
     return "", "", 0, 0
 
 
-def _ran(view: View, number: int, call: ToolCall, language: str) -> list[Evidence]:
+def _command(view: View, number: int, call: ToolCall, language: str) -> list[Evidence]:
     command = text_argument(call, "command")
     if not command:
         return []
@@ -148,7 +150,7 @@ def _ran(view: View, number: int, call: ToolCall, language: str) -> list[Evidenc
     return [Ran(view.record_ref(number), number, call.name, command, cwd, language, background)]
 
 
-def _patched(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
+def _patch(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
     ref = view.record_ref(number)
     return [
         Touched(ref, number, call.name, did, absolute(path, cwd), absolute(target, cwd))
@@ -156,14 +158,14 @@ def _patched(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> l
     ]
 
 
-def _scripted(view: View, number: int, call: ToolCall) -> list[Evidence]:
+def _script(view: View, number: int, call: ToolCall) -> list[Evidence]:
     """A script that calls the agent's other tools: commands and patches in its literals."""
     here = view.message.cwd
     found: list[Evidence] = []
     for kind, text, place in tool_steps(text_argument(call, "command")):
         cwd = absolute(place or here, here)
         if kind == "patch":
-            found += _patched(view, number, call, text, cwd)
+            found += _patch(view, number, call, text, cwd)
         else:
             found.append(Ran(view.record_ref(number), number, call.name, text, cwd, "bash"))
     return found

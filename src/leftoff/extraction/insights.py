@@ -1,4 +1,4 @@
-"""Errors, findings, what comes next, and the agent's own to-do list."""
+"""Extractor of errors, findings, next steps, and the agent's own to-do list."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from msgspec import Struct, field
 
 from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
 from leftoff.extraction.extractor import FAILED, HIT, PLAN, View
-from leftoff.extraction.sentences import sentences_hit
+from leftoff.extraction.sentences import sentences_with_hits
 from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
-from leftoff.redaction.redactor import shown_alone
+from leftoff.redaction.redactor import safe_quote_end
 from leftoff.text.markdown import HEADING, ITEM, blocks_of, sentences_of_block
 from leftoff.text.truncation import whole
 
-_TELLING = re.compile(
+_ERROR_LINE = re.compile(
     r"^.*(?:\b(?:error|exception|fatal|panic|failed|failure|denied|cannot|can't|could not"
     r"|no such|not found|undefined|unexpected|invalid|traceback|timed out)\b).*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMBER = re.compile(r"#(\d+)")
-_LEADS = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
-_TICKED = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
+_LIST_LEAD = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
+_TICK = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
 
-ITEM_LONGEST = 400
-"""Code points of an item that is kept with all its sentences."""
+MAX_ITEM = 400
+"""Code points; of a longer list item only the first sentence is recorded. Chosen by hand; not
+measured."""
 
-TOLD = 300
-"""Code points of the line that says what went wrong."""
+MAX_ERROR_LINE = 300
+"""Code points of the error line that is recorded."""
 
-LISTED = 12
-"""At most so many items of a list of what is left."""
+MAX_LIST_ITEMS = 12
+"""At most so many items of a list of next steps."""
 _STATUS = {"in_progress": "in_progress", "completed": "completed", "done": "completed"}
 
 
 class Insights(Struct):
     """Records failed calls with the line that says why, findings, next steps, to-do lists.
 
-    `created` remembers the words of to-do items whose number the recorder gives only in the
-    result.
+    `created` holds the texts of to-do items whose number is recorded only in the call's result,
+    by call id.
     """
 
     name: ClassVar[str] = "insights"
@@ -54,16 +55,16 @@ class Insights(Struct):
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall:
                 if part.kind == "plan":
-                    found += self._planned(view, number, part)
+                    found += self._plan(view, number, part)
             elif type(part) is ToolResult:
                 if part.status in {"error", "timeout"}:
-                    found.append(_failed(view, number, part))
+                    found.append(_failure(view, number, part))
                 elif self.created and part.call_id in self.created:
-                    found += self._numbered(view, number, part)
+                    found += self._created_task(view, number, part)
         listed: set[tuple[int, int]] = set()
-        for hit, start, end, text in sentences_hit(view, self.name):
+        for hit, start, end, text in sentences_with_hits(view, self.name):
             if hit.rule.topic in {"next_list", "next_step"}:
-                # A line that only leads to a list is none of the steps; its items are.
+                # A line that only introduces a list is not a step; its items are.
                 steps = list(_items_after(view, hit.part, start, end))
                 for first, last, words in steps:
                     if (hit.part, first) not in listed:
@@ -76,7 +77,7 @@ class Insights(Struct):
             found.append(Said(hit.rule.topic, hit.rule.id, ref, text, "", hit.start - start))
         return found
 
-    def _planned(self, view: View, number: int, call: ToolCall) -> list[Evidence]:
+    def _plan(self, view: View, number: int, call: ToolCall) -> list[Evidence]:
         given = call.input if isinstance(call.input, dict) else {}
         ref = view.record_ref(number)
         if call.name == "TaskCreate":
@@ -93,7 +94,7 @@ class Insights(Struct):
         items = _items(argument(call, "items"))
         return [Planned(ref, items)] if items else []
 
-    def _numbered(self, view: View, number: int, result: ToolResult) -> list[Evidence]:
+    def _created_task(self, view: View, number: int, result: ToolResult) -> list[Evidence]:
         words = self.created.pop(result.call_id)
         match = _NUMBER.search(result.text)
         if match is None:
@@ -103,19 +104,19 @@ class Insights(Struct):
 
 
 def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """The items of the list that a line leads to: a heading, or a line that ends in a colon.
-    A long one as its first sentence; those that are ticked off are left out."""
+    """The items of the list that a line introduces: a heading, or a line that ends in a colon.
+    Of a long item the first sentence; items that are ticked off are left out."""
     text: str = getattr(view.message.parts[part], "text", "")
     blocks, _ = blocks_of(text)
     here = next((n for n, block in enumerate(blocks) if block[0] <= start < block[1]), -1)
-    if here < 0 or not (blocks[here][2] == HEADING or _LEADS.search(text[start:end])):
+    if here < 0 or not (blocks[here][2] == HEADING or _LIST_LEAD.search(text[start:end])):
         return
-    for first, last, kind in blocks[here + 1 : here + 1 + LISTED]:
+    for first, last, kind in blocks[here + 1 : here + 1 + MAX_LIST_ITEMS]:
         if kind != ITEM:
             return
-        if _TICKED.search(text[max(0, first - 6) : first + 6]):
+        if _TICK.search(text[max(0, first - 6) : first + 6]):
             continue
-        if last - first > ITEM_LONGEST:
+        if last - first > MAX_ITEM:
             first, last = sentences_of_block(text, first, last)[0]
         yield first, last, text[first:last]
 
@@ -138,12 +139,12 @@ def _items(value: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def _failed(view: View, number: int, result: ToolResult) -> Failed:
-    """The first line of the output that tells what went wrong, else its last line."""
+def _failure(view: View, number: int, result: ToolResult) -> Failed:
+    """The first line of the output that looks like an error message, else its last line."""
     text = result.text
-    match = _TELLING.search(text, 0, 8000)
+    match = _ERROR_LINE.search(text, 0, 8000)
     if match is None and len(text) > 8000:
-        match = _TELLING.search(text, len(text) - 4000)
+        match = _ERROR_LINE.search(text, len(text) - 4000)
     if match is not None:
         start, end = match.span()
         if end == 8000:  # cut by the search
@@ -152,10 +153,10 @@ def _failed(view: View, number: int, result: ToolResult) -> Failed:
         end = len(text.rstrip())
         start = text.rfind("\n", 0, end) + 1
     start += len(text[start:end]) - len(text[start:end].lstrip())
-    cut = len(whole(text[start:end], TOLD))
-    if cut < min(end - start, TOLD) // 2:  # a long word, such as JSON on one line
-        cut = min(end - start, TOLD)
-    end = shown_alone(text, start, start + cut)
+    cut = len(whole(text[start:end], MAX_ERROR_LINE))
+    if cut < min(end - start, MAX_ERROR_LINE) // 2:  # a long word, such as JSON on one line
+        cut = min(end - start, MAX_ERROR_LINE)
+    end = safe_quote_end(text, start, start + cut)
     call = view.calls.get(number)
     return Failed(
         view.text_ref(number, start, end),

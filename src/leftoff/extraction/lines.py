@@ -1,6 +1,6 @@
-"""Bytes to records: feeding, recognising, taking lines apart, accounting for each.
+"""Bytes to records: buffering, format detection, decoding of lines, repair, counts of lines.
 
-The first half of the pass. What becomes of a record is the business of `fold.Fold`.
+The first half of a pass. What becomes of a record is the business of `collector.Collector`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from leftoff.model import Issue, Link, Message, Record, SessionFacts, Severity, 
 SNIFF = 1 << 20
 """Bytes after which an unrecognised recording must be one document."""
 
-PLACES = 20
-"""How many places an issue names."""
+MAX_PLACES = 20
+"""At most so many places are listed in an issue."""
 
-_WHAT: dict[str, tuple[Severity, str]] = {
+_ISSUES: dict[str, tuple[Severity, str]] = {
     "blank_line": ("info", "blank lines"),
     "line_too_long": ("error", f"lines of more than {codec.MAX_LINE >> 20} MiB, skipped"),
     "no_json": ("warning", "lines that hold no JSON object"),
@@ -45,8 +45,8 @@ _WHAT: dict[str, tuple[Severity, str]] = {
 }
 
 
-class Intake(ABC):
-    """Reads the bytes of one recording and hands on its records.
+class LineReader(ABC):
+    """Reads the bytes of one recording and passes its records to the methods of a subclass.
 
     Args:
         where: the name of the recording for error messages, e.g. its path.
@@ -54,8 +54,8 @@ class Intake(ABC):
 
     Attributes:
         offset: bytes read up to the end of the last whole line.
-        lines: what became of each line.
-        issues: what was wrong with them, by code and detail.
+        lines: counts of lines by outcome.
+        issues: damage found in the lines, by code and detail.
     """
 
     def __init__(self, where: str, format: str | None) -> None:
@@ -65,15 +65,15 @@ class Intake(ABC):
         self.cursor = Cursor()
         self.issues: dict[tuple[str, str], Issue] = {}
         self.format: Format | None = None
-        self._held = bytearray()  # undecided, or a document
-        self._pieces = 0
-        self._tail = bytearray()  # an unterminated last line
-        self._dropping = False  # in the middle of a line that is too long
-        self._tried_at = 0
+        self._buffer = bytearray()  # undecided, or a document
+        self._buffered = 0
+        self._partial_line = bytearray()  # an unterminated last line
+        self._skipping = False  # inside a line that is too long
+        self._detect_from = 0
         if format is not None:
-            self._use(formats.get(format))
+            self._set_format(formats.get(format))
 
-    # -- what becomes of a record ----------------------------------------------------------
+    # -- records, for subclasses -----------------------------------------------------------
 
     @abstractmethod
     def _message(self, m: Message) -> None: ...
@@ -87,57 +87,57 @@ class Intake(ABC):
     # -- feeding ---------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        """Takes the next bytes of the recording, cut anywhere.
+        """Reads the next bytes of the recording; chunks may end anywhere.
 
         Raises:
-            FormatError: the bytes are surely of no known format, or too large for theirs.
+            FormatError: the bytes cannot be of a known format, or are too many for theirs.
         """
         self.feed_lines(io.BytesIO(data))
 
     def feed_lines(self, pieces: Iterable[bytes]) -> None:
-        """Takes the next lines. A piece without a final newline is the beginning of a line.
+        """Reads the next lines. A piece without a final newline is the beginning of a line.
 
         Raises:
             FormatError: as for `feed`.
         """
         for piece in pieces:
             if piece[-1:] != b"\n":
-                self._partial(piece)
-            elif self._tail or self._dropping or len(piece) > codec.MAX_LINE:
-                whole, self._tail = bytes(self._tail + piece), bytearray()
-                if self._dropping or len(whole) > codec.MAX_LINE:
-                    self._dropping = False
+                self._add_partial_line(piece)
+            elif self._partial_line or self._skipping or len(piece) > codec.MAX_LINE:
+                whole, self._partial_line = bytes(self._partial_line + piece), bytearray()
+                if self._skipping or len(whole) > codec.MAX_LINE:
+                    self._skipping = False
                     self.offset += len(whole)
                     self._skip_long()
                 else:
-                    self._whole(whole)
+                    self._add_line(whole)
             elif self._strict is None:
-                self._hold(piece)
+                self._add_to_buffer(piece)
             else:
                 self._line(piece)
 
-    def _whole(self, line: bytes) -> None:
-        """A whole line of a recording whose format may not be known yet."""
+    def _add_line(self, line: bytes) -> None:
+        """Reads a whole line, or buffers it while the format is not known."""
         if self._strict is None:
-            self._hold(line)
+            self._add_to_buffer(line)
         else:
             self._line(line)
 
-    def _partial(self, piece: bytes) -> None:
-        """The beginning of a line; one that grows too long is dropped up to its end."""
-        if self._dropping:
+    def _add_partial_line(self, piece: bytes) -> None:
+        """Adds to an unterminated line; one that grows too long is skipped up to its end."""
+        if self._skipping:
             self.offset += len(piece)
             return
-        self._tail += piece
-        if len(self._tail) <= codec.MAX_LINE:
+        self._partial_line += piece
+        if len(self._partial_line) <= codec.MAX_LINE:
             return
-        if self._strict is None and self._held:
-            self._look(complete=False)
-        first = not self._held and self._tail.lstrip()[:1] == b"{"
+        if self._strict is None and self._buffer:
+            self._detect(complete=False)
+        first = not self._buffer and self._partial_line.lstrip()[:1] == b"{"
         if self._strict is not None or first:
-            self.offset += len(self._tail)
-            self._tail, self._dropping = bytearray(), True
-        elif len(self._held) + len(self._tail) > codec.MAX_DOCUMENT:
+            self.offset += len(self._partial_line)
+            self._partial_line, self._skipping = bytearray(), True
+        elif len(self._buffer) + len(self._partial_line) > codec.MAX_DOCUMENT:
             raise self._too_large()
 
     def _skip_long(self) -> None:
@@ -146,25 +146,25 @@ class Intake(ABC):
         self.lines.skipped += 1
         self._issue("line_too_long")
 
-    def _hold(self, piece: bytes) -> None:
-        """Keeps a piece of a recording that is a document, or not recognised yet."""
-        self._held += piece
-        self._pieces += 1
-        size = len(self._held)
+    def _add_to_buffer(self, piece: bytes) -> None:
+        """Buffers a piece of a recording that is a document, or not recognised yet."""
+        self._buffer += piece
+        self._buffered += 1
+        size = len(self._buffer)
         if size > codec.MAX_DOCUMENT:
             raise self._too_large()
         if self.format is None and (
-            self._pieces == Sample.LINES or size > self._tried_at + SNIFF
+            self._buffered == Sample.LINES or size > self._detect_from + SNIFF
         ):
-            self._tried_at = 1 << 62  # a second look only when all is there
-            self._look(complete=False)
+            self._detect_from = 1 << 62  # a second look only when all is there
+            self._detect(complete=False)
 
-    def _look(self, *, complete: bool) -> None:
-        """Tries to recognise the format by what is held."""
-        sample = Sample(bytes(self._held), complete=complete)
+    def _detect(self, *, complete: bool) -> None:
+        """Tries to recognise the format by the buffered bytes."""
+        sample = Sample(bytes(self._buffer), complete=complete)
         found = detect(sample)
         if found is not None:
-            self._use(found)
+            self._set_format(found)
         elif complete or sample.binary:
             raise unrecognised(sample, self.where)
 
@@ -175,7 +175,7 @@ class Intake(ABC):
             "split it or convert it to JSONL first"
         )
 
-    def _use(self, found: Format) -> None:
+    def _set_format(self, found: Format) -> None:
         self.format = found
         self.reader = found.reader()
         if found.shape == "document":
@@ -185,7 +185,7 @@ class Intake(ABC):
             self._strict = self._decoder.strict
         else:
             self._strict = bytes
-        held, self._held = self._held, bytearray()
+        held, self._buffer = self._buffer, bytearray()
         for line in io.BytesIO(held):
             self._line(line)
 
@@ -202,7 +202,7 @@ class Intake(ABC):
         try:
             record = self._strict(line)
         except (ValueError, RecursionError):
-            self._mended(line)
+            self._repair(line)
             return
         lines.parsed += 1
         known, unknown = False, False
@@ -222,18 +222,18 @@ class Intake(ABC):
                     known = known or kind is not SessionFacts
                     self._fact(found)
         except FormatError as error:
-            raise self._placed(error) from error
+            raise self._with_name(error) from error
         # A line of which more was read than its envelope counts as parsed.
         if unknown and not known:
             lines.parsed -= 1
             lines.unknown += 1
 
-    def _placed(self, error: FormatError) -> FormatError:
-        """What a reader refuses, with where it stands: a reader does not know."""
+    def _with_name(self, error: FormatError) -> FormatError:
+        """A reader's error with the name of the recording, which the reader does not know."""
         return FormatError(f"{self.where}: {error}")
 
-    def _mended(self, line: bytes) -> None:
-        """A line that strict decoding refused: saved as far as it goes."""
+    def _repair(self, line: bytes) -> None:
+        """Reads what can be recovered of a line that strict decoding refused."""
         if not line.strip(b"\x00 \t\r\n"):
             self.lines.skipped += 1
             self._issue("nul" if b"\x00" in line else "blank_line")
@@ -245,7 +245,7 @@ class Intake(ABC):
             try:
                 read = list(self.reader.read(record, self.cursor))
             except FormatError as error:
-                raise self._placed(error) from error
+                raise self._with_name(error) from error
             unknown += any(type(r) is Unknown for r in read)
             found += read
         if not records or ("cut" in codes and unknown == len(records)):
@@ -261,9 +261,9 @@ class Intake(ABC):
                 if "cut" not in codes:
                     self._issue("unknown_kind", item.kind)
             else:
-                self._take(item)
+                self._dispatch(item)
 
-    def _take(self, found: Record) -> None:
+    def _dispatch(self, found: Record) -> None:
         kind = type(found)
         if kind is Message:
             self._message(found)  # type: ignore[arg-type]
@@ -277,21 +277,21 @@ class Intake(ABC):
     # -- the end ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """There is nothing more: reads an unterminated last line, a whole document.
+        """Ends the input: reads an unterminated last line, or a whole document.
 
         Raises:
             FormatError: no known format, or not one message.
         """
-        tail, self._tail = bytes(self._tail), bytearray()
-        if self._dropping:
-            self._dropping = False
+        tail, self._partial_line = bytes(self._partial_line), bytearray()
+        if self._skipping:
+            self._skipping = False
             self._skip_long()
         if self._strict is None:
             if tail:
-                self._hold(tail)
+                self._add_to_buffer(tail)
             tail = b""
             if self._strict is None:
-                self._document()
+                self._read_document()
         if tail:
             if len(tail) > codec.MAX_LINE:
                 self._skip_long()
@@ -301,21 +301,21 @@ class Intake(ABC):
         if self.format is not None and self.format.shape == "text":
             self.cursor.raw = b""
             for found in self.reader.read(b"", self.cursor):
-                self._take(found)
+                self._dispatch(found)
 
-    def _document(self) -> None:
+    def _read_document(self) -> None:
         if self.format is None:
-            self._look(complete=True)
+            self._detect(complete=True)
             if self._strict is not None:
                 return
-        data, self._held = bytes(self._held), bytearray()
+        data, self._buffer = bytes(self._buffer), bytearray()
         self.cursor.line = 0
         self.offset = len(data)
         archive = data.startswith(b"PK\x03\x04") and getattr(
             self.format, "reads_archives", False
         )
         if not archive:
-            data = self._json(data)
+            data = self._valid_json(data)
         counted: int | None = None
         for found in self.reader.read(data, self.cursor):
             item = getattr(found, "item", None)
@@ -326,10 +326,10 @@ class Intake(ABC):
                 else:
                     self.lines.parsed += 1
                 counted = item
-            self._take(found)
+            self._dispatch(found)
 
-    def _json(self, data: bytes) -> bytes:
-        """The document as valid JSON, mended if it must be."""
+    def _valid_json(self, data: bytes) -> bytes:
+        """The document as valid JSON, repaired if necessary."""
         try:
             msgspec.json.decode(data)
         except (ValueError, RecursionError):
@@ -338,7 +338,7 @@ class Intake(ABC):
                 raise FormatError(
                     f"{self.where}: the JSON document is damaged beyond reading"
                 ) from None
-            data = codec.dumps(document)  # read what could be saved
+            data = codec.dumps(document)  # what could be recovered
             self._issue("mended_document")
         return data
 
@@ -346,10 +346,10 @@ class Intake(ABC):
         place = f"line {self.cursor.line}" if self.cursor.line else "the document"
         known = self.issues.get((code, detail))
         if known is None:
-            severity, what = _WHAT.get(code, ("info", f"records of unknown kind {detail!r}"))
+            severity, what = _ISSUES.get(code, ("info", f"records of unknown kind {detail!r}"))
             self.issues[code, detail] = Issue(code, severity, what, 1, (place,))
             return
-        places = known.places if len(known.places) >= PLACES else (*known.places, place)
+        places = known.places if len(known.places) >= MAX_PLACES else (*known.places, place)
         self.issues[code, detail] = msgspec.structs.replace(
             known, count=known.count + 1, places=places
         )

@@ -1,4 +1,4 @@
-"""Names in the code that the agent writes: what the work is about, in words to go on with."""
+"""Extractor of the identifiers in code that the agent writes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
 
-NAMES = 40
-"""Names kept of one call, those that occur most in it."""
+MAX_NAMES = 40
+"""Names recorded for one call, the most frequent ones. Chosen by hand; not measured."""
 
-LOOKED_AT = 50_000
-"""Code points of a call's text that are looked at."""
+MAX_TEXT = 50_000
+"""Code points of a call's text that are searched. Chosen by hand; not measured."""
 
 _WRITES = frozenset({"edit", "create", "patch", "notebook"})
 
@@ -32,7 +32,7 @@ IN_CODE = re.compile(
 
 
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
-"""What no name begins in: the mark of a secret, an escape."""
+"""Parts of a text that are no names: placeholders of secrets, escapes."""
 
 
 class Names(Struct):
@@ -46,21 +46,21 @@ class Names(Struct):
         found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall and part.kind in _WRITES:
-                # Redacted first: a key that is cut into names is no key to any rule.
-                written = Redactor().text(whole("\n".join(_texts(part.input)), LOOKED_AT))
+                # Redact first: no rule recognises a secret that is cut into names.
+                written = Redactor().text(whole("\n".join(_texts(part.input)), MAX_TEXT))
                 counts: dict[str, int] = {}
                 for word, times in Counter(_REDACTED.sub(" ", written).split()).items():
-                    for name in _in_word(word):
+                    for name in _names_in(word):
                         counts[name] = counts.get(name, 0) + times
                 if counts:
-                    names = sorted(counts, key=lambda n: (-counts[n], n))[:NAMES]
+                    names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
                     found.append(Wrote(view.message.index, number, tuple(names)))
         return found
 
 
 @lru_cache(1 << 14)
-def _in_word(word: str) -> tuple[str, ...]:
-    """The names in what stands between white space: the same words come again and again."""
+def _names_in(word: str) -> tuple[str, ...]:
+    """The names in a word between white space; cached, since words repeat."""
     return tuple(IN_CODE.findall(word))
 
 

@@ -1,4 +1,4 @@
-"""How far the work got: what was done, what was said about it, what the tools showed."""
+"""Extractor of progress: stage markers, claims of results, and results shown by tools."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.extractor import HIT, OUTPUT, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
-from leftoff.extraction.sentences import LONGEST
-from leftoff.redaction.redactor import shown_alone
+from leftoff.extraction.sentences import MAX_SENTENCE
+from leftoff.redaction.redactor import safe_quote_end
 from leftoff.text.markdown import in_code, sentence_at
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 
 
 class Progress(Struct):
-    """Records stage markers, claims, and the results that tools show."""
+    """Records stage markers, claims, and the results shown by tools."""
 
     name: ClassVar[str] = "progress"
     wants: ClassVar[int] = HIT | OUTPUT | TYPED
@@ -38,7 +38,7 @@ class Progress(Struct):
             call = view.calls[number]
             for hit in hits:
                 text: str = getattr(message.parts[number], "text", "")
-                end = shown_alone(text, hit.start, min(hit.end, hit.start + 200))
+                end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
                 found.append(
                     Shown(
                         view.text_ref(number, hit.start, end),
@@ -54,8 +54,8 @@ class Progress(Struct):
 
 
 def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
-    """Each hit with its sentence, hits in code left out. A claim may begin in code
-    ("`go test` passes") or end there; one end in prose is enough."""
+    """Each hit with its sentence, hits in code left out. A claim may begin or end in code
+    ("`go test` passes"); it is enough if one of its ends is in prose."""
     given: set[tuple[str, int, int]] = set()
     for hit in view.hits.get(extractor, ()):
         text: str = getattr(view.message.parts[hit.part], "text", "")
@@ -65,7 +65,11 @@ def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
                 start, end = sentence_at(text, place)
                 if start < end:
                     break
-        if start == end or end - start > LONGEST or (hit.rule.id, hit.part, start) in given:
+        if (
+            start == end
+            or end - start > MAX_SENTENCE
+            or (hit.rule.id, hit.part, start) in given
+        ):
             continue
         given.add((hit.rule.id, hit.part, start))
         yield hit, start, end, text[start:end]

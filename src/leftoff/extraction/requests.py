@@ -1,4 +1,4 @@
-"""The person's own words, typed where they were typed."""
+"""Extractor of the person's own words."""
 
 from __future__ import annotations
 

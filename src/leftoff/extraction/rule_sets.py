@@ -1,4 +1,4 @@
-"""Which rules there are: the built-in groups, fused into gates, and their digest."""
+"""The built-in rules: their groups, their fused gates, and their digest."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One fused gate in front of all rules.
+"""Rules: regular expressions with a meaning, behind one fused pre-filter, the gate.
 
-A rule matches where its gate and its pattern both do. The gates of all rules are one RE2 set
-that scans a text once; the pattern, a Python regular expression compiled when first needed,
-looks only at texts that pass. A pattern is its own gate unless it has gaps (`[^.]{0,40}`) or
-look-around: gaps in one set would multiply its states, so such a rule names as its gate the
-part that is rarest.
+A rule matches where its gate and its pattern both match. The gates of all rules form one RE2
+set that scans a text once; the pattern, a Python regular expression compiled on first use, runs
+only on texts that pass. A pattern is its own gate unless it has gaps (`[^.]{0,40}`) or
+look-around: RE2 has no look-around, and gaps in a set multiply its states, so such a rule gives
+its rarest part as its gate.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Rule(Struct, frozen=True):
 
     @property
     def exact(self) -> re.Pattern[str]:
-        """The pattern that decides; for `lowered` text unless the rule minds case."""
+        """The compiled pattern; it expects `lowered` text unless the rule is case-sensitive."""
         return _compiled(self.pattern, self.ignore_case)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The rule's first match in a text, gate left aside."""
+        """The pattern's first match in a text, without the gate."""
         return self.exact.search(lowered(text) if self.ignore_case else text)
 
 
@@ -71,7 +71,7 @@ def lowered(text: str) -> str:
 
 
 class Hit(NamedTuple):
-    """A rule matched: `start` and `end` in code points of part `part`'s text."""
+    """A match of a rule: `start` and `end` in code points of the text of part `part`."""
 
     rule: Rule
     part: int
@@ -92,7 +92,7 @@ def rules(name: str) -> tuple[Rule, ...]:
 
 
 def digest(*groups: Sequence[Rule], salt: str = "") -> str:
-    """16 hex digits that change whenever a rule changes, or the salt."""
+    """16 hex digits that change whenever a rule or the salt changes."""
     state = blake2b(salt.encode(), digest_size=8)
     for group in groups:
         for rule in group:

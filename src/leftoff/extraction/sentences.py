@@ -1,4 +1,4 @@
-"""The sentence around a hit, found once for all extractors."""
+"""The sentences around the hits of rules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
 from leftoff.text.markdown import in_code, sentence_at
 
-LONGEST = 600
-"""Code points; what is longer is no sentence."""
+MAX_SENTENCE = 600
+"""Code points; a longer span is not taken for a sentence. Chosen by hand; not measured."""
 
 
-def sentences_hit(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
+def sentences_with_hits(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
     """Each hit of an extractor's rules in prose, with its sentence: start, end and text.
 
-    Hits in code, quotations of code and block quotes are left out; a rule that fires twice in
-    a sentence is given once.
+    Hits in code and block quotes are left out; of a rule's hits in one sentence only the first
+    is given.
     """
     given: set[tuple[str, int, int]] = set()
     for hit in view.hits.get(extractor, ()):
@@ -24,7 +24,7 @@ def sentences_hit(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, s
         if in_code(text, hit.start):
             continue
         start, end = sentence_at(text, hit.start)
-        if not start <= hit.start < end or end - start > LONGEST:
+        if not start <= hit.start < end or end - start > MAX_SENTENCE:
             continue
         if (hit.rule.id, hit.part, start) in given:
             continue

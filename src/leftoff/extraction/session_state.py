@@ -1,4 +1,4 @@
-"""What the pass has collected of one session, or of one subagent in it."""
+"""What the collector knows of one session, or of one subagent in it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from leftoff.formats.thread import Packed, Thread
 from leftoff.model import MAX_COUNT, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
 
-RECENT = 512
-"""How many record ids at least are remembered to know a repeated line from a new one."""
+RECENT_IDS = 512
+"""At least so many of the latest record ids are remembered, to detect repeated lines."""
 
 
-ANSWERED = 32
-"""How many calls are remembered after their result, for what recorders add about them."""
+MAX_ANSWERED = 32
+"""So many calls are remembered after their result, for records that add to them later."""
 
 
 class Lines(Struct):
-    """Every physical line ends in one of these; `total` is their sum. In one-document
+    """Counts of physical lines by outcome; `total` is the sum of the others. In one-document
     recordings the elements of the message list are counted instead."""
 
     total: int = 0
@@ -35,7 +35,7 @@ class Lines(Struct):
 
 
 class Header(Struct):
-    """What is known of the session as a whole."""
+    """Facts of the session as a whole."""
 
     id: str = ""
     cwd: str = ""
@@ -51,8 +51,8 @@ class Header(Struct):
     models: list[str] = field(default_factory=list)
     linked_titles: list[tuple[str, str]] = field(default_factory=list)
 
-    def learn(self, facts: SessionFacts) -> None:
-        """Takes in facts: the first of each stands, but the last title, branch and version."""
+    def update(self, facts: SessionFacts) -> None:
+        """Merges facts: the first value of each, but the last title, branch and version."""
         if facts.link:
             self.linked_titles.append((facts.link, facts.title))
             return
@@ -69,11 +69,16 @@ class Header(Struct):
             self.window = facts.window
 
 
-class Tail(Struct):
-    """The window's filling: the last API call and what was recorded after it.
+class ContextOccupancy(Struct):
+    """How full the context window is: the last API call and what was recorded after it.
 
-    `tokens` is the estimate for what is no longer held as text. Where no usage is recorded,
-    everything said counts, and `earlier` is what stood before the last compaction.
+    Attributes:
+        last: usage of the last call, None before the first.
+        response: id of the response that `last` belongs to.
+        tokens: estimate for texts after the last call that are not in `texts` any more.
+        earlier: where no usage is recorded, the estimate for all text before the last
+            compaction.
+        texts: texts after the last call that are not estimated yet.
     """
 
     last: Usage | None = None
@@ -82,22 +87,22 @@ class Tail(Struct):
     earlier: int = 0
     texts: list[str] = field(default_factory=list)
 
-    HELD: ClassVar[int] = 64
+    MAX_TEXTS: ClassVar[int] = 64
 
-    def settle(self) -> int:
-        """Turns held texts into their estimate; returns the estimate for all that followed
-        the last call."""
+    def estimate_texts(self) -> int:
+        """Replaces the texts by their estimate; returns the estimate for everything after the
+        last call."""
         self.tokens += sum(map(estimate_tokens, self.texts))
         self.texts.clear()
         return self.tokens
 
 
 class Head(Struct):
-    """The section of a saved recording that reading on needs."""
+    """The section of a saved session state that resuming needs."""
 
     agent: str
     header: Header
-    tail: Tail
+    tail: ContextOccupancy
     pending: dict[str, Pending]
     answered: dict[str, Pending]
     recent: list[list[str]]
@@ -107,15 +112,19 @@ class Head(Struct):
     last_at: int = -1
 
 
-WORDS = 2000
-"""Code points kept of what a subagent was asked first, and of an agent's last words."""
+MAX_QUOTE = 2000
+"""Code points of a subagent's first request, and of an agent's last words, that are saved."""
 
 
-class Recording:
+class SessionState:
     """One session or subagent: header, thread, evidence and the state of its extractors.
 
-    `first_words` is what a subagent was asked; `last_words`, in message `last_at`, is what the
-    agent said last.
+    Attributes:
+        agent: id of the subagent, "" for the main thread.
+        pending: calls without a result, by id.
+        answered: the latest calls with a result, by id.
+        first_words: the first request to a subagent.
+        last_words: the agent's last text, in message `last_at`.
     """
 
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
@@ -123,7 +132,7 @@ class Recording:
         self.header = Header()
         self.thread = Thread()
         self.evidence = EvidenceLog()
-        self.tail = Tail()
+        self.occupancy = ContextOccupancy()
         self.pending: dict[str, Pending] = {}
         self.answered: dict[str, Pending] = {}
         self.first_words = ""
@@ -136,76 +145,76 @@ class Recording:
 
     @property
     def text_tokens(self) -> int:
-        """Estimate for everything that was said, where no usage is recorded."""
-        return self.tail.earlier + self.tail.settle()
+        """Estimate for the whole conversation, where no usage is recorded."""
+        return self.occupancy.earlier + self.occupancy.estimate_texts()
 
-    def wanting(self, flags: int) -> list[Extractor]:
-        """The extractors that want to see a message with these features."""
+    def extractors_for(self, flags: int) -> list[Extractor]:
+        """The extractors that want a message with these feature bits."""
         found = self._wanting.get(flags)
         if found is None:
             found = [e for e in self.extractors.values() if e.wants & flags]
             self._wanting[flags] = found
         return found
 
-    def answer(self, call_id: str) -> Pending | None:
-        """The pending call of that id, which is pending no more; None if there is none."""
+    def complete_call(self, call_id: str) -> Pending | None:
+        """The pending call of that id, moved to `answered`; None if there is none."""
         call = self.pending.pop(call_id, None)
         if call is not None:
             self.answered[call_id] = call
-            if len(self.answered) > ANSWERED:
+            if len(self.answered) > MAX_ANSWERED:
                 del self.answered[next(iter(self.answered))]
         return call
 
     def is_repeat(self, identity: str) -> bool:
-        """Whether a record of that id was read a short while ago; remembers it if not."""
+        """Whether a record of that id is among the latest ones; remembers it if not."""
         newest = self._newest
         if identity in newest or identity in self._before:
             return True
         newest.add(identity)
-        if len(newest) == RECENT:
+        if len(newest) == RECENT_IDS:
             self._before, self._newest = newest, set()
         return False
 
     # -- saving ----------------------------------------------------------------------------
 
     def head(self) -> Head:
-        """What reading on needs."""
+        """The section that resuming needs."""
         return Head(
             self.agent,
             self.header,
-            self.tail,
+            self.occupancy,
             self.pending,
             self.answered,
             [sorted(self._before), sorted(self._newest)],
-            {name: codec.freeze(e) for name, e in self.extractors.items()},
+            {name: codec.pack_state(e) for name, e in self.extractors.items()},
             self.first_words,
             self.last_words,
             self.last_at,
         )
 
     @classmethod
-    def revive(
+    def restore(
         cls, head: Head, thread: Packed | None, evidence: Iterable[Evidence]
-    ) -> Recording:
-        """The recording of which `head`, thread and evidence were saved."""
-        recording = cls(head.agent, ())
-        recording.header, recording.tail = head.header, head.tail
-        recording.first_words, recording.last_words = head.first_words, head.last_words
-        recording.last_at = head.last_at
-        recording.pending, recording.answered = head.pending, head.answered
-        recording._before, recording._newest = map(set, head.recent)
-        recording.extractors = {
-            name: codec.thaw(state, extractors.get(name))
+    ) -> SessionState:
+        """The state of which `head`, thread and evidence were saved."""
+        state = cls(head.agent, ())
+        state.header, state.occupancy = head.header, head.tail
+        state.first_words, state.last_words = head.first_words, head.last_words
+        state.last_at = head.last_at
+        state.pending, state.answered = head.pending, head.answered
+        state._before, state._newest = map(set, head.recent)
+        state.extractors = {
+            name: codec.unpack_state(state, extractors.get(name))
             for name, state in head.extractors.items()
         }
         if thread is not None:
-            recording.thread = Thread.unpack(thread)
-        recording.evidence.extend(evidence)
-        return recording
+            state.thread = Thread.unpack(thread)
+        state.evidence.extend(evidence)
+        return state
 
-    def fork(self) -> Recording:
-        """A copy that may grow without touching this one. Evidence itself is shared: frozen."""
-        head = codec.thaw(codec.freeze(self.head()), Head)
-        twin = Recording.revive(head, self.thread.pack(), ())
-        twin.evidence = self.evidence.copy()
-        return twin
+    def fork(self) -> SessionState:
+        """A copy that may grow without changing this one; it shares the frozen evidence."""
+        head = codec.unpack_state(codec.pack_state(self.head()), Head)
+        copy = SessionState.restore(head, self.thread.pack(), ())
+        copy.evidence = self.evidence.copy()
+        return copy

@@ -1,4 +1,4 @@
-"""Recorders' formats: bytes in, messages out, every line accounted for."""
+"""Readers of recorders' formats: bytes in, messages out, every line accounted for."""
 
 from __future__ import annotations
 

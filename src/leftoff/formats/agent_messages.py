@@ -1,4 +1,4 @@
-"""Seed 001's `AgentMessage` list: docs/formats/agent_messages.md.
+"""Lists of `AgentMessage` objects: docs/formats/agent_messages.md.
 
 A JSON list (or one object on each line) of {"type": "user" | "assistant" | "system" | ...,
 "content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`.
@@ -116,14 +116,16 @@ class AgentMessageReader(Struct):
             failed = block.get("isError") is True or block.get("is_error") is True
             if isinstance(given, dict):
                 failed = failed or given.get("isError") is True or bool(given.get("error"))
-            identity = self._answered(block.get("toolUseId") or block.get("tool_use_id"), name)
+            identity = self._match_call(
+                block.get("toolUseId") or block.get("tool_use_id"), name
+            )
             yield ToolResult(identity, _text(given), "error" if failed else "ok")
         elif isinstance(block.get("text"), str):
             yield Text(block["text"])
         elif not called:
             yield Media(str(kind or ""))
 
-    def _answered(self, identity: Any, name: Any) -> str:
+    def _match_call(self, identity: Any, name: Any) -> str:
         """The call that a result answers: by id, else the oldest open one of that tool."""
         for place, (known, tool) in enumerate(self.open):
             if known == identity or (not identity and (tool == name or not name)):
@@ -149,7 +151,7 @@ class AgentMessageDocumentReader(AgentMessageReader):
 
 
 def _text(value: Any, depth: int = 20) -> str:
-    """The words of a result; what is nested deeper than words ever are, as JSON."""
+    """The text of a result; values nested more than `depth` levels deep as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -170,7 +172,7 @@ def is_message(value: Any) -> bool:
     return "content" in value and "message" not in value and "payload" not in value
 
 
-def _tells(values: list[dict[str, Any]]) -> bool:
+def _is_mostly_messages(values: list[dict[str, Any]]) -> bool:
     return bool(values) and sum(map(is_message, values)) * 2 > len(values)
 
 
@@ -182,7 +184,7 @@ class AgentMessages(Struct, frozen=True):
     reader: type[AgentMessageDocumentReader] = AgentMessageDocumentReader
 
     def detect(self, sample: Sample) -> bool:
-        return _tells(sample.items)
+        return _is_mostly_messages(sample.items)
 
 
 class AgentMessageLines(Struct, frozen=True):
@@ -193,7 +195,7 @@ class AgentMessageLines(Struct, frozen=True):
     reader: type[AgentMessageReader] = AgentMessageReader
 
     def detect(self, sample: Sample) -> bool:
-        return _tells(sample.lines)
+        return _is_mostly_messages(sample.lines)
 
 
 FORMAT = AgentMessages()

@@ -1,7 +1,8 @@
 """AgentInstruct (AgentBench) conversations: docs/formats/agentbench.md.
 
 A list (or one object on each line) of {"id", "conversations": [{"role", "content"}]}. The agent
-writes its action into its text, and the next user message is what came of it.
+writes its action into its text, and the next user message
+holds the result.
 """
 
 from __future__ import annotations
@@ -49,17 +50,17 @@ class Row(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_SPEAKS = frozenset({"assistant", "agent", "gpt"})
-_HEARS = frozenset({"user", "human"})
-_ACT = re.compile(r"^Act(?:ion)?:[ \t]*(\w+)", re.MULTILINE)
-_BLOCK = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
+_ASSISTANT_ROLES = frozenset({"assistant", "agent", "gpt"})
+_USER_ROLES = frozenset({"user", "human"})
+_ACTION = re.compile(r"^Act(?:ion)?:[ \t]*(\w+)", re.MULTILINE)
+_CODE_BLOCK = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
 _ANSWER = re.compile(r"\((.*)\)|\s*Final Answer:[ \t]*(.*)", re.DOTALL)
-_SHELL = "bash"
-_QUERY = "Operation"
-_LAST = frozenset({"answer", "finish", "Answer", "commit"})
-_AGAIN = re.compile(r"Now, I will start a new problem in a new OS\. My problem is:\s*")
-_FIRST = re.compile(r"Now, my problem is:\s*")
-_OUTPUT = "The output of the OS:"
+_BASH_ACTION = "bash"
+_SQL_ACTION = "Operation"
+_FINAL_ACTIONS = frozenset({"answer", "finish", "Answer", "commit"})
+_NEXT_PROBLEM = re.compile(r"Now, I will start a new problem in a new OS\. My problem is:\s*")
+_FIRST_PROBLEM = re.compile(r"Now, my problem is:\s*")
+_OUTPUT_HEADER = "The output of the OS:"
 
 
 class AgentBenchReader(Struct):
@@ -85,7 +86,8 @@ class AgentBenchLinesReader(Struct):
 
 
 def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Record]:
-    """One session: its messages are counted by `item`, or share the line that holds them."""
+    """One conversation as a session. A message of a document has an `item`; on a line of its
+    own, all messages of the conversation share the line."""
     items = [bytes(item) for item in items_of(listed)]
     if not items:
         yield Unknown("row without conversations")
@@ -93,96 +95,101 @@ def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Reco
     yield NewSession(str(identity) if isinstance(identity, (str, int)) else name)
     found = [next(iter(_ITEM.decode(raw)[0]), Item()) for raw in items]
     # A worked example stands before the task, in the same conversation.
-    begin = next((n for n, m in enumerate(found) if _AGAIN.match(text_of(m.content))), 0)
+    task_item = next(
+        (n for n, m in enumerate(found) if _NEXT_PROBLEM.match(text_of(m.content))), 0
+    )
     line = bytes(cursor.raw) if cursor.line else b""
     turns = 0
-    waiting = ""
+    pending = ""
     for number, item in enumerate(found):
-        if 0 < number < begin:
+        if 0 < number < task_item:
             continue
         role, text = item.role.casefold(), text_of(item.content)
-        if role not in _SPEAKS and role not in _HEARS and role != "system":
+        if role not in _ASSISTANT_ROLES and role not in _USER_ROLES and role != "system":
             yield Unknown(f"role {item.role}")
             continue
-        turns += role in _SPEAKS
-        speaker: Role = "user"
+        turns += role in _ASSISTANT_ROLES
+        message_role: Role = "user"
         typed: tuple[Typed, ...] = ()
-        if role in _SPEAKS:
-            parts = _said(text, turns)
-            waiting = next((p.id for p in parts if type(p) is ToolCall and _runs(p)), "")
-            speaker, origin = "assistant", "agent"
-        elif waiting:
-            parts = (_result(waiting, text),)
-            speaker, origin, waiting = "tool", "tool", ""
+        if role in _ASSISTANT_ROLES:
+            parts = _assistant_parts(text, turns)
+            pending = next(
+                (p.id for p in parts if type(p) is ToolCall and _expects_result(p)), ""
+            )
+            message_role, origin = "assistant", "agent"
+        elif pending:
+            parts = (_result(pending, text),)
+            message_role, origin, pending = "tool", "tool", ""
         else:
-            speaker = "system" if role == "system" else "user"
-            parts, typed = _heard(text, number, begin, role)
+            message_role = "system" if role == "system" else "user"
+            parts, typed = _user_parts(text, number, task_item, role)
             origin = "prompt" if typed else "injected"
         cursor.raw = line or items[number]
         yield Message(
             cursor.take(),
-            speaker,
+            message_role,
             parts,
             line=cursor.line if line else None,
             item=None if line else number,
             origin=origin,
             typed=typed,
-            response=f"r{turns}" if speaker == "assistant" else "",
+            response=f"r{turns}" if message_role == "assistant" else "",
             raw=cursor.raw,
         )
 
 
-def _heard(
-    text: str, number: int, begin: int, role: str
+def _user_parts(
+    text: str, number: int, task_item: int, role: str
 ) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
-    """The instructions, with the task in them or before it."""
-    first = _FIRST.search(text)
+    """The parts of a user or system message, and the span of the task in it."""
+    first = _FIRST_PROBLEM.search(text)
     if role == "system":
         return (Text(text),), ()
-    if number < begin:  # the instructions, with the example's problem at their end
+    if number < task_item:  # the instructions, with the example's problem at their end
         return (Text(text[: first.start()].rstrip() if first else text),), ()
-    task = _AGAIN.match(text) or first
+    task = _NEXT_PROBLEM.match(text) or first
     start = task.end() if task else 0
     end = start + len(text[start:].rstrip())
     return (Text(text),), (Typed(0, start, end),) if end > start else ()
 
 
-def _said(text: str, turn: int) -> tuple[Part, ...]:
-    """The thought, and the action behind it."""
-    act = _ACT.search(text)
+def _assistant_parts(text: str, turn: int) -> tuple[Part, ...]:
+    """The thought and, as a call, the action after it."""
+    act = _ACTION.search(text)
     if act is None:
         return (Text(text),) if text else ()
     words = text[: act.start()].strip()
     rest = text[act.end() :]
     parts: tuple[Part, ...] = (Text(words),) if words else ()
-    block = _BLOCK.search(rest)
+    block = _CODE_BLOCK.search(rest)
     identity = f"call-{turn}"
-    if act[1] == _SHELL and block is not None:
+    if act[1] == _BASH_ACTION and block is not None:
         return (*parts, ToolCall(identity, "bash", "shell", {"command": block[1]}))
-    if act[1] == _QUERY and block is not None:
+    if act[1] == _SQL_ACTION and block is not None:
         return (*parts, ToolCall(identity, "sql", "other", {"query": block[1]}))
-    if act[1] in _LAST:
+    if act[1] in _FINAL_ACTIONS:
         answer = _ANSWER.match(rest)
         given = (answer[1] or answer[2] or "").strip() if answer else ""
         return (*parts, ToolCall(identity, act[1].lower(), "finish", {"answer": given}))
     return (Text(text),)
 
 
-def _runs(call: ToolCall) -> bool:
+def _expects_result(call: ToolCall) -> bool:
     return call.kind != "finish"
 
 
 def _result(call: str, text: str) -> ToolResult:
-    """What came back; these environments do not tell how a command ended."""
-    if text.startswith(_OUTPUT):
-        text = text[len(_OUTPUT) :].removeprefix("\n")
+    """The result of a call; these environments record no exit status."""
+    if text.startswith(_OUTPUT_HEADER):
+        text = text[len(_OUTPUT_HEADER) :].removeprefix("\n")
     return ToolResult(call, text)
 
 
 def _is_row(value: Any) -> bool:
     listed = dicts_of(dict_of(value).get("conversations"))[:5]
     return bool(listed) and all(
-        text_of(m.get("role")).casefold() in _SPEAKS | _HEARS | {"system"} and "content" in m
+        text_of(m.get("role")).casefold() in _ASSISTANT_ROLES | _USER_ROLES | {"system"}
+        and "content" in m
         for m in listed
     )
 

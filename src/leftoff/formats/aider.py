@@ -1,8 +1,8 @@
 """Aider's chat history, markdown: docs/formats/aider.md.
 
-Lines of three kinds, told apart by how they begin and by the two blanks with which aider ends
-its own: what the person typed (`#### `), what aider printed (`> `), and the model's reply. One
-file holds every session of a folder.
+Lines are of three kinds, distinguished by their prefix and by the two trailing blanks of the
+lines that aider writes: what the person typed (`#### `), what aider printed (`> `), and the
+model's reply. One file holds every session of a folder.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NOT_APPLIED = (
     "Malformed edit block",
     "Can't edit",
 )
-_OWN_WORDS = (
+_OWN_PROMPTS = (
     "# Fix any errors below",
     "# Question:",
     "I ran this command:",
@@ -91,7 +91,7 @@ class AiderReader(Struct):
     replies: int = 0
     edits: int = 0
     waiting: list[tuple[str, str]] = []
-    """Id and path of the edits that nothing was printed about yet."""
+    """Id and path of the edits without a result."""
     sent: int = 0
     received: int = 0
     hit: int = 0
@@ -103,7 +103,7 @@ class AiderReader(Struct):
         text = line.decode(errors="replace").rstrip("\r\n")
         header = _HEADER.match(text)
         if header is not None and self.blank:
-            return self._begin(f"{header[1]}T{header[2]}", cursor)
+            return self._begin_session(f"{header[1]}T{header[2]}", cursor)
         kind = self._kind(text)
         self.blank = not text.strip()
         if kind == self.block and not (kind == "user" and self.again):
@@ -116,7 +116,7 @@ class AiderReader(Struct):
         return found
 
     def _kind(self, text: str) -> str:
-        """What kind of block the line is of, judged by it and by the lines before it."""
+        """The kind of block of a line, from the line itself and the lines before it."""
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
         if text.startswith("####") and marked and (self.blank or self.block == "user"):
@@ -140,7 +140,7 @@ class AiderReader(Struct):
             return "tool"
         return "reply"
 
-    def _begin(self, moment: str, cursor: Cursor) -> Iterable[Record]:
+    def _begin_session(self, moment: str, cursor: Cursor) -> Iterable[Record]:
         found = tuple(self._flush(cursor))
         count = self.sessions.get(moment, 0) + 1
         name = moment if count == 1 else f"{moment}-{count}"
@@ -153,7 +153,7 @@ class AiderReader(Struct):
         return (*found, NewSession(name), SessionFacts(id=name, started=moment))
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The block that has ended, as messages."""
+        """The messages of the block that ended."""
         block, lines = self.block, self.lines
         self.lines = []
         while lines and not lines[-1].strip():
@@ -163,17 +163,17 @@ class AiderReader(Struct):
         raw = b"".join(lines)
         texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines]
         if block == "user":
-            yield self._prompt(texts, raw, cursor)
+            yield self._user_message(texts, raw, cursor)
         elif block == "tool":
-            yield from self._printed(texts, raw, cursor)
+            yield from self._tool_output(texts, raw, cursor)
         else:
-            yield self._reply("\n".join(texts), raw, cursor)
+            yield self._assistant_message("\n".join(texts), raw, cursor)
 
-    def _prompt(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
+    def _user_message(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
         text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
         self.waiting = []
         typed: tuple[Typed, ...] = ()
-        if not text.startswith(_OWN_WORDS):
+        if not text.startswith(_OWN_PROMPTS):
             if text.startswith(("/", "!")):
                 typed = (Typed(0, 0, len(text), "command"),)
             else:
@@ -183,7 +183,7 @@ class AiderReader(Struct):
         origin = "prompt" if typed else "injected"
         return self._message("user", (Text(text),), origin, raw, cursor, typed)
 
-    def _printed(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _tool_output(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
         results: list[Part] = []
         rest: list[str] = []
@@ -192,18 +192,18 @@ class AiderReader(Struct):
             applied, skipped = _APPLIED.match(text), _SKIPPED.match(text)
             if applied is not None:
                 path = applied[1].strip()
-                answered = self._answered(path, text, "ok")
+                answered = self._edit_results(path, text, "ok")
                 results += answered
                 if not answered:
                     changed.append(path)
             elif skipped is not None:
-                results += self._answered(skipped[1].strip(), text, "denied")
+                results += self._edit_results(skipped[1].strip(), text, "denied")
             elif any(mark in text for mark in _NOT_APPLIED):
-                results += self._answered("", text, "error")
+                results += self._edit_results("", text, "error")
                 rest.append(text)
             else:
                 rest.append(text)
-        yield from self._facts(rest)
+        yield from self._session_facts(rest)
         if results:
             parts = (*results, Text("\n".join(rest))) if rest else tuple(results)
             yield self._message("tool", parts, "tool", raw, cursor)
@@ -212,15 +212,15 @@ class AiderReader(Struct):
         if changed:
             files = tuple((path, "modified", "") for path in changed)
             yield Changes("", files, line=self.first, raw=raw)
-        yield from self._tokens("\n".join(rest))
+        yield from self._token_counts("\n".join(rest))
 
-    def _answered(self, path: str, text: str, status: str) -> list[Part]:
-        """Results of the edits of `path` that wait for one; of every file if `path` is ""."""
+    def _edit_results(self, path: str, text: str, status: str) -> list[Part]:
+        """Results for the waiting edits of `path`, or of all files if `path` is ""."""
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         return [ToolResult(identity, text, status) for identity, _ in mine]
 
-    def _facts(self, texts: list[str]) -> Iterator[Record]:
+    def _session_facts(self, texts: list[str]) -> Iterator[Record]:
         for text in texts:
             version, model = _VERSION.match(text), _MODEL.match(text)
             folder = _FOLDER.match(text)
@@ -232,7 +232,7 @@ class AiderReader(Struct):
                 self.cwd = folder[1].strip()
                 yield SessionFacts(cwd=self.cwd)
 
-    def _tokens(self, text: str) -> Iterator[Record]:
+    def _token_counts(self, text: str) -> Iterator[Record]:
         for found in _TOKENS.finditer(text):
             cache = {kind: _number(n) for n, kind in _CACHE.findall(found["more"])}
             hit, written = cache.get(" hit", cache.get("d", 0)), cache.get(" write", 0)
@@ -246,7 +246,7 @@ class AiderReader(Struct):
             self.written += written
             yield TokenCount(last, Usage(self.sent, self.received, self.hit, self.written))
 
-    def _reply(self, text: str, raw: bytes, cursor: Cursor) -> Message:
+    def _assistant_message(self, text: str, raw: bytes, cursor: Cursor) -> Message:
         if not self.started and not self.replies and self.first == 1:
             # What stands above the first session is an editor's mode line, not a reply.
             return self._message("system", (Text(text),), "injected", raw, cursor)
@@ -269,7 +269,7 @@ class AiderReader(Struct):
         cursor: Cursor,
         typed: tuple[Typed, ...] = (),
     ) -> Message:
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             cursor.take(),
             role,
@@ -278,8 +278,8 @@ class AiderReader(Struct):
             None,
             origin,
             typed,
-            response=f"r{self.replies}" if speaks else "",
-            model=self.model if speaks else "",
+            response=f"r{self.replies}" if is_assistant else "",
+            model=self.model if is_assistant else "",
             cwd=self.cwd,
             raw=raw,
         )
@@ -339,7 +339,7 @@ def _number(text: str) -> int:
 
 
 class Aider(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "aider"
     shape: str = "text"

@@ -1,7 +1,7 @@
 """ATIF, the Agent Trajectory Interchange Format, read and written: docs/formats/atif.md.
 
-A step is what was said and asked for at once, together with what came back. A step of the agent
-becomes its message and, if it observed anything, a second one with the results.
+A step holds a message, its tool calls and their results. A step of the agent becomes one
+message and, if it has results, a second one that holds them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import decoded, trimmed, words
+from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import kind_of
@@ -43,7 +43,7 @@ from leftoff.model import (
 )
 
 VERSION = "ATIF-v1.5"
-"""What is written: every consumer that knows a later version reads it."""
+"""The version written; consumers of later versions read it too."""
 
 
 class Step(Struct, gc=False):
@@ -65,10 +65,10 @@ _TASKS = (
     ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
     ("\nTask Description:\n", "\n\nCurrent terminal state:"),
 )
-"""What stands before and after the task among examples and instructions."""
+"""The text before and after the task, in prompts with examples and instructions."""
 _FUNCTION = re.compile(r"<function=([\w.-]+)>")
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
-_EXITED = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
+_EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
 
 
@@ -103,19 +103,19 @@ class AtifReader(Struct):
         if dict_of(extra.get("context_management")).get("type") == "compaction":
             yield Compaction(item=number, trigger="auto", raw=raw)
         if step.source == "agent":
-            yield from self._agent(step, extra, number, raw, cursor)
+            yield from self._agent_messages(step, extra, number, raw, cursor)
         elif step.source == "user" or step.source == "system":
-            yield self._given(step, extra, number, raw, cursor)
+            yield self._input_message(step, extra, number, raw, cursor)
             shown = _results(step, [], extra)
             if shown:
                 yield self._message(step, "tool", tuple(shown), "tool", number, raw, cursor)
         else:
             yield Unknown(f"source {step.source}")
 
-    def _given(
+    def _input_message(
         self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
     ) -> Message:
-        text = words(step.message)
+        text = content_text(step.message)
         origin = text_of(extra.get("origin"))
         typed: tuple[Typed, ...] = ()
         if step.source == "user" and origin in {"", "prompt"}:
@@ -127,11 +127,11 @@ class AtifReader(Struct):
         role = "user" if step.source == "user" else "system"
         return self._message(step, role, (Text(text),), origin, number, raw, cursor, typed)
 
-    def _agent(
+    def _agent_messages(
         self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
     ) -> Iterator[Record]:
         self.turns += 1
-        text = words(step.message)
+        text = content_text(step.message)
         parts: list[Part] = []
         reasoning = text_of(step.reasoning_content)
         if reasoning:
@@ -145,7 +145,7 @@ class AtifReader(Struct):
             for c in dicts_of(step.tool_calls)
         ]
         if not calls:
-            text, calls = self._written(text)
+            text, calls = self._calls_in_text(text)
         if text:
             parts.append(Text(text))
         parts += calls
@@ -170,16 +170,16 @@ class AtifReader(Struct):
         self.calls += 1
         return ToolCall(identity or f"call-{self.calls}", name, kind_of(name), given)
 
-    def _written(self, text: str) -> tuple[str, list[ToolCall]]:
+    def _calls_in_text(self, text: str) -> tuple[str, list[ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with
         keystrokes (terminus), or `<function=...>` markup (OpenHands)."""
         if text.lstrip().startswith("{"):
-            given = decoded(text)
+            given = decode_arguments(text)
             if isinstance(given, dict) and "commands" in given:
-                said = [text_of(given.get("analysis")), text_of(given.get("plan"))]
+                texts = [text_of(given.get("analysis")), text_of(given.get("plan"))]
                 typed = [text_of(c.get("keystrokes")) for c in dicts_of(given["commands"])]
                 calls = [self._call("", "bash", {"command": "".join(typed)})] if typed else []
-                return "\n\n".join(s for s in said if s), calls
+                return "\n\n".join(s for s in texts if s), calls
         found = _FUNCTION.search(text)
         closing = text.find("</function>", found.end()) if found is not None else -1
         if found is None or closing < 0:
@@ -204,7 +204,7 @@ class AtifReader(Struct):
         typed: tuple[Typed, ...] = (),
         response: str = "",
     ) -> Message:
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             cursor.take(),
             role,
@@ -215,30 +215,30 @@ class AtifReader(Struct):
             typed,
             response=response,
             time=text_of(step.timestamp),
-            model=(text_of(step.model_name) or self.model) if speaks else "",
-            usage=_usage(step.metrics) if speaks else None,
+            model=(text_of(step.model_name) or self.model) if is_assistant else "",
+            usage=_usage(step.metrics) if is_assistant else None,
             raw=raw,
         )
 
 
 def _task(text: str) -> tuple[int, int] | None:
-    """Where the task stands in the first prompt, if the prompt marks it."""
+    """The span of the task in the first prompt; None if the prompt does not mark it."""
     for before, after in _TASKS:
         start = text.rfind(before)
         end = text.find(after, start + len(before)) if start >= 0 else -1
         if end >= 0:
             line = text.find("\n", start + len(before) - 1)
-            start, end = trimmed(text, min(line, end) if line >= 0 else end, end)
+            start, end = trim_span(text, min(line, end) if line >= 0 else end, end)
             return start, max(start, start + len(text[start:end].rstrip("- \n")))
     return None
 
 
 def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:
-    """What the step observed: results of its calls, or words of the environment."""
+    """The observation of a step: results of its calls, or text of the environment."""
     found: list[Part] = []
     outcomes = dict_of(extra.get("outcomes"))
     for result in dicts_of(dict_of(step.observation).get("results")):
-        text = words(result.get("content"))
+        text = content_text(result.get("content"))
         call = text_of(result.get("source_call_id"))
         if not call and len(calls) == 1:
             call = calls[0].id
@@ -247,12 +247,12 @@ def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[P
                 found.append(Text(text))
             continue
         if not call and not text:
-            continue  # only refers to the trajectories of helpers
+            continue  # only refers to the trajectories of subagents
         known = dict_of(outcomes.get(call))
         status, code = text_of(known.get("status")), known.get("exit_code")
         if not isinstance(code, int) or isinstance(code, bool):
-            told = _EXITED.search(text[-300:])
-            code = int(told[1]) if told is not None and not known else None
+            exited = _EXIT_CODE.search(text[-300:])
+            code = int(exited[1]) if exited is not None and not known else None
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
             status = "error" if failed else "ok" if code == 0 or call else "unknown"
@@ -292,22 +292,22 @@ def write(
 ) -> bytes:
     """A session as an ATIF trajectory, read by every ATIF consumer.
 
-    Results stand in the step of the call that they answer, as the format wants it. What ATIF
-    has no field for (whether a prompt was typed, how a call came back) stands in the steps'
+    Results stand in the step of the call that they answer, as the format requires. What ATIF
+    has no field for (whether a prompt was typed, the status of a call) is stored in the steps'
     `extra`. Left out: messages of subagents, media, and the order of words and calls within
     one message.
 
     Args:
         messages: the messages of one session, in order.
-        facts: what is known of the session; `id` and `agent_version` are used.
+        facts: facts of the session; `id` and `agent_version` are used.
         agent: the recorder's name.
         version: the schema version to name.
     """
     steps: list[dict[str, Any]] = []
-    asked: dict[str, dict[str, Any]] = {}
+    steps_by_call: dict[str, dict[str, Any]] = {}
     model = ""
-    spent: dict[str, Usage] = {}
-    told: dict[str, dict[str, Any]] = {}
+    usages: dict[str, Usage] = {}
+    steps_by_response: dict[str, dict[str, Any]] = {}
     for message in messages:
         if message.agent:
             continue
@@ -318,21 +318,21 @@ def write(
             steps.append(step)
             for part in message.parts:
                 if type(part) is ToolCall and part.id:
-                    asked[part.id] = step
+                    steps_by_call[part.id] = step
         for result in results:
-            _observe(result, asked, steps)
+            _add_result(result, steps_by_call, steps)
         if message.usage is not None and step is not None:
             # One response may fill several messages, each with the usage of the whole.
             key = message.response or f"message {message.index}"
-            before = spent.get(key)
+            before = usages.get(key)
             if before is None or message.usage.total > before.total:
-                spent[key] = message.usage
-            told.setdefault(key, step)
-    for key, step in told.items():
-        step["metrics"] = _metrics(spent[key])
+                usages[key] = message.usage
+            steps_by_response.setdefault(key, step)
+    for key, step in steps_by_response.items():
+        step["metrics"] = _metrics(usages[key])
     for number, step in enumerate(steps, 1):
         step["step_id"] = number
-    total = sum(spent.values(), Usage())
+    total = sum(usages.values(), Usage())
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
@@ -360,18 +360,20 @@ _ORDER = (
 def _step(message: Message) -> dict[str, Any] | None:
     """The step of one message; None for one that only brings results."""
     text = message.text
-    speaks = message.role == "assistant"
+    is_assistant = message.role == "assistant"
     calls = [part for part in message.parts if type(part) is ToolCall]
     thought = [part.text for part in message.parts if type(part) is Reasoning]
     only_results = not text and not calls and not thought
     if only_results and any(type(part) is ToolResult for part in message.parts):
         return None
-    source = "agent" if speaks else "user" if message.role in {"user", "tool"} else "system"
+    source = (
+        "agent" if is_assistant else "user" if message.role in {"user", "tool"} else "system"
+    )
     step: dict[str, Any] = {"source": source, "message": text}
     extra: dict[str, Any] = {}
     if message.time:
         step["timestamp"] = message.time
-    if speaks:
+    if is_assistant:
         if message.model:
             step["model_name"] = message.model
         if thought:
@@ -397,11 +399,11 @@ def _step(message: Message) -> dict[str, Any] | None:
     return step
 
 
-def _observe(
-    result: ToolResult, asked: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
+def _add_result(
+    result: ToolResult, steps_by_call: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
 ) -> None:
-    """Puts a result into the step that asked for it; a result of no call gets a step."""
-    step = asked.get(result.call_id) if result.call_id else None
+    """Adds a result to the step of its call; a result without a call gets a step of its own."""
+    step = steps_by_call.get(result.call_id) if result.call_id else None
     shown: dict[str, Any] = {"content": result.text}
     if step is None:
         step = {"source": "system", "message": ""}
@@ -432,7 +434,7 @@ def _metrics(usage: Usage) -> dict[str, Any]:
 
 
 class Atif(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "atif"
     shape: str = "document"

@@ -72,7 +72,7 @@ class ChatReader(Struct):
     turn: int = 0
     calls: list[str] = msgspec.field(default_factory=list)
     """Ids of calls without a result, for results that name none."""
-    told: list[str] = msgspec.field(default_factory=list)
+    text_call_ids: list[str] = msgspec.field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
     def read(self, record: ChatMessage, cursor: Cursor) -> Iterable[Record]:
@@ -84,20 +84,20 @@ class ChatReader(Struct):
         if role not in ROLES:
             return (Unknown(m.role),)
         if role in {"tool", "function"}:
-            result = text_calls.result_of(self._answered(m.tool_call_id), _text(m.content))
-            return (self._made(m, "tool", (result,), "tool", (), cursor, item),)
+            result = text_calls.result_of(self._match_call(m.tool_call_id), _text(m.content))
+            return (self._build(m, "tool", (result,), "tool", (), cursor, item),)
         if role in {"assistant", "model", "ai"}:
-            parts = self._spoken(m)
-            return (self._made(m, "assistant", parts, "agent", (), cursor, item),)
-        parts, typed, results = self._heard(m)
+            parts = self._assistant_parts(m)
+            return (self._build(m, "assistant", parts, "agent", (), cursor, item),)
+        parts, typed, results = self._user_parts(m)
         if role in {"system", "developer"}:
-            return (self._made(m, "system", parts, "injected", (), cursor, item),)
+            return (self._build(m, "system", parts, "injected", (), cursor, item),)
         origin = "tool" if results else "prompt" if typed else "injected"
         only = results and all(type(p) is ToolResult for p in parts)
-        heard = "tool" if only and _str(m.content) else "user"
-        return (self._made(m, heard, parts, origin, typed, cursor, item),)
+        sender = "tool" if only and _str(m.content) else "user"
+        return (self._build(m, sender, parts, origin, typed, cursor, item),)
 
-    def _made(
+    def _build(
         self,
         m: ChatMessage,
         role: Any,
@@ -107,8 +107,8 @@ class ChatReader(Struct):
         cursor: Cursor,
         item: int | None,
     ) -> Message:
-        speaks = role == "assistant"
-        self.turn += speaks
+        is_assistant = role == "assistant"
+        self.turn += is_assistant
         time = m.timestamp or m.created_at
         return Message(
             index=cursor.take(),
@@ -118,17 +118,17 @@ class ChatReader(Struct):
             item=item,
             origin=origin,
             typed=typed,
-            key=m.id if isinstance(m.id, str) and not speaks else "",
-            response=(_str(m.id) or f"r{self.turn}") if speaks else "",
+            key=m.id if isinstance(m.id, str) and not is_assistant else "",
+            response=(_str(m.id) or f"r{self.turn}") if is_assistant else "",
             time=_str(time),
-            model=_str(m.model) or self.model if speaks else "",
-            usage=_usage(m.usage) if speaks else None,
+            model=_str(m.model) or self.model if is_assistant else "",
+            usage=_usage(m.usage) if is_assistant else None,
             raw=cursor.raw,
         )
 
-    def _spoken(self, m: ChatMessage) -> tuple[Part, ...]:
+    def _assistant_parts(self, m: ChatMessage) -> tuple[Part, ...]:
         parts: list[Part] = []
-        self.told = []
+        self.text_call_ids = []
         if isinstance(m.reasoning_content, str) and m.reasoning_content:
             parts.append(Reasoning(m.reasoning_content))
         for block in _blocks(m.content):
@@ -140,7 +140,7 @@ class ChatReader(Struct):
             elif isinstance(block.get("text"), str):
                 text = block["text"]
                 if not m.tool_calls and text_calls.has_calls(text):
-                    found, self.told = text_calls.calls_in(text, self.turn)
+                    found, self.text_call_ids = text_calls.calls_in(text, self.turn)
                     parts += found
                 else:
                     parts.append(Text(text))
@@ -160,7 +160,7 @@ class ChatReader(Struct):
                 parts.append(self._call(call.get("id"), function, call.get("arguments")))
         return tuple(parts)
 
-    def _heard(self, m: ChatMessage) -> tuple[tuple[Part, ...], tuple[Typed, ...], bool]:
+    def _user_parts(self, m: ChatMessage) -> tuple[tuple[Part, ...], tuple[Typed, ...], bool]:
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
         results = False
@@ -170,16 +170,16 @@ class ChatReader(Struct):
                 failed = block.get("is_error") is True
                 parts.append(
                     ToolResult(
-                        self._answered(block.get("tool_use_id")),
+                        self._match_call(block.get("tool_use_id")),
                         _text(block.get("content")),
                         "error" if failed else "ok",
                     )
                 )
             elif isinstance(block.get("text"), str):
                 text = block["text"]
-                if self.told and text_calls.is_result(text):
+                if self.text_call_ids and text_calls.is_result(text):
                     results = True
-                    parts.append(text_calls.result_of(self.told.pop(0), text))
+                    parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
                     continue
                 text = text_calls.without_example(text)
                 if not text_calls.is_reminder(text):
@@ -199,7 +199,7 @@ class ChatReader(Struct):
                 given = msgspec.json.decode(given)
         return ToolCall(identity, _str(name), kind_of(_str(name)), given)
 
-    def _answered(self, identity: Any) -> str:
+    def _match_call(self, identity: Any) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
         if isinstance(identity, str) and identity:
             if identity in self.calls:
@@ -258,7 +258,7 @@ def _text(content: Any) -> str:
 
 
 def _usage(value: Any) -> Usage | None:
-    """Usage in OpenAI's or Anthropic's words."""
+    """Usage with OpenAI's or Anthropic's field names."""
     if not isinstance(value, dict):
         return None
     n = {k: v for k, v in value.items() if isinstance(v, int) and not isinstance(v, bool)}

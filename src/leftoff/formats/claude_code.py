@@ -66,7 +66,7 @@ class Body(Struct, gc=False):
 
 
 class Result(Struct, gc=False):
-    """The structured copy of a tool's result: what the text does not say."""
+    """The structured copy of a tool's result, with facts that the text lacks."""
 
     type: Any = None
     agentId: Any = None
@@ -139,7 +139,7 @@ class Queued(Struct):
     raw: bytes
 
 
-QUIET = frozenset(
+NO_MESSAGE = frozenset(
     {
         "progress", "system", "attachment", "file-history-snapshot", "queue-operation",
         "last-prompt", "custom-title", "ai-title", "mode", "permission-mode", "pr-link",
@@ -149,7 +149,7 @@ QUIET = frozenset(
 )  # fmt: skip
 """Line types that carry no message of their own."""
 
-_SAID = "the user said:\n"
+_REJECTION_REASON = "the user said:\n"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to use ")
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
@@ -166,10 +166,11 @@ class ClaudeReader(Struct):
     version: str = ""
     queue: list[Queued] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
-    """Queued prompts seen lately as delivered, so that the second record of one is a copy."""
+    """The last queued prompts that were delivered, to skip a second record of the same
+    prompt."""
     missing: dict[str, int] = field(default_factory=dict)
-    """Files that were not there when they were last looked for, with the snapshot's number of
-    that look: a snapshot repeats all that earlier ones said."""
+    """Files that a snapshot recorded as absent, with the version of that entry: each snapshot
+    repeats the entries of the earlier ones."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
@@ -186,7 +187,7 @@ class ClaudeReader(Struct):
             if line.uuid:
                 return (Link(line.uuid, line.parentUuid or ""),)
             return ()
-        return self._other(line, cursor)
+        return self._other_line(line, cursor)
 
     def _facts(self, line: Line) -> SessionFacts:
         facts = SessionFacts(
@@ -286,7 +287,7 @@ class ClaudeReader(Struct):
             return (link,)
         return (link, self._message(inner, cursor, agent=data.agentId or "sidechain"))
 
-    def _other(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+    def _other_line(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         kind = line.type
         records: tuple[Record, ...] = ()
         if line.uuid:
@@ -304,7 +305,7 @@ class ClaudeReader(Struct):
                     ),
                 )
         elif kind == "queue-operation":
-            records += self._queue(line, cursor)
+            records += self._queue_operation(line, cursor)
         elif kind == "file-history-snapshot":
             records += self._snapshot(line, cursor)
         elif kind == "attachment":
@@ -313,7 +314,7 @@ class ClaudeReader(Struct):
                 prompt = found.prompt
                 if isinstance(prompt, str) and prompt not in self.delivered:
                     now = Queued(cursor.line, prompt, line.timestamp or "", cursor.raw)
-                    records += self._deliver(now, cursor)
+                    records += self._queued_message(now, cursor)
         elif kind == "summary":
             # A title of some leaf, often of another session: the reader cannot know whether
             # the leaf is of this file, so it is offered under its leaf and checked later.
@@ -322,37 +323,36 @@ class ClaudeReader(Struct):
         elif kind == "custom-title" or kind == "ai-title":
             title = line.customTitle or line.aiTitle or ""
             records += (SessionFacts(title=title),)
-        elif kind not in QUIET:
+        elif kind not in NO_MESSAGE:
             return (*records, Unknown(kind))
         return records
 
     def _snapshot(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
-        """What a snapshot tells that the one before did not: files that are not there, and
-        such as are there again.
+        """The files that a snapshot newly records as absent, or as present again.
 
-        A copy that was made proves little. It may have been taken before the edit that it
-        belongs to or just after it, so it tells neither what stood there first nor whether
-        anything changed since.
+        A backup proves little: it may have been made before the edit that it belongs to or just
+        after it, so it shows neither the original contents nor whether the file changed later.
         """
         tracked = _dict(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
-        told: list[tuple[str, bool]] = []
+        changed: list[tuple[str, bool]] = []
         for path, backup in tracked.items():
             version = backup.get("version") if isinstance(backup, dict) else None
             if type(version) is not int:
                 continue
             if backup.get("backupFileName") is not None:
                 if self.missing.pop(path, None) is not None:
-                    told.append((path, True))
+                    changed.append((path, True))
             elif self.missing.get(path) != version:
                 self.missing[path] = version
-                told.append((path, False))
-        if not told:
+                changed.append((path, False))
+        if not changed:
             return ()
-        return (Presence(tuple(told), cursor.line, raw=cursor.raw),)
+        return (Presence(tuple(changed), cursor.line, raw=cursor.raw),)
 
-    def _queue(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
-        """A queued prompt counts where it is delivered: dequeued, it comes back as a user line;
-        removed, it was slipped into the running turn; popped, it was taken back."""
+    def _queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+        """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
+        a user line, `remove` means that it was inserted into the running turn, `popAll`
+        withdraws it."""
         operation = line.operation
         if operation == "enqueue":
             content = line.content if isinstance(line.content, str) else ""
@@ -368,10 +368,10 @@ class ClaudeReader(Struct):
             )
             prompt = self.queue.pop(place)
             if operation == "remove" and prompt.content not in self.delivered:
-                return self._deliver(prompt, cursor)
+                return self._queued_message(prompt, cursor)
         return ()
 
-    def _deliver(self, prompt: Queued, cursor: Cursor) -> tuple[Record, ...]:
+    def _queued_message(self, prompt: Queued, cursor: Cursor) -> tuple[Record, ...]:
         self.delivered = [*self.delivered[-15:], prompt.content]
         if not typed_spans(0, prompt.content):
             return ()
@@ -437,9 +437,9 @@ def _result(
     if block.is_error:
         status, code = _failure(text)
         if status == "denied":
-            said = text.find(_SAID)
-            if said >= 0:
-                typed = (Typed(part, said + len(_SAID), len(text), "rejection"),)
+            reason = text.find(_REJECTION_REASON)
+            if reason >= 0:
+                typed = (Typed(part, reason + len(_REJECTION_REASON), len(text), "rejection"),)
     elif text.startswith(_DENIED):
         status = "denied"
     if type(facts) is Result:
@@ -452,7 +452,7 @@ def _result(
         if isinstance(facts.agentId, str):
             detail = {"agent": facts.agentId}
         if isinstance(facts.answers, dict) and status == "ok":
-            typed = _answers(facts.answers, text, part)
+            typed = _answer_spans(facts.answers, text, part)
     return ToolResult(call, text, status, code, detail), typed
 
 
@@ -468,8 +468,8 @@ def _failure(text: str) -> tuple[str, int | None]:
     return ("timeout" if _TIMED_OUT.match(text) else "error"), None
 
 
-def _answers(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
-    """The person's answers to a question tool, where they stand in the result's text."""
+def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
+    """The spans of the person's answers in the result of a question tool."""
     spans: list[Typed] = []
     position = 0
     for answer in answers.values():
@@ -485,7 +485,7 @@ def _answers(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]
 
 
 class ClaudeCode(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "claude_code"
     shape: str = "lines"

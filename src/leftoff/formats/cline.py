@@ -1,7 +1,7 @@
-"""Cline and its kin: `ui_messages.json` and `api_conversation_history.json`.
+"""Cline and its forks: `ui_messages.json` and `api_conversation_history.json`.
 
-The first is what the panel showed, the second what the model was sent; each is one JSON list,
-and the same task leaves both: docs/formats/cline.md.
+The first holds what the panel showed, the second what was sent to the model; each is one JSON
+list, and a task writes both: docs/formats/cline.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     time_of_ms,
 )
-from leftoff.formats.openai_parts import decoded, tagged, trimmed, words
+from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -50,14 +50,14 @@ class Item(Struct, gc=False):
     partial: Any = None
     modelInfo: Any = None
     conversationHistoryDeletedRange: Any = None
-    # the history of the model has messages of the Anthropic kind
+    # fields of the API history, whose messages are Anthropic's
     role: str | None = None
     content: Any = None
     metrics: Any = None
 
 
 _ITEM = LineDecoder(Item)
-QUIET = frozenset(
+NO_MESSAGE = frozenset(
     {
         "checkpoint_created", "checkpoint_saved", "task_progress", "resume_task",
         "resume_completed_task", "command_output", "completion_result", "error_retry",
@@ -74,15 +74,20 @@ QUIET = frozenset(
         "sliding_window_truncation", "too_many_tools_warning",
     }
 )  # fmt: skip
-"""Kinds that carry no message: copies, progress, notices of the panel."""
+"""Kinds without a message: copies, progress, notices of the panel."""
 
-_TYPED = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
-_RESULT = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
-_REQUEST = "REQ_APP"
-_OWN = {"task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer"}
-"""Tags that hold the person's own words, and how they were said."""
-_OPENING = re.compile(r"<([a-z][a-z_]*)>")
-_EXITED = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
+_TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
+_RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
+_APPROVAL_SUFFIX = "REQ_APP"
+_USER_TAGS = {
+    "task": "prompt",
+    "feedback": "prompt",
+    "user_message": "prompt",
+    "answer": "answer",
+}
+"""Tags around text that the person typed, and the `via` of the span."""
+_OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
+_EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 _RESULT_NAMES = {
     "readFile": "read_file",
     "editedExistingFile": "replace_in_file",
@@ -114,7 +119,7 @@ class ClineReader(Struct):
     """What a command has printed so far, by the id of its call."""
     removed: int = 0
     shown: str = ""
-    """The agent's last words, shown twice by some versions."""
+    """The agent's last text; some versions show it twice."""
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         number, raw = -1, b""
@@ -127,14 +132,16 @@ class ClineReader(Struct):
             item = found[0]
             self.model = text_of(dict_of(item.modelInfo).get("modelId")) or self.model
             if item.role is not None:
-                yield from self._exchanged(item, number, raw, cursor)
+                yield from self._api_message(item, number, raw, cursor)
             else:
-                yield from self._shown(item, number, raw, cursor)
-        yield from self._unanswered(number, raw, cursor)
+                yield from self._ui_message(item, number, raw, cursor)
+        yield from self._unfinished_commands(number, raw, cursor)
 
     # -- the panel -------------------------------------------------------------------------
 
-    def _shown(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _ui_message(
+        self, item: Item, number: int, raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
         removed = item.conversationHistoryDeletedRange
         if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
             if removed[1] != self.removed:
@@ -144,10 +151,10 @@ class ClineReader(Struct):
         text = text_of(item.text)
         if not isinstance(kind, str):
             yield Unknown("item")
-        elif kind in _TYPED:
-            yield self._asked(kind, text, item, number, raw, cursor)
+        elif kind in _TYPED_KINDS:
+            yield self._user_message(kind, text, item, number, raw, cursor)
         elif kind == "api_req_started":
-            yield from self._request(text, item, number, raw, cursor)
+            yield from self._api_request(text, item, number, raw, cursor)
         elif kind == "text" or kind == "completion_result" and item.type == "say":
             if text and text != self.shown:
                 self.shown = text
@@ -155,44 +162,44 @@ class ClineReader(Struct):
                 parts: tuple[Part, ...] = (part,)
                 if kind == "completion_result":
                     parts = (part, self._call("attempt_completion", {}))
-                yield self._said(parts, item, number, raw, cursor)
+                yield self._assistant_message(parts, item, number, raw, cursor)
         elif kind == "reasoning":
             if text:
-                yield self._said((Reasoning(text),), item, number, raw, cursor)
+                yield self._assistant_message((Reasoning(text),), item, number, raw, cursor)
         elif kind == "tool":
-            given = decoded(text)
+            given = decode_arguments(text)
             name = text_of(dict_of(given).get("tool")) or "tool"
-            call = self._call(name, _arguments(name, given))
-            yield self._said((call,), item, number, raw, cursor)
+            call = self._call(name, _tool_arguments(name, given))
+            yield self._assistant_message((call,), item, number, raw, cursor)
         elif kind == "command":
-            call = self._call("command", {"command": text.removesuffix(_REQUEST)})
-            yield self._said((call,), item, number, raw, cursor)
+            call = self._call("command", {"command": text.removesuffix(_APPROVAL_SUFFIX)})
+            yield self._assistant_message((call,), item, number, raw, cursor)
         elif kind in {"use_mcp_server", "use_mcp_tool"}:
-            given = dict_of(decoded(text))
+            given = dict_of(decode_arguments(text))
             name = text_of(given.get("toolName")) or "use_mcp_tool"
-            call = self._call(name, decoded(given.get("arguments")))
-            yield self._said((call,), item, number, raw, cursor)
+            call = self._call(name, decode_arguments(given.get("arguments")))
+            yield self._assistant_message((call,), item, number, raw, cursor)
         elif kind in {
             "followup",
             "plan_mode_respond",
             "browser_action",
             "browser_action_launch",
         }:
-            given = decoded(text)
+            given = decode_arguments(text)
             name = {"followup": "ask_followup_question"}.get(kind, kind)
             call = self._call(name, given if isinstance(given, dict) else {"text": text})
-            yield self._said((call,), item, number, raw, cursor)
+            yield self._assistant_message((call,), item, number, raw, cursor)
         elif kind in {"condense", "condense_context", "summarize_task"}:
             yield Compaction(item=number, trigger="auto", raw=raw)
         elif kind == "command_output":
-            self._printed(text)
-        elif kind not in QUIET:
+            self._store_output(text)
+        elif kind not in NO_MESSAGE:
             yield Unknown(f"{item.type} {kind}")
 
-    def _asked(
+    def _user_message(
         self, kind: str, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Message:
-        typed = typed_spans(0, text, _TYPED[kind])
+        typed = typed_spans(0, text, _TYPED_KINDS[kind])
         return self._message(
             "user",
             (Text(text),),
@@ -204,12 +211,12 @@ class ClineReader(Struct):
             cursor,
         )
 
-    def _request(
+    def _api_request(
         self, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Iterator[Record]:
-        """A request to the model: it brings the results of the calls before it, and the
-        tokens of the reply after it."""
-        facts = dict_of(decoded(text))
+        """A request to the model: it holds the results of the calls before it and the token
+        usage of the reply after it."""
+        facts = dict_of(decode_arguments(text))
         self.turns += 1
         self.shown = ""
         usage = Usage(
@@ -221,21 +228,21 @@ class ClineReader(Struct):
         self.usage = usage if usage.total else None
         request = text_of(facts.get("request"))
         details = request.rfind("<environment_details>")  # earlier ones stand in results
-        results = self._results(request if details < 0 else request[:details])
+        results = self._request_results(request if details < 0 else request[:details])
         if results:
             yield self._message("tool", tuple(results), "tool", (), item, number, raw, cursor)
 
-    def _results(self, request: str) -> list[ToolResult]:
-        """The results that a request brings, in the order of their calls.
+    def _request_results(self, request: str) -> list[ToolResult]:
+        """The results in a request, in the order of their calls.
 
         A result may quote other results, so a heading counts only if it names the tool of the
         call that is next.
         """
         heads: list[tuple[re.Match[str], str]] = []
         waiting = list(self.waiting)
-        for head in _RESULT.finditer(request):
+        for head in _RESULT_HEADER.finditer(request):
             place = next(
-                (n for n, (_, name) in enumerate(waiting) if _same(name, head[1])), None
+                (n for n, (_, name) in enumerate(waiting) if _same_tool(name, head[1])), None
             )
             if place is not None:
                 heads.append((head, waiting[place][0]))
@@ -245,18 +252,18 @@ class ClineReader(Struct):
             end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
             results.append(_result(call, request[head.end() : end].rstrip("\n")))
             self.output.pop(call, None)
-        if heads:  # what this request does not bring will not be brought by a later one
+        if heads:  # results that this request lacks are not in a later one either
             self.waiting = []
         return results
 
-    def _printed(self, text: str) -> None:
+    def _store_output(self, text: str) -> None:
         running = [call for call, name in self.waiting if name == "command"]
         if running and text:
             call = running[-1]
             self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
 
-    def _unanswered(self, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
-        """Commands that printed something, but whose result was not sent any more."""
+    def _unfinished_commands(self, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        """Results of commands that printed output, but whose result was never sent."""
         results = [
             ToolResult(call, self.output[call].rstrip("\n"), "unknown")
             for call, _ in self.waiting
@@ -265,9 +272,9 @@ class ClineReader(Struct):
         if results:
             yield self._message("tool", tuple(results), "tool", (), Item(), number, raw, cursor)
 
-    # -- what the model was sent -------------------------------------------------------------
+    # -- the API history -----------------------------------------------------------------------
 
-    def _exchanged(
+    def _api_message(
         self, item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Iterator[Record]:
         blocks = item.content
@@ -282,23 +289,25 @@ class ClineReader(Struct):
             self.waiting = []
             parts: list[Part] = []
             for block in dicts_of(blocks):
-                parts += self._reply(block)
-            yield self._said(tuple(parts), item, number, raw, cursor)
+                parts += self._assistant_parts(block)
+            yield self._assistant_message(tuple(parts), item, number, raw, cursor)
         elif item.role == "user":
-            yield from self._sent(dicts_of(blocks), item, number, raw, cursor)
+            yield from self._api_user_message(dicts_of(blocks), item, number, raw, cursor)
         else:
             yield Unknown(f"role {item.role}")
 
-    def _reply(self, block: dict[str, Any]) -> Iterator[Part]:
+    def _assistant_parts(self, block: dict[str, Any]) -> Iterator[Part]:
         kind = block.get("type")
         if kind == "text":
             text = text_of(block.get("text"))
             yield Text(text)
             # Older versions ask for tools in XML inside the text.
-            names = dict.fromkeys(_OPENING.findall(text))
-            for name, start, end in tagged(text, (n for n in names if kind_of(n) != "other")):
+            names = dict.fromkeys(_OPENING_TAG.findall(text))
+            for name, start, end in tag_spans(
+                text, (n for n in names if kind_of(n) != "other")
+            ):
                 inner = text[start:end]
-                spans = tagged(inner, dict.fromkeys(_OPENING.findall(inner)))
+                spans = tag_spans(inner, dict.fromkeys(_OPENING_TAG.findall(inner)))
                 given = {n: inner[a:b].strip("\n") for n, a, b in spans}
                 if given:
                     yield self._call(name, given)
@@ -310,7 +319,7 @@ class ClineReader(Struct):
         else:
             yield Media(text_of(kind))
 
-    def _sent(
+    def _api_user_message(
         self, blocks: list[dict[str, Any]], item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Iterator[Record]:
         parts: list[Part] = []
@@ -318,29 +327,29 @@ class ClineReader(Struct):
         answers = ""
         for block in blocks:
             kind = block.get("type")
-            text = words(block.get("text"))
+            text = content_text(block.get("text"))
             if kind == "tool_result":
                 call = text_of(block.get("tool_use_id"))
-                shown = words(block.get("content"))
+                shown = content_text(block.get("content"))
                 self.waiting = [w for w in self.waiting if w[0] != call]
                 failed = bool(block.get("is_error"))
-                typed += _own_words(len(parts), shown)
+                typed += _tagged_spans(len(parts), shown)
                 parts.append(_result(call, shown, failed=failed))
             elif kind == "text":
-                head = _RESULT.match(text)
-                known = head is not None and self._next(head[1])
+                head = _RESULT_HEADER.match(text)
+                known = head is not None and self._match_call(head[1])
                 if head is not None and known:
                     answers = known
                     rest = text[head.end() :]
                     if rest.strip():
-                        typed += _own_words(len(parts), rest)
+                        typed += _tagged_spans(len(parts), rest)
                         parts.append(_result(known, rest))
                         answers = ""
                 elif answers:  # the block after a heading that stands alone
                     parts.append(_result(answers, text))
                     answers = ""
                 else:
-                    typed += _own_words(len(parts), text)
+                    typed += _tagged_spans(len(parts), text)
                     parts.append(Text(text))
             else:
                 parts.append(Media(text_of(kind)))
@@ -352,10 +361,10 @@ class ClineReader(Struct):
             origin, role = "prompt" if typed else "injected", "user"
         yield self._message(role, tuple(parts), origin, typed, item, number, raw, cursor)
 
-    def _next(self, name: str) -> str:
+    def _match_call(self, name: str) -> str:
         """The call that a heading with this tool's name answers; "" if there is none."""
         for call, waiting in self.waiting:
-            if _same(waiting, name):
+            if _same_tool(waiting, name):
                 self.waiting = [w for w in self.waiting if w[0] != call]
                 return call
         return ""
@@ -368,7 +377,7 @@ class ClineReader(Struct):
         self.waiting = [*self.waiting[-63:], (identity, name)]
         return ToolCall(identity, name, kind_of(name), given)
 
-    def _said(
+    def _assistant_message(
         self, parts: tuple[Part, ...], item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Message:
         return self._message("assistant", parts, "agent", (), item, number, raw, cursor)
@@ -384,7 +393,7 @@ class ClineReader(Struct):
         raw: bytes,
         cursor: Cursor,
     ) -> Message:
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             cursor.take(),
             role,
@@ -393,15 +402,15 @@ class ClineReader(Struct):
             number,
             origin,
             typed,
-            response=f"r{self.turns}" if speaks else "",
+            response=f"r{self.turns}" if is_assistant else "",
             time=time_of_ms(item.ts),
-            model=self.model if speaks else "",
-            usage=self.usage if speaks else None,
+            model=self.model if is_assistant else "",
+            usage=self.usage if is_assistant else None,
             raw=raw,
         )
 
 
-def _same(shown: str, named: str) -> bool:
+def _same_tool(shown: str, named: str) -> bool:
     """Whether a tool of the panel and a tool named in a request are the same."""
     if shown == "command":
         return named == "execute_command"
@@ -417,23 +426,22 @@ def _same(shown: str, named: str) -> bool:
     )
 
 
-def _arguments(name: str, given: Any) -> Any:
-    """The panel's `content` of a file that was read is the path again, and that of an edit is
-    its diff."""
+def _tool_arguments(name: str, given: Any) -> Any:
+    """A tool's arguments on the panel; the `content` of an edit is its diff."""
     found = dict_of(given)
     if not found:
         return given
-    kept = {
+    arguments = {
         k: v for k, v in found.items() if k not in {"tool", "operationIsLocatedInWorkspace"}
     }
-    if name == "editedExistingFile" and "content" in kept and "diff" not in kept:
-        kept["diff"] = kept.pop("content")
-    return kept
+    if name == "editedExistingFile" and "content" in arguments and "diff" not in arguments:
+        arguments["diff"] = arguments.pop("content")
+    return arguments
 
 
 def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
     head = text[:400]
-    code = _EXITED.search(head)
+    code = _EXIT_CODE.search(head)
     number = int(code[1]) if code is not None else None
     status = "ok"
     if head.startswith(("The user denied", "The user rejected")):
@@ -447,16 +455,18 @@ def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
     return ToolResult(call, text, status, number)
 
 
-def _own_words(part: int, text: str) -> tuple[Typed, ...]:
-    """The person's words in what the model was sent: they stand in tags of their own."""
-    spans = ((name, *trimmed(text, start, end)) for name, start, end in tagged(text, _OWN))
+def _tagged_spans(part: int, text: str) -> tuple[Typed, ...]:
+    """The spans that the person typed, which are tagged in the API history."""
+    spans = (
+        (name, *trim_span(text, start, end)) for name, start, end in tag_spans(text, _USER_TAGS)
+    )
     return tuple(
-        Typed(part, start, end, _OWN[name]) for name, start, end in spans if end > start
+        Typed(part, start, end, _USER_TAGS[name]) for name, start, end in spans if end > start
     )
 
 
 class Cline(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "cline"
     shape: str = "document"
@@ -472,7 +482,7 @@ class Cline(Struct, frozen=True):
             return True
         if not items or not all(i.get("role") in ("user", "assistant") for i in items):
             return False
-        first = words(items[0].get("content"))
+        first = content_text(items[0].get("content"))
         return "<environment_details>" in first and (
             first.lstrip().startswith(("<task>", "<feedback>", "<user_message>"))
             or any(isinstance(i.get("ts"), int) for i in items)

@@ -1,7 +1,7 @@
 """Codex CLI rollouts, current and legacy: docs/formats/codex.md.
 
-The `response_item` lines are the conversation; most `event_msg` lines say the same again and
-are read only for what the items lack: token counts, exit codes, applied changes.
+The `response_item` lines are the conversation; most `event_msg` lines repeat it and are read
+only for what the items lack: token counts, exit codes, applied changes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Line(Struct, gc=False):
     timestamp: str | None = None
     payload: Payload | None = None
     record_type: str | None = None
-    # the legacy layout has the items bare
+    # the legacy layout has the fields of an item on the line itself
     id: Any = None
     instructions: Any = None
     git: Any = None
@@ -89,7 +89,7 @@ class Line(Struct, gc=False):
     action: Any = None
 
 
-ITEMS = frozenset(
+ITEM_TYPES = frozenset(
     {
         "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
         "custom_tool_call_output", "web_search_call", "local_shell_call", "tool_search_call",
@@ -97,10 +97,10 @@ ITEMS = frozenset(
         "image_generation_call", "compaction_summary",
     }
 )  # fmt: skip
-QUIET_LINES = frozenset(
+IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
-_EXITED = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
+_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
 
 
@@ -117,7 +117,7 @@ class CodexReader(Struct):
     speaking: bool = False
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = msgspec.field(default_factory=dict)
-    """Exit codes told by an event before the output item of the same call."""
+    """Exit codes by call id, from events that precede the output item of the call."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         payload = line.payload
@@ -134,7 +134,7 @@ class CodexReader(Struct):
             return self._meta(payload)
         if kind == "compacted":
             return (Compaction(line=cursor.line, raw=cursor.raw),)
-        if kind in QUIET_LINES:
+        if kind in IGNORED_LINES:
             return ()
         return (Unknown(kind or ""),)
 
@@ -206,12 +206,14 @@ class CodexReader(Struct):
         if kind == "token_count":
             return _token_count(payload.info)
         if kind == "exec_command_end":
-            self._exited(payload.call_id, payload.exit_code)
+            self._store_exit_code(payload.call_id, payload.exit_code)
         elif kind == "patch_apply_end":
             succeeded = payload.success is not False
-            return _applied(payload.call_id, payload.changes, cursor, succeeded=succeeded)
+            return _applied_changes(
+                payload.call_id, payload.changes, cursor, succeeded=succeeded
+            )
         elif kind == "item_completed" and isinstance(payload.item, dict):
-            return self._completed(payload.item, cursor)
+            return self._item_completed(payload.item, cursor)
         elif kind == "task_started":
             window = _int(payload.model_context_window)
             if window is not None:
@@ -220,17 +222,19 @@ class CodexReader(Struct):
             return (SessionFacts(title=_str(payload.thread_name)),)
         return ()
 
-    def _completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+    def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
         """An event of newer versions: a command or a file change that ended."""
         if item.get("type") == "CommandExecution":
-            self._exited(item.get("id"), item.get("exit_code"))
+            self._store_exit_code(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
             failed = item.get("status") in ("failed", "declined")
-            return _applied(item.get("id"), item.get("changes"), cursor, succeeded=not failed)
+            return _applied_changes(
+                item.get("id"), item.get("changes"), cursor, succeeded=not failed
+            )
         return ()
 
-    def _exited(self, call: Any, code: Any) -> None:
-        """Remembers an exit code until the output of the call comes."""
+    def _store_exit_code(self, call: Any, code: Any) -> None:
+        """Stores an exit code for the output item of its call."""
         if isinstance(call, str) and _int(code) is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
@@ -239,34 +243,34 @@ class CodexReader(Struct):
     def _item(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
         kind = item.type
         if kind == "message":
-            return self._words(item, time, cursor)
+            return self._text_message(item, time, cursor)
         if kind in {"function_call", "custom_tool_call", "local_shell_call"}:
             name = item.name or ("local_shell" if kind == "local_shell_call" else "")
             given = item.input if item.input is not None else item.arguments
             if isinstance(given, str) and kind == "function_call":
-                given = _decoded(given)
+                given = _decode_arguments(given)
             if given is None and isinstance(item.action, dict):
                 given = item.action
             call = ToolCall(item.call_id or "", name, kind_of(name), given)
-            return (self._said(call, time, cursor),)
+            return (self._assistant_message(call, time, cursor),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
-            return (self._returned(item, time, cursor),)
+            return (self._result_message(item, time, cursor),)
         if kind == "reasoning":
             text = "\n\n".join(_texts(item.summary)) or "\n\n".join(_texts(item.content))
             if text:
-                return (self._said(Reasoning(text), time, cursor),)
+                return (self._assistant_message(Reasoning(text), time, cursor),)
             return ()
         if kind == "web_search_call":
             action = item.action if isinstance(item.action, dict) else {}
             call = ToolCall("", "web_search_call", "fetch", action)
-            return (self._said(call, time, cursor),)
+            return (self._assistant_message(call, time, cursor),)
         if kind == "agent_message":
             text = "\n\n".join(_texts(item.content))
             self.speaking = False
             return (self._message("user", (Text(text),), "injected", (), time, cursor),)
-        return () if kind in ITEMS else (Unknown(f"response_item/{kind}"),)
+        return () if kind in ITEM_TYPES else (Unknown(f"response_item/{kind}"),)
 
-    def _words(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
+    def _text_message(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
         texts = _texts(item.content)
         if item.role == "assistant":
             parts = tuple(Text(t) for t in texts)
@@ -285,13 +289,13 @@ class CodexReader(Struct):
         parts = tuple(Text(t) for t in texts)
         return (self._message("user", parts, origin, typed, time, cursor),)
 
-    def _said(self, part: Part, time: str, cursor: Cursor) -> Message:
+    def _assistant_message(self, part: Part, time: str, cursor: Cursor) -> Message:
         if not self.speaking:
             self.turn += 1
         self.speaking = True
         return self._message("assistant", (part,), "agent", (), time, cursor)
 
-    def _returned(self, item: Payload, time: str, cursor: Cursor) -> Message:
+    def _result_message(self, item: Payload, time: str, cursor: Cursor) -> Message:
         self.speaking = False
         call = item.call_id or ""
         text, code = _output(item.output)
@@ -320,7 +324,7 @@ class CodexReader(Struct):
         time: str,
         cursor: Cursor,
     ) -> Message:
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             index=cursor.take(),
             role=role,
@@ -328,9 +332,9 @@ class CodexReader(Struct):
             line=cursor.line,
             origin=origin,
             typed=typed,
-            response=f"response-{self.turn}" if speaks else "",
+            response=f"response-{self.turn}" if is_assistant else "",
             time=time,
-            model=self.model if speaks else "",
+            model=self.model if is_assistant else "",
             cwd=self.cwd,
             raw=cursor.raw,
         )
@@ -341,7 +345,7 @@ def _str(value: Any) -> str:
 
 
 def _int(value: Any) -> int | None:
-    """A whole number, as JSON has it; true and false are none."""
+    """The value if it is an integer and not a boolean, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -356,7 +360,7 @@ def _texts(content: Any) -> list[str]:
     ]
 
 
-def _decoded(arguments: str) -> Any:
+def _decode_arguments(arguments: str) -> Any:
     """Arguments are a JSON string; text that is not JSON stays text."""
     try:
         return msgspec.json.decode(arguments)
@@ -368,7 +372,7 @@ def _output(output: Any) -> tuple[str, int | None]:
     """Text and exit code of a tool's output, in any of its four shapes."""
     code: int | None = None
     if isinstance(output, str) and output.startswith("{"):
-        value = _decoded(output)
+        value = _decode_arguments(output)
         if isinstance(value, dict) and isinstance(value.get("output"), str):
             facts = value.get("metadata")
             if isinstance(facts, dict):
@@ -377,11 +381,13 @@ def _output(output: Any) -> tuple[str, int | None]:
     if isinstance(output, dict):
         output = output.get("content", "")
     text = output if isinstance(output, str) else "\n".join(_texts(output))
-    found = _EXITED.search(text, 0, 400)
+    found = _EXIT_CODE.search(text, 0, 400)
     return text, int(found[1]) if found else None
 
 
-def _applied(call: Any, changes: Any, cursor: Cursor, *, succeeded: bool) -> Iterable[Record]:
+def _applied_changes(
+    call: Any, changes: Any, cursor: Cursor, *, succeeded: bool
+) -> Iterable[Record]:
     if not isinstance(changes, dict):
         return ()
     actions = {"add": "created", "update": "modified", "delete": "deleted"}
@@ -434,7 +440,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 class Codex(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "codex"
     shape: str = "lines"

@@ -1,8 +1,8 @@
 """VS Code Copilot Chat exports, one JSON document each: docs/formats/copilot_chat.md.
 
-Each request holds the prompt and everything that came of it. The calls and their results are
-in `result.metadata`, round by round; `response` is what the chat window showed and is read
-where there are no rounds, and for edits that no call tells of.
+Each request holds the prompt and the response to it. The calls and their results are in
+`result.metadata`, round by round; `response` is what the chat window displayed and is read
+where there are no rounds, and for edits without a call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leftoff.formats.lenient_json import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.openai_parts import decoded
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import EDITS, kind_of, text_argument
 from leftoff.model import (
@@ -53,8 +53,8 @@ class Request(Struct, gc=False):
 
 
 _REQUEST = LineDecoder(Request)
-_EXITED = re.compile(r"exited with code:? (-?\d+)")
-_REFUSED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
+_EXIT_CODE = re.compile(r"exited with code:? (-?\d+)")
+_DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
 
 
 class CopilotChatReader(Struct):
@@ -88,8 +88,8 @@ class CopilotChatReader(Struct):
         if session and not self.session:
             self.session = session
             yield SessionFacts(id=session)
-        text = _asked(request.message)
-        # A button of the chat window stands for words that it puts into the prompt.
+        text = _prompt_text(request.message)
+        # A button of the chat window fills in the prompt.
         via = "answer" if request.confirmation else "prompt"
         typed = typed_spans(0, text, via)
         yield Message(
@@ -103,16 +103,16 @@ class CopilotChatReader(Struct):
             time=time_of_ms(request.timestamp),
             raw=cursor.raw,
         )
-        yield from self._answer(request, result, metadata, number, cursor)
+        yield from self._response(request, result, metadata, number, cursor)
         failure = text_of(dict_of(result.get("errorDetails")).get("message"))
         if failure:
-            yield self._said((Text(failure),), "meta", "", request, number, cursor)
+            yield self._assistant_message((Text(failure),), "meta", "", request, number, cursor)
         if request.isCanceled is True:
             yield Message(
                 cursor.take(), "user", (), item=number, origin="interruption", raw=cursor.raw
             )
 
-    def _answer(
+    def _response(
         self,
         request: Request,
         result: dict[str, Any],
@@ -120,18 +120,18 @@ class CopilotChatReader(Struct):
         number: int,
         cursor: Cursor,
     ) -> Iterator[Record]:
-        shown = dicts_of(request.response)
+        displayed = dicts_of(request.response)
         results = dict_of(metadata.get("toolCallResults"))
         edited: set[str] = set()
-        told = False
+        has_rounds = False
         for entry in dicts_of(metadata.get("toolCallRounds")):
-            parts = self._parts(entry, edited)
+            parts = self._round_parts(entry, edited)
             if not parts:
                 continue
-            told = True
+            has_rounds = True
             self.rounds += 1
             name = text_of(entry.get("id")) or f"r{self.rounds}"
-            yield self._said(parts, "agent", name, request, number, cursor)
+            yield self._assistant_message(parts, "agent", name, request, number, cursor)
             for part in parts:
                 if type(part) is ToolCall and part.id in results:
                     yield Message(
@@ -142,14 +142,16 @@ class CopilotChatReader(Struct):
                         origin="tool",
                         raw=cursor.raw,
                     )
-        if not told:
-            parts = _shown(shown)
+        if not has_rounds:
+            parts = _displayed_parts(displayed)
             if parts:
                 self.rounds += 1
-                yield self._said(parts, "agent", f"r{self.rounds}", request, number, cursor)
+                yield self._assistant_message(
+                    parts, "agent", f"r{self.rounds}", request, number, cursor
+                )
         changed = dict.fromkeys(
             path
-            for item in shown
+            for item in displayed
             if item.get("kind") in ("textEditGroup", "notebookEditGroup")
             and (path := _path(item.get("uri")))
             and path not in edited
@@ -158,8 +160,9 @@ class CopilotChatReader(Struct):
             files = tuple((path, "modified", "") for path in changed)
             yield Changes("", files, item=number, raw=cursor.raw)
 
-    def _parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
-        """Thoughts, words and calls of one round; notes the paths that its calls edit."""
+    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
+        """Reasoning, text and calls of one round; adds the paths that the calls edit to
+        `edited`."""
         parts: list[Part] = []
         thought = dict_of(entry.get("thinking")).get("text")
         if isinstance(thought, list):
@@ -172,13 +175,15 @@ class CopilotChatReader(Struct):
             self.calls += 1
             name = text_of(call.get("name"))
             identity = text_of(call.get("id")) or f"call-{self.calls}"
-            made = ToolCall(identity, name, kind_of(name), decoded(call.get("arguments")))
-            if made.kind in EDITS:
-                edited.add(text_argument(made, "path"))
-            parts.append(made)
+            parsed = ToolCall(
+                identity, name, kind_of(name), decode_arguments(call.get("arguments"))
+            )
+            if parsed.kind in EDITS:
+                edited.add(text_argument(parsed, "path"))
+            parts.append(parsed)
         return tuple(parts)
 
-    def _said(
+    def _assistant_message(
         self,
         parts: tuple[Part, ...],
         origin: str,
@@ -199,8 +204,8 @@ class CopilotChatReader(Struct):
         )
 
 
-def _asked(message: Any) -> str:
-    """The prompt: `text`, or its parts where an old version kept only these."""
+def _prompt_text(message: Any) -> str:
+    """The text of the prompt; old versions record only its parts."""
     if isinstance(message, str):
         return message
     given = dict_of(message)
@@ -209,8 +214,8 @@ def _asked(message: Any) -> str:
     )
 
 
-def _shown(response: list[dict[str, Any]]) -> tuple[Part, ...]:
-    """What the chat window showed: thoughts, and markdown with file names in its middle."""
+def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
+    """The parts of a displayed response: reasoning, and markdown with inline file names."""
     parts: list[Part] = []
     text = ""
     for item in response:
@@ -235,23 +240,23 @@ def _path(uri: Any) -> str:
 
 
 def _result(call: ToolCall, given: Any) -> ToolResult:
-    text = "\n".join(_leaves(dict_of(given).get("content")))
-    exited = _EXITED.search(text[-400:]) if call.kind == "shell" else None
+    text = "\n".join(_result_texts(dict_of(given).get("content")))
+    exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
     code = int(exited[1][:9]) if exited else None
     status = "unknown" if call.kind == "shell" else "ok"
     if code is not None:
         status = "error" if code else "ok"
-    elif text.startswith(_REFUSED):
+    elif text.startswith(_DENIED):
         status = "denied"
     elif text.lstrip().startswith("ERROR"):
         status = "error"
     return ToolResult(call.id, text, status, code)
 
 
-def _leaves(content: Any) -> Iterator[str]:
-    """The texts of a result: strings, or the leaves of the tree that a prompt was made from.
+def _result_texts(content: Any) -> Iterator[str]:
+    """The texts of a result: strings, or the joined leaves of a prompt tree.
 
-    A leaf that no line break stands before goes on where the last one ended.
+    A leaf without `lineBreakBefore` continues the line of the leaf before it.
     """
     for item in dicts_of(content):
         value = item.get("value")
@@ -277,7 +282,7 @@ def _collect(node: Any, pieces: list[str], depth: int) -> None:
 
 
 class CopilotChat(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "copilot_chat"
     shape: str = "document"

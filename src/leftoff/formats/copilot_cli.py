@@ -38,7 +38,7 @@ from leftoff.model import (
 
 
 class Data(Struct, gc=False):
-    """What the events that we read hold, all in one."""
+    """The fields of all events that we read."""
 
     sessionId: Any = None
     copilotVersion: Any = None
@@ -85,7 +85,7 @@ class Line(Struct, gc=False):
     data: Data | None = None
 
 
-QUIET = frozenset(
+NO_MESSAGE = frozenset(
     {
         "abort", "assistant.intent", "assistant.message_delta", "assistant.message_start",
         "assistant.reasoning", "assistant.reasoning_delta", "assistant.streaming_delta",
@@ -95,13 +95,13 @@ QUIET = frozenset(
         "tool.user_requested",
     }
 )  # fmt: skip
-_QUIET_FAMILIES = (
+_NO_MESSAGE_PREFIXES = (
     "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
     "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",
 )  # fmt: skip
-_EXITED = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
+_EXIT_CODE = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
 _RUNNING = re.compile(r"<[^<>\n]{0,80}still running[^<>\n]{0,200}>\s*$")
-_ANSWERED = ("User responded: ", "User selected: ")
+_ANSWER_PREFIXES = ("User responded: ", "User selected: ")
 
 
 class CopilotReader(Struct):
@@ -112,21 +112,21 @@ class CopilotReader(Struct):
     cwd: str = ""
     model: str = ""
     calls: dict[str, str] = field(default_factory=dict)
-    """Calls that were asked for and did not come back yet: id to tool name."""
+    """Tool names of the calls without a result, by call id."""
     before: Usage = Usage()
     """Tokens that the recorder totalled up at the last shutdown."""
     output: int = 0
-    """Output tokens since then, as told with each message."""
+    """Output tokens of the messages since then."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         data = line.data or Data()
         kind = line.type
         if kind == "assistant.message":
-            return self._answer(line, data, cursor)
+            return self._assistant_message(line, data, cursor)
         if kind == "user.message":
             return (self._prompt(line, data, cursor),)
         if kind == "tool.execution_start":
-            return self._start(line, data, cursor)
+            return self._tool_start(line, data, cursor)
         if kind == "tool.execution_complete":
             return (self._result(line, data, cursor),)
         if kind in ("system.message", "system.notification"):
@@ -137,7 +137,7 @@ class CopilotReader(Struct):
         link = (Link(line.id, line.parentId or ""),) if line.id else ()
         if kind.startswith("session."):
             return (*link, *self._session(line, data, cursor))
-        if kind in QUIET or kind.startswith(_QUIET_FAMILIES):
+        if kind in NO_MESSAGE or kind.startswith(_NO_MESSAGE_PREFIXES):
             return link
         return (*link, Unknown(kind))
 
@@ -154,7 +154,7 @@ class CopilotReader(Struct):
         origin = "prompt" if typed else "injected"
         return self._message(line, data, cursor, "user", tuple(parts), origin, typed)
 
-    def _answer(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+    def _assistant_message(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
         parts: list[Part] = []
         if text_of(data.reasoningText):
             parts.append(Reasoning(data.reasoningText))
@@ -163,25 +163,25 @@ class CopilotReader(Struct):
         for request in dicts_of(data.toolRequests):
             call, name = known_id(request.get("toolCallId")), text_of(request.get("name"))
             if call:
-                self._called(call, name)
+                self._store_call(call, name)
             parts.append(ToolCall(call, name, kind_of(name), request.get("arguments")))
         self.output += count_of(data.outputTokens)
         yield self._message(line, data, cursor, "assistant", tuple(parts), "agent")
         if count_of(data.outputTokens):
             yield TokenCount(Usage(), self.before + Usage(output=self.output))
 
-    def _start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+    def _tool_start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
         call, name = known_id(data.toolCallId), text_of(data.toolName)
         if not call or call in self.calls:
             return (Link(line.id, line.parentId or ""),) if line.id else ()
-        # Nobody asked for it in a message: the person did, or that line is lost.
-        self._called(call, name)
+        # No message requested this call: the person ran it, or the message is lost.
+        self._store_call(call, name)
         parts = (ToolCall(call, name, kind_of(name), data.arguments),)
         return (self._message(line, data, cursor, "assistant", parts, "agent"),)
 
-    def _called(self, call: str, name: str) -> None:
+    def _store_call(self, call: str, name: str) -> None:
         self.calls[call] = name
-        if len(self.calls) > 512:  # calls of an interrupted session never come back
+        if len(self.calls) > 512:  # an interrupted session leaves calls open
             del self.calls[next(iter(self.calls))]
 
     def _result(self, line: Line, data: Data, cursor: Cursor) -> Message:
@@ -193,7 +193,7 @@ class CopilotReader(Struct):
         metrics = dict_of(dict_of(data.toolTelemetry).get("metrics"))
         code = metrics.get("exit_code")
         if not isinstance(code, int) or code is True:
-            found = _EXITED.search(text[-200:])
+            found = _EXIT_CODE.search(text[-200:])
             code = int(found[1]) if found else None
         status = "ok" if data.success is True else "error"
         if text_of(error.get("code")) in ("denied", "rejected"):
@@ -203,7 +203,7 @@ class CopilotReader(Struct):
         elif status == "ok" and _RUNNING.search(text[-400:]):
             status = "running"
         typed: tuple[Typed, ...] = ()
-        prefix = next((p for p in _ANSWERED if text.startswith(p)), "")
+        prefix = next((p for p in _ANSWER_PREFIXES if text.startswith(p)), "")
         if prefix and kind_of(name) == "ask" and len(text) > len(prefix):
             typed = (Typed(0, len(prefix), len(text), "answer"),)
         parts = (ToolResult(call, text, status, code),)
@@ -287,12 +287,12 @@ class CopilotReader(Struct):
                 line=cursor.line,
                 raw=cursor.raw,
             )
-        told = Usage()
+        total = Usage()
         for metrics in dict_of(data.modelMetrics).values():
-            told += _usage(dict_of(dict_of(metrics).get("usage")))
-        # A resumed session's totals go on or start anew; the outputs of its messages tell.
-        goes_on = told.output >= self.before.output + self.output
-        self.before, self.output = told if goes_on else self.before + told, 0
+            total += _usage(dict_of(dict_of(metrics).get("usage")))
+        # A resumed session continues its totals or restarts them; compare its output tokens.
+        continued = total.output >= self.before.output + self.output
+        self.before, self.output = total if continued else self.before + total, 0
         yield TokenCount(Usage(input=count_of(data.currentTokens)), self.before)
 
 
@@ -310,7 +310,7 @@ def _usage(value: dict[str, Any]) -> Usage:
 
 
 class CopilotCli(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "copilot_cli"
     shape: str = "lines"

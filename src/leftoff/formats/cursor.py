@@ -1,6 +1,6 @@
 """Cursor agent transcripts, JSON lines: docs/formats/cursor.md.
 
-The barest of all: no ids, no times, no model, no tool results.
+It has no ids, no times, no model and usually no tool results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Line(Struct, gc=False):
     message: Body | None = None
 
 
-QUIET = frozenset({"turn_ended"})
+IGNORED_TYPES = frozenset({"turn_ended"})
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
 _CONTEXT = re.compile(
     r"\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
@@ -53,12 +53,12 @@ class CursorReader(Struct):
     record: ClassVar[Any] = Line
 
     made: int = 0
-    """How many call ids were made; the recorder gives none."""
+    """Number of call ids generated; the recorder writes none."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         if line.role not in ("user", "assistant"):
             other = line.type or line.role
-            return () if other in QUIET else (Unknown(other),)
+            return () if other in IGNORED_TYPES else (Unknown(other),)
         content: Any = line.message.content if line.message else None
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
@@ -87,17 +87,25 @@ class CursorReader(Struct):
             else:
                 parts.append(Media(text_of(kind)))
         index = cursor.take()
-        speaks = line.role == "assistant"
-        origin = "agent" if speaks else "tool" if results else "prompt" if typed else "injected"
+        is_assistant = line.role == "assistant"
+        origin = (
+            "agent"
+            if is_assistant
+            else "tool"
+            if results
+            else "prompt"
+            if typed
+            else "injected"
+        )
         return (
             Message(
                 index=index,
-                role="assistant" if speaks else "user",
+                role="assistant" if is_assistant else "user",
                 parts=tuple(parts),
                 line=cursor.line,
                 origin=origin,
                 typed=typed,
-                response=f"r{index}" if speaks else "",
+                response=f"r{index}" if is_assistant else "",
                 raw=cursor.raw,
             ),
         )
@@ -122,20 +130,20 @@ def _result(block: dict[str, Any]) -> ToolResult:
 
 
 class CursorTranscript(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "cursor"
     shape: str = "lines"
     reader: type[CursorReader] = CursorReader
 
     def detect(self, sample: Sample) -> bool:
-        spoken = [line for line in sample.lines if "role" in line]
-        return bool(spoken) and all(
+        messages = [line for line in sample.lines if "role" in line]
+        return bool(messages) and all(
             line["role"] in ("user", "assistant")
             and isinstance(line.get("message"), dict)
             and "content" in line["message"]
             and not {"type", "uuid", "id", "sessionId"} & line.keys()
-            for line in spoken
+            for line in messages
         )
 
 

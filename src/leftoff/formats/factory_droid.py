@@ -1,6 +1,6 @@
 """Factory Droid sessions, JSON lines: docs/formats/factory_droid.md.
 
-The messages inside are Anthropic's, so the reader of Claude Code reads them.
+The messages are Anthropic's, so Claude Code's reader reads them.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Line(Struct, gc=False):
     summaryTokens: Any = None
 
 
-QUIET = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
-_UNNAMED = "New Session"
+NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
+_DEFAULT_TITLE = "New Session"
 
 
 class DroidReader(Struct):
@@ -50,18 +50,18 @@ class DroidReader(Struct):
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
     cwd: str = ""
     child: bool = False
-    """Another session ran this one: nobody typed its prompts."""
+    """Another session started this one, so its prompts were not typed."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
         if kind == "message":
-            return self._said(line, cursor)
+            return self._messages(line, cursor)
         if kind == "session_start":
             self.cwd = text_of(line.cwd) or self.cwd
             parent = text_of(line.callingSessionId)
             self.child = bool(parent)
             named = text_of(line.sessionTitle)
-            title = named if named and named != _UNNAMED else text_of(line.title)
+            title = named if named and named != _DEFAULT_TITLE else text_of(line.title)
             return (
                 SessionFacts(
                     id=line.id or "",
@@ -72,7 +72,7 @@ class DroidReader(Struct):
                 ),
             )
         if kind == "compaction_state":
-            mark = Compaction(
+            compaction = Compaction(
                 line=cursor.line,
                 recorded_after=count_of(line.summaryTokens) or None,
                 raw=cursor.raw,
@@ -89,16 +89,16 @@ class DroidReader(Struct):
                 cwd=self.cwd,
                 raw=cursor.raw,
             )
-            return (mark, message)
+            return (compaction, message)
         link = (Link(line.id, line.parentId or ""),) if line.id else ()
-        return link if kind in QUIET else (*link, Unknown(kind))
+        return link if kind in NO_MESSAGE else (*link, Unknown(kind))
 
-    def _said(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def _messages(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         body = line.message or Body()
         if body.role not in ("user", "assistant"):
             yield Unknown(f"message/{body.role}")
             return
-        twin = claude.Line(
+        claude_line = claude.Line(
             type=body.role,
             uuid=line.id,
             parentUuid=line.parentId,
@@ -106,11 +106,11 @@ class DroidReader(Struct):
             cwd=self.cwd,
             message=claude.Body(id=line.id, role=body.role, content=body.content),
         )
-        for found in self.claude.read(twin, cursor):
+        for found in self.claude.read(claude_line, cursor):
             if not isinstance(found, Message):
                 continue
             if "user_only" in (line.visibility, body.visibility):
-                # Shown to the person, never sent to the model, typed by nobody.
+                # Shown to the person only: neither typed nor sent to the model.
                 yield msgspec.structs.replace(found, role="system", origin="meta", typed=())
             elif self.child and found.origin == "prompt":
                 yield msgspec.structs.replace(found, origin="injected", typed=())
@@ -119,7 +119,7 @@ class DroidReader(Struct):
 
 
 class FactoryDroid(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "factory_droid"
     shape: str = "lines"

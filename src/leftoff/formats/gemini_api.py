@@ -18,10 +18,10 @@ from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Compaction, Message, Record, Text, Unknown
 
 LISTS = ("clientHistory", "history")
-"""Where the list stands when the document is an object."""
+"""Keys that hold the list when the document is an object."""
 
 _SNAPSHOT = "<state_snapshot>"
-_ACKNOWLEDGED = Text("Got it. Thanks for the additional context!")
+_STOCK_REPLY = Text("Got it. Thanks for the additional context!")
 
 
 class Item(Struct, gc=False):
@@ -57,7 +57,7 @@ class GeminiApiReader(Struct):
         typed = content.typed
         if item.role == "model":
             # The recorder's own stock reply to the context that it puts in front.
-            origin = "meta" if content.parts == (_ACKNOWLEDGED,) else "agent"
+            origin = "meta" if content.parts == (_STOCK_REPLY,) else "agent"
         elif content.results:
             origin = "tool"
         elif any(type(p) is Text and p.text.startswith(_SNAPSHOT) for p in content.parts):
@@ -79,7 +79,7 @@ class GeminiApiReader(Struct):
 
 
 class GeminiApi(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "gemini_api"
     shape: str = "document"
@@ -91,9 +91,9 @@ class GeminiApi(Struct, frozen=True):
             lists = [sample.document.get(k) for k in LISTS]
             found = next((v for v in lists if isinstance(v, list) and v), [])
             items = [v for v in found[: sample.LINES] if isinstance(v, dict)]
-        fit = [i.get("role") in ("user", "model") and "parts" in i for i in items]
+        matches = [i.get("role") in ("user", "model") and "parts" in i for i in items]
         # One damaged item does not make it another format.
-        return bool(fit) and sum(fit) * 2 > len(fit)
+        return bool(matches) and sum(matches) * 2 > len(matches)
 
 
 FORMAT = GeminiApi()

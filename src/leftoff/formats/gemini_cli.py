@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats.gemini_parts import GeminiParts, answers_text, result_of
+from leftoff.formats.gemini_parts import GeminiParts, response_texts, result_of
 from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
@@ -67,13 +67,13 @@ _STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 
 
 class GeminiReader(Struct):
-    """Reads one document, or the items of one one by one (`read_item`)."""
+    """Reads one document, or its items one at a time (`read_item`)."""
 
     record: ClassVar[Any] = bytes
 
     parts: GeminiParts = field(default_factory=GeminiParts)
     subagent: bool = False
-    """The session was run for another agent: its prompts were typed by nobody."""
+    """Another agent started the session, so its prompts were not typed."""
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         fields = fields_of(data)
@@ -87,7 +87,7 @@ class GeminiReader(Struct):
                 yield Unknown("message/no object")
 
     def read_facts(self, facts: dict[str, Any]) -> SessionFacts:
-        """What the document says of the session as a whole."""
+        """The facts of the session, from the top-level fields."""
         if facts.get("kind") == "subagent":
             self.subagent = True
         return SessionFacts(
@@ -106,12 +106,12 @@ class GeminiReader(Struct):
         usage: Usage | None = None
         model = ""
         if kind == "user":
-            parts, typed = self._user(item)
+            parts, typed = self._user_parts(item)
             role, origin = "user", "prompt" if typed else "injected"
             if any(type(p) is ToolResult for p in parts):
                 origin = "tool"
         elif kind == "gemini":
-            parts, typed = self._agent(item)
+            parts, typed = self._assistant_parts(item)
             role, origin = "assistant", "agent"
             usage, model = usage_of(item.tokens), text_of(item.model)
         elif kind in _NOTICES:
@@ -138,60 +138,61 @@ class GeminiReader(Struct):
             raw=raw,
         )
 
-    def _user(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
+    def _user_parts(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
         open_calls = {identity for _, identity in self.parts.open}
         content = self.parts.content(item.content, not self.subagent)
         if content.results:
-            # History synchronised into the recording repeats results that stand in their calls.
-            kept = [
+            # Synchronised history repeats results that are already recorded with their calls.
+            new = [
                 p for p in content.parts if type(p) is not ToolResult or p.call_id in open_calls
             ]
-            return tuple(kept), ()
+            return tuple(new), ()
         shown = self.parts.content(item.displayContent, False).parts
         if not self.subagent and len(shown) == 1 and type(shown[0]) is Text and shown[0].text:
-            # What the person saw of the prompt; the rest was put in by the recorder.
+            # The displayed part of the prompt was typed; the recorder inserted the rest.
             for number, part in enumerate(content.parts):
                 at = part.text.find(shown[0].text) if type(part) is Text else -1
                 if at >= 0:
                     return content.parts, (Typed(number, at, at + len(shown[0].text)),)
         return content.parts, content.typed
 
-    def _agent(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
+    def _assistant_parts(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
         parts: list[Part] = []
         for thought in dicts_of(item.thoughts):
             words = [text_of(thought.get(k)) for k in ("subject", "description")]
             parts.append(Reasoning("\n".join(w for w in words if w)))
-        told = {known_id(c.id) for c in item.toolCalls or ()}
+        call_ids = {known_id(c.id) for c in item.toolCalls or ()}
         for part in self.parts.content(item.content, False).parts:
-            repeated = type(part) is ToolCall and part.id in told  # it comes with its result
+            # These calls follow, with their results.
+            repeated = type(part) is ToolCall and part.id in call_ids
             if not repeated and part != Text(""):
                 parts.append(part)
         typed: tuple[Typed, ...] = ()
         for call in item.toolCalls or ():
-            made, result = self._call(call)
-            parts.append(made)
+            tool_call, result = self._call(call)
+            parts.append(tool_call)
             if result is not None:
-                if made.kind == "ask" and result.status == "ok":
-                    typed += _answers(result.text, len(parts))
+                if tool_call.kind == "ask" and result.status == "ok":
+                    typed += _answer_spans(result.text, len(parts))
                 parts.append(result)
         return tuple(parts), typed
 
     def _call(self, call: Call) -> tuple[ToolCall, ToolResult | None]:
         name = text_of(call.name)
-        made = self.parts.call({"id": call.id, "name": name, "args": call.args})
-        self.parts.close(made.id)  # its answer, if any, stands right here
-        text, failed = answers_text(call.result)
+        tool_call = self.parts.tool_call({"id": call.id, "name": name, "args": call.args})
+        self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
+        text, failed = response_texts(call.result)
         text = text or text_of(call.resultDisplay)
         status = _STATUS.get(text_of(call.status), "running")
         if status == "running" and not text:
-            return made, None
+            return tool_call, None
         if status == "ok" and failed:
             status = "error"
         shown = dict_of(call.resultDisplay)
         detail = None
         if isinstance(shown.get("isNewFile"), bool) and status == "ok":
             detail = {"created": shown["isNewFile"]}
-        return made, result_of(made.id, name, text, status, detail)
+        return tool_call, result_of(tool_call.id, name, text, status, detail)
 
 
 def usage_of(tokens: Any) -> Usage | None:
@@ -208,8 +209,8 @@ def usage_of(tokens: Any) -> Usage | None:
     )
 
 
-def _answers(text: str, part: int) -> tuple[Typed, ...]:
-    """The person's answers where they stand in the JSON text of an `ask_user` result."""
+def _answer_spans(text: str, part: int) -> tuple[Typed, ...]:
+    """The spans of the person's answers in the JSON text of an `ask_user` result."""
     try:
         answers = dict_of(dict_of(msgspec.json.decode(text)).get("answers"))
     except (ValueError, RecursionError):
@@ -226,7 +227,7 @@ def _answers(text: str, part: int) -> tuple[Typed, ...]:
 
 
 class GeminiCli(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "gemini_cli"
     shape: str = "document"

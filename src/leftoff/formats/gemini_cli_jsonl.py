@@ -1,7 +1,7 @@
 """Gemini CLI sessions as JSON lines, `chats/session-*.jsonl`: docs/formats/gemini_cli.md.
 
-What newer versions write: the items of the session document, one on each line, appended anew
-whenever something was added to them. Written from the recorder's open source.
+Newer versions write each item of the session document on a line, and append the whole item
+again when it has grown. Written from the recorder's open source.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ class Line(Struct, gc=False):
 
 
 _SNAPSHOT = "<state_snapshot>"
-_ANEW = 32
-"""How many of the last messages may be appended anew; in fact it is always the last one."""
-_REWOUND = 4096
-"""How many messages back a rewind is understood."""
+_MAX_REPEATABLE = 32
+"""Number of last messages that may be appended again; the recorder repeats only the very
+last."""
+_MAX_REWIND = 4096
+"""Messages that a rewind can go back. Chosen by hand; not measured."""
 
 
 class GeminiLinesReader(Struct):
@@ -63,7 +64,8 @@ class GeminiLinesReader(Struct):
 
     items: GeminiReader = field(default_factory=GeminiReader)
     given: dict[str, list[str]] = field(default_factory=dict)
-    """Of the last messages, what was given out: "tokens", call ids, "result of" call ids."""
+    """What was already emitted of the last messages, by id: "tokens", call ids, "result of"
+    call ids."""
     parents: dict[str, str] = field(default_factory=dict)
     last: str = ""
 
@@ -95,11 +97,11 @@ class GeminiLinesReader(Struct):
             thoughts=line.thoughts,
             toolCalls=line.toolCalls,
         )
-        anew = identity in self.given
+        repeated = identity in self.given
         given = self.given.setdefault(identity, [])
-        if anew and item.type != "gemini":
+        if repeated and item.type != "gemini":
             return  # only the agent's messages grow
-        if anew:
+        if repeated:
             item.id, item.content, item.thoughts = "", "", None
             item.tokens = None if "tokens" in given else item.tokens
         found = self.items.read_item(item, cursor, cursor.raw)
@@ -109,24 +111,24 @@ class GeminiLinesReader(Struct):
         parts = _new_parts(found.parts, given)
         if item.tokens is not None:
             given.append("tokens")
-        if anew and not parts and (found.usage is None or not found.usage.total):
+        if repeated and not parts and (found.usage is None or not found.usage.total):
             cursor.give_back("")
             return
-        parent = identity if anew else self.last
-        if not anew:
+        parent = identity if repeated else self.last
+        if not repeated:
             self.parents[identity], self.last = self.last, identity
-            _bound(self.parents, _REWOUND)
-            _bound(self.given, _ANEW)
+            _drop_oldest(self.parents, _MAX_REWIND)
+            _drop_oldest(self.given, _MAX_REPEATABLE)
         yield msgspec.structs.replace(
             found,
             parts=parts,
-            typed=() if anew else found.typed,
+            typed=() if repeated else found.typed,
             parent=parent,
             response=identity if found.role == "assistant" else "",
         )
 
     def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[Record]:
-        """The conversation was replaced; new in it is only the summary of what went."""
+        """The conversation was replaced; only the summary of the removed part is new."""
         for message in dicts_of(messages):
             identity = known_id(message.get("id"))
             content = self.items.parts.content(message.get("content"), False)
@@ -149,29 +151,29 @@ class GeminiLinesReader(Struct):
 
 
 def _new_parts(parts: tuple[Part, ...], given: list[str]) -> tuple[Part, ...]:
-    """The parts that were not given out yet; marks them as given."""
+    """The parts that were not emitted yet; adds them to `given`."""
     new: list[Part] = []
     for part in parts:
         if type(part) is ToolCall:
-            mark = part.id
+            part_key = part.id
         elif type(part) is ToolResult:
-            mark = f"result of {part.call_id}" if part.status != "running" else ""
+            part_key = f"result of {part.call_id}" if part.status != "running" else ""
         else:
             new.append(part)
             continue
-        if mark and mark not in given:
-            given.append(mark)
+        if part_key and part_key not in given:
+            given.append(part_key)
             new.append(part)
     return tuple(new)
 
 
-def _bound(kept: dict[str, Any], most: int) -> None:
-    if len(kept) > most:
-        del kept[next(iter(kept))]
+def _drop_oldest(entries: dict[str, Any], limit: int) -> None:
+    if len(entries) > limit:
+        del entries[next(iter(entries))]
 
 
 class GeminiCliLines(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "gemini_cli_jsonl"
     shape: str = "lines"

@@ -1,4 +1,4 @@
-"""The parts of a Gemini `Content` (role and parts), as several recorders keep them."""
+"""The parts of a Gemini `Content` (role and parts), as several recorders write them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Ty
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
 _FILES_FROM = "--- Content from referenced files ---"
 _FILES_TO = "--- End of content ---"
-_OPEN_CALLS = 256
-"""How many unanswered calls are remembered for answers that name no call."""
+_MAX_OPEN_CALLS = 256
+"""Calls without a response that are retained to match responses without an id. Chosen by hand;
+not measured."""
 
 
 class Content(Struct, frozen=True):
@@ -29,18 +30,18 @@ class Content(Struct, frozen=True):
 
 
 class GeminiParts(Struct):
-    """Reads lists of parts; gives ids to calls that have none, and finds their answers.
+    """Reads lists of parts; generates missing call ids and matches responses with calls.
 
     Attributes:
-        open: unanswered calls as (name, id), oldest first.
-        made: how many ids were made.
+        open: calls without a response as (name, id), oldest first.
+        made: number of ids generated.
     """
 
     open: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0
 
     def content(self, parts: Any, person: bool) -> Content:
-        """The parts as ours; `person`: a person may have typed their text."""
+        """The parts in our types; `person`: a person may have typed their text."""
         if isinstance(parts, (str, dict)):
             parts = [{"text": parts} if isinstance(parts, str) else parts]
         found: list[Part] = []
@@ -62,10 +63,10 @@ class GeminiParts(Struct):
                 inserted = inserted and _FILES_TO not in text
                 found.append(Text(text))
             elif "functionCall" in part:
-                found.append(self.call(dict_of(part["functionCall"])))
+                found.append(self.tool_call(dict_of(part["functionCall"])))
             elif "functionResponse" in part:
                 results = True
-                found.append(self.answer(dict_of(part["functionResponse"])))
+                found.append(self.tool_result(dict_of(part["functionResponse"])))
             elif "inlineData" in part or "fileData" in part:
                 data = dict_of(part.get("inlineData") or part.get("fileData"))
                 found.append(Media(text_of(data.get("mimeType"))))
@@ -73,7 +74,7 @@ class GeminiParts(Struct):
                 found.append(Media("code"))
         return Content(tuple(found), typed, results)
 
-    def call(self, call: dict[str, Any]) -> ToolCall:
+    def tool_call(self, call: dict[str, Any]) -> ToolCall:
         """One `functionCall`."""
         name = text_of(call.get("name"))
         identity = known_id(call.get("id"))
@@ -81,24 +82,24 @@ class GeminiParts(Struct):
             self.made += 1
             identity = f"call-{self.made}"
         self.open.append((name, identity))
-        del self.open[:-_OPEN_CALLS]
+        del self.open[:-_MAX_OPEN_CALLS]
         return ToolCall(identity, name, kind_of(name), call.get("args"))
 
-    def close(self, call: str) -> None:
-        """Forgets an open call: no answer of its own will come."""
+    def forget_call(self, call: str) -> None:
+        """Removes an open call whose response will not follow."""
         self.open = [(name, known) for name, known in self.open if known != call]
 
-    def answer(self, answer: dict[str, Any]) -> ToolResult:
-        """One `functionResponse`, paired by id, else with the oldest open call of its name."""
-        name = text_of(answer.get("name"))
-        identity = known_id(answer.get("id"))
+    def tool_result(self, response: dict[str, Any]) -> ToolResult:
+        """One `functionResponse`, matched by id, else with the oldest open call of its name."""
+        name = text_of(response.get("name"))
+        identity = known_id(response.get("id"))
         for number, (called, known) in enumerate(self.open):
             if known == identity or (not identity and called == name):
                 identity = known
                 del self.open[number]
                 break
-        text, failed = response_text(answer.get("response"))
-        status = ("error" if failed else "ok") if answer.get("response") else "unknown"
+        text, failed = response_text(response.get("response"))
+        status = ("error" if failed else "ok") if response.get("response") else "unknown"
         return result_of(identity, name, text, status)
 
 
@@ -120,16 +121,16 @@ def response_text(response: Any) -> tuple[str, bool]:
     return (_json(given) if given else ""), False
 
 
-def answers_text(parts: Any) -> tuple[str, bool]:
+def response_texts(parts: Any) -> tuple[str, bool]:
     """The text of all function responses in a list of parts, and whether one is an error."""
     if isinstance(parts, str):
         return parts, False
     texts: list[str] = []
     failed = False
     for part in dicts_of([parts] if isinstance(parts, dict) else parts):
-        answer = part.get("functionResponse")
-        if isinstance(answer, dict):
-            text, wrong = response_text(answer.get("response"))
+        response = part.get("functionResponse")
+        if isinstance(response, dict):
+            text, wrong = response_text(response.get("response"))
             failed = failed or wrong
             texts.append(text)
         elif isinstance(part.get("text"), str):
@@ -140,7 +141,7 @@ def answers_text(parts: Any) -> tuple[str, bool]:
 def result_of(
     call: str, name: str, text: str, status: str, detail: dict[str, Any] | None = None
 ) -> ToolResult:
-    """A result with what only its words tell: denial, interruption, the exit code."""
+    """A result; denial, interruption and the exit code are read from its text."""
     code: int | None = None
     if status in {"error", "cancelled"}:
         if "Operation Cancelled" in text[:200] or status == "cancelled":

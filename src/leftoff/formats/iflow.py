@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
-from leftoff.formats.gemini_parts import answers_text, result_of
+from leftoff.formats.gemini_parts import response_texts, result_of
 from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
@@ -57,7 +57,7 @@ class Line(Struct, gc=False):
     toolUseResult: Any = None
 
 
-_REMEMBERED = 64
+_MAX_REMEMBERED = 64
 _STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 
 
@@ -68,7 +68,7 @@ class IflowReader(Struct):
 
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
     calls: list[str] = field(default_factory=list)
-    """The last calls, to know one that is recorded again."""
+    """Ids of the last calls, to skip a call that is recorded again."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         body = line.message
@@ -76,7 +76,7 @@ class IflowReader(Struct):
             content: Any = [_claude_block(b) for b in body.content]
         else:
             content = body.content if body else None
-        twin = claude.Line(
+        claude_line = claude.Line(
             type=line.type,
             uuid=line.uuid,
             parentUuid=line.parentUuid,
@@ -92,16 +92,16 @@ class IflowReader(Struct):
             subtype=line.subtype,
         )
         if body is not None:
-            twin.message = claude.Body(
+            claude_line.message = claude.Body(
                 id=body.id, model=body.model, role=body.role, content=content, usage=body.usage
             )
-        for found in self.claude.read(twin, cursor):
+        for found in self.claude.read(claude_line, cursor):
             if isinstance(found, Message):
-                yield msgspec.structs.replace(found, parts=self._parts(found, line))
+                yield msgspec.structs.replace(found, parts=self._new_parts(found, line))
             else:
                 yield found
 
-    def _parts(self, message: Message, line: Line) -> tuple[Part, ...]:
+    def _new_parts(self, message: Message, line: Line) -> tuple[Part, ...]:
         facts = dict_of(line.toolUseResult)
         parts: list[Part] = []
         for part in message.parts:
@@ -109,7 +109,7 @@ class IflowReader(Struct):
                 if part.id in self.calls:
                     continue
                 self.calls.append(part.id)
-                del self.calls[:-_REMEMBERED]
+                del self.calls[:-_MAX_REMEMBERED]
             elif type(part) is ToolResult and part.status in ("ok", "error"):
                 status = _STATUS.get(text_of(facts.get("status")), part.status)
                 name = text_of(facts.get("toolName"))
@@ -123,7 +123,7 @@ def _claude_block(block: Block) -> claude.Block:
     content = block.content
     failed = block.is_error
     if isinstance(content, dict):
-        content, wrong = answers_text(content.get("responseParts"))
+        content, wrong = response_texts(content.get("responseParts"))
         failed = failed or wrong
     elif isinstance(content, list):
         content = "\n".join(text_of(b.get("text")) for b in dicts_of(content))
@@ -141,7 +141,7 @@ def _claude_block(block: Block) -> claude.Block:
 
 
 class Iflow(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "iflow"
     shape: str = "lines"

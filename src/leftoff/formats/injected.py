@@ -1,7 +1,7 @@
-"""What recorders put into user messages that no person typed.
+"""Text that recorders insert into user messages, and the spans that a person typed.
 
-Reminders, hook output, slash-command markup, notices of background tasks: all ride on user
-lines. A person's words are what is left.
+Reminders, hook output, slash-command markup and notices of background tasks are all recorded as
+user messages; the rest of a message was typed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _OPENING = re.compile(
     r"<(?:(system-reminder|ide_opened_file|ide_selection|external_links|environment_details"
     r"|hook_context|loaded_context|leftoff)\b[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
 )
-# What we put before a prompt ourselves: a checkpoint's block, up to the first line that hands
-# over to the prompt; a resume log; a resume message. None of it was typed.
+# leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
+# with the prompt; a resume log; a resume message. None of it was typed.
 CONTINUES = "Continue task: "
 _CHECKPOINT = re.compile(
     r"\s*\[Context Checkpoint: [^\]\n]*\]\r?\nIteration: -?\d+\r?\nProgress Summary:\r?\n"
@@ -57,9 +57,9 @@ def is_continuation(text: str) -> bool:
 
 
 def block_end(text: str, start: int = 0) -> int:
-    """Where the prompt begins in a text that opens with the block of a checkpoint at `start`.
+    """Start of the prompt in a text with a checkpoint's block at `start`.
 
-    `start` where it does not; the length of the text where the block was cut before its end.
+    Returns `start` if there is no such block, and the length of the text if the block was cut.
     """
     opening = _CHECKPOINT.match(text, start)
     if opening is None:
@@ -69,24 +69,24 @@ def block_end(text: str, start: int = 0) -> int:
 
 
 def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
-    """The spans of `text` that a person typed, as far as the markup tells.
+    """The spans of `text` that a person typed, as far as the markup shows.
 
     The arguments of a slash command are typed (`via` "command"); its markup is not.
     """
     if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
-        return _careful_spans(part, text, via)
+        return _parse_spans(part, text, via)
     return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
 
 
-def _enclosed(text: str) -> Iterator[tuple[int, int]]:
+def _marked_blocks(text: str) -> Iterator[tuple[int, int]]:
     """The blocks with an opening and a closing mark, in order, outermost only."""
     position = 0
     unclosed: set[str] = set()
-    # More marks without an end than anybody writes are not looked for one by one.
+    # Bounds the work on hostile text; real messages have a few unclosed marks at most.
     while len(unclosed) < 64 and (opening := _OPENING.search(text, position)) is not None:
         closing = f"</{opening[1]}>" if opening[1] else f"<!-- /leftoff:{opening[2]} -->"
         position = opening.end()
-        # What is not closed here is not closed further on either.
+        # A mark without an end here has none further on either.
         end = -1 if closing in unclosed else text.find(closing, position)
         if end < 0:
             unclosed.add(closing)
@@ -95,25 +95,29 @@ def _enclosed(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), position
 
 
-def _careful_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
+def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if is_interruption(text) or _AGENTS_FILE.match(text) or text.startswith("Caveat: The mes"):
         return ()
     if _OWN_DOCUMENT.match(text):
         return ()
-    ours = block_end(text)
-    if ours:
-        while (further := block_end(text, ours)) > ours:  # handed over more than once
-            ours = further
-        rest = typed_spans(part, text[ours:], via)
-        return tuple(Typed(part, s.start + ours, s.end + ours, s.via) for s in rest)
+    prompt_start = block_end(text)
+    if prompt_start:
+        while (
+            next_start := block_end(text, prompt_start)
+        ) > prompt_start:  # several blocks in a row
+            prompt_start = next_start
+        rest = typed_spans(part, text[prompt_start:], via)
+        return tuple(
+            Typed(part, s.start + prompt_start, s.end + prompt_start, s.via) for s in rest
+        )
     spans: list[Typed] = []
     position = 0
-    kept: list[tuple[int, int]] = []
-    for start, end in _enclosed(text):
-        kept.append((position, start))
+    gaps: list[tuple[int, int]] = []
+    for start, end in _marked_blocks(text):
+        gaps.append((position, start))
         position = end
-    kept.append((position, len(text)))
-    for start, end in kept:
+    gaps.append((position, len(text)))
+    for start, end in gaps:
         piece = text[start:end]
         if not piece.strip():
             continue
@@ -122,8 +126,8 @@ def _careful_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
             if arguments:
                 a, b = arguments.span(1)
                 spans.append(Typed(part, start + a, start + b, "command"))
-            break  # markup of the recorder's own fills the rest of such a block
-        lead = len(piece) - len(piece.lstrip())
-        trail = len(piece.rstrip())
-        spans.append(Typed(part, start + lead, start + trail, via))
+            break  # the recorder's markup fills the rest of such a block
+        leading = len(piece) - len(piece.lstrip())
+        trailing = len(piece.rstrip())
+        spans.append(Typed(part, start + leading, start + trailing, via))
     return tuple(spans)

@@ -27,7 +27,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import decoded, words
+from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -85,17 +85,17 @@ class Event(Struct, gc=False):
 
 _ITEM = LineDecoder(Item)
 _EVENT = LineDecoder(Event)
-_ATTACHED = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
+_ATTACHMENT = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
 
 MAX_MEMBERS = 100_000
-"""Members of an archive; a larger one is read no further."""
+"""Members of an archive that are read. Chosen by hand; not measured."""
 
 MAX_ARCHIVE = 4 * MAX_DOCUMENT
 """Bytes of all samples of an archive together, unpacked."""
 
 
 class Call(Struct):
-    """One call of a model, as an event tells it."""
+    """One call of a model, as an event records it."""
 
     id: str
     text: str
@@ -128,24 +128,25 @@ class InspectReader(Struct):
     def _archive(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
         try:
             archive = zipfile.ZipFile(BytesIO(data))
-            # A sample that was written again stands twice; the directory keeps the last.
+            # A sample that was written again is listed twice; the last entry is the valid one.
             members = {m.filename: m for m in archive.infolist()[:MAX_MEMBERS]}
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
             yield Unknown("damaged archive")
             return
         for name in ("header.json", "_journal/start.json"):
             if name in members:
-                header = value_of(Raw(_unpacked(archive, members[name], MAX_DOCUMENT) or b"0"))
+                header = value_of(Raw(_unpack(archive, members[name], MAX_DOCUMENT) or b"0"))
                 self._header(dict_of(header).get("eval"))
                 break
-        left = MAX_ARCHIVE
+        remaining = MAX_ARCHIVE
         for name, member in members.items():
             if not name.startswith("samples/") or not name.endswith(".json"):
                 continue
-            most = min(left, MAX_DOCUMENT)
-            unpacked = _unpacked(archive, member, most)
-            if member.file_size <= most:
-                left -= member.file_size  # of a damaged one, too: it was unpacked to know it
+            allowed = min(remaining, MAX_DOCUMENT)
+            unpacked = _unpack(archive, member, allowed)
+            if member.file_size <= allowed:
+                # A damaged one counts too: it was unpacked to find out.
+                remaining -= member.file_size
             if unpacked is None:
                 yield Unknown("damaged or oversized sample")
                 continue
@@ -185,34 +186,34 @@ class InspectReader(Struct):
             else:
                 yield Unknown("message")
         marked = any(i.role == "user" and i.source == "input" for _, _, i in items)
-        told = prompted = False
+        has_usage = prompted = False
         for number, raw, item in items:
             if attachments:
-                item.content = _resolved(item.content, attachments)
+                item.content = _with_attachments(item.content, attachments)
             if item.role == "assistant":
-                message = self._said(item, number, raw, calls, cursor)
-                told = told or message.usage is not None
+                message = self._assistant_message(item, number, raw, calls, cursor)
+                has_usage = has_usage or message.usage is not None
             elif item.role == "tool":
-                message = _returned(item, number, raw, tools, cursor)
+                message = _tool_message(item, number, raw, tools, cursor)
             else:
-                asked = item.role == "user" and (
+                is_prompt = item.role == "user" and (
                     item.source in ("input", "operator") or not marked and not prompted
                 )
-                prompted = prompted or asked
-                message = _plain(item, asked, number, raw, cursor)
+                prompted = prompted or is_prompt
+                message = _input_message(item, is_prompt, number, raw, cursor)
             yield message
-        if not told:
+        if not has_usage:
             total = Usage()
             for usage in dict_of(value_of(sample.get("model_usage"))).values():
                 total += _usage(usage) or Usage()
             if total.total:
                 yield TokenCount(Usage(), total)
 
-    def _said(
+    def _assistant_message(
         self, item: Item, number: int, raw: bytes, calls: list[Call], cursor: Cursor
     ) -> Message:
         self.turns += 1
-        identity, text = text_of(item.id), words(item.content)
+        identity, text = text_of(item.id), content_text(item.content)
         parts = _parts(item.content)
         for call in dicts_of(item.tool_calls):
             name = text_of(call.get("function")) or text_of(
@@ -223,15 +224,15 @@ class InspectReader(Struct):
                     text_of(call.get("id")),
                     name,
                     kind_of(name),
-                    decoded(call.get("arguments")),
+                    decode_arguments(call.get("arguments")),
                 )
             )
-        recalled = item.source == "input"
-        call_made: Call | None = None
-        if not recalled:
+        is_input = item.source == "input"
+        model_call: Call | None = None
+        if not is_input:
             for place, known in enumerate(calls):
                 if identity and known.id == identity or not known.id and known.text == text:
-                    call_made = known
+                    model_call = known
                     del calls[: place + 1]
                     break
         return Message(
@@ -240,20 +241,20 @@ class InspectReader(Struct):
             tuple(parts),
             None,
             number,
-            "injected" if recalled else "agent",
+            "injected" if is_input else "agent",
             key=identity,
             response=f"r{self.turns}",
-            time=call_made.time if call_made is not None else "",
-            model=text_of(item.model) or (call_made.model if call_made else "") or self.model,
-            usage=call_made.usage if call_made is not None else None,
+            time=model_call.time if model_call is not None else "",
+            model=text_of(item.model) or (model_call.model if model_call else "") or self.model,
+            usage=model_call.usage if model_call is not None else None,
             raw=raw,
         )
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
     """The bytes of a member; None if it is damaged or larger than the limit.
 
-    What the directory says of its size is not believed: no more than the limit is unpacked.
+    The size in the directory is not trusted: at most `limit` bytes are unpacked.
     """
     if member.file_size > limit:
         return None
@@ -274,7 +275,7 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> 
 
 
 def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
-    """The model calls that events tell of, in order, and the time of each tool call."""
+    """The model calls recorded as events, in order, and the time of each tool call."""
     calls: list[Call] = []
     tools: dict[str, str] = {}
     for given in items_of(events):
@@ -292,7 +293,7 @@ def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
                 calls.append(
                     Call(
                         text_of(reply.id),
-                        words(reply.content),
+                        content_text(reply.content),
                         text_of(event.output.model),
                         time,
                         _usage(event.output.usage),
@@ -303,7 +304,7 @@ def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
 
 def _usage(usage: Any) -> Usage | None:
     """A recorded usage. Whether its input includes what came from the cache changed between
-    versions; the recorded total tells which it is."""
+    versions; the recorded total shows which."""
     given = dict_of(usage)
     input_, output = count_of(given.get("input_tokens")), count_of(given.get("output_tokens"))
     read = count_of(given.get("input_tokens_cache_read"))
@@ -327,20 +328,22 @@ def _parts(content: Any) -> list[Part]:
             parts.append(Reasoning(text_of(block.get("reasoning"))))
         elif kind == "tool_use":  # a tool that the provider ran itself
             call, name = text_of(block.get("id")), text_of(block.get("name"))
-            given = decoded(block.get("arguments"))
+            given = decode_arguments(block.get("arguments"))
             parts.append(ToolCall(call, name, kind_of(name), given))
             failed = bool(block.get("error"))
-            text = words(block.get("result"))
+            text = content_text(block.get("result"))
             parts.append(ToolResult(call, text, "error" if failed else "ok"))
         else:
             parts.append(Media(text_of(kind)))
     return parts
 
 
-def _plain(item: Item, asked: bool, number: int, raw: bytes, cursor: Cursor) -> Message:
+def _input_message(
+    item: Item, is_prompt: bool, number: int, raw: bytes, cursor: Cursor
+) -> Message:
     parts = _parts(item.content)
     typed: tuple[Typed, ...] = ()
-    if asked:
+    if is_prompt:
         for place, part in enumerate(parts):
             if type(part) is Text:
                 typed += typed_spans(place, part.text)
@@ -357,10 +360,10 @@ def _plain(item: Item, asked: bool, number: int, raw: bytes, cursor: Cursor) -> 
     )
 
 
-def _returned(
+def _tool_message(
     item: Item, number: int, raw: bytes, tools: dict[str, str], cursor: Cursor
 ) -> Message:
-    call, text = text_of(item.tool_call_id), words(item.content)
+    call, text = text_of(item.tool_call_id), content_text(item.content)
     status = "ok"
     if item.error:
         error = dict_of(item.error)
@@ -382,18 +385,18 @@ def _returned(
     )
 
 
-def _resolved(content: Any, attachments: dict[str, Any]) -> Any:
-    """The content with long texts put back that the log keeps in `attachments`."""
+def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
+    """The content with references to `attachments` replaced by their texts."""
 
     def put_back(found: re.Match[str]) -> str:
         text = attachments.get(found[1])
         return text if isinstance(text, str) else found[0]
 
     if isinstance(content, str):
-        return _ATTACHED.sub(put_back, content)
+        return _ATTACHMENT.sub(put_back, content)
     if isinstance(content, list):
         return [
-            {k: _ATTACHED.sub(put_back, v) if isinstance(v, str) else v for k, v in b.items()}
+            {k: _ATTACHMENT.sub(put_back, v) if isinstance(v, str) else v for k, v in b.items()}
             if isinstance(b, dict)
             else b
             for b in content
@@ -402,7 +405,7 @@ def _resolved(content: Any, attachments: dict[str, Any]) -> Any:
 
 
 class Inspect(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "inspect"
     shape: str = "document"

@@ -1,7 +1,7 @@
 """Kiro CLI (and Amazon Q Developer CLI) conversations: docs/formats/kiro.md.
 
-One JSON document; `Message.item` counts `history`. Each entry holds what the person or the
-tools said and what the agent answered, so up to two messages share an item.
+One JSON document; `Message.item` counts `history`. Each entry holds a message of the person or
+the tools and the agent's reply, so up to two messages share an item.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class KiroReader(Struct):
     record: ClassVar[Any] = bytes
 
     made: int = 0
-    """How many call ids were made for calls without one."""
+    """Number of ids generated for calls without one."""
     open: list[str] = field(default_factory=list)
-    """Made ids whose results did not come yet."""
+    """Generated ids of calls without a result."""
     cwd: str = ""
     model: str = ""
 
@@ -65,7 +65,7 @@ class KiroReader(Struct):
         yield SessionFacts(id=text_of(value_of(fields.get("conversation_id"))))
         summary = value_of(fields.get("latest_summary"))
         if summary:
-            # Kept beside the history; what it replaced is gone.
+            # Stored beside the history; the messages that it replaced are not recorded.
             yield Compaction(raw=bytes(fields["latest_summary"]))
         for number, raw in enumerate(items_of(fields.get("history"))):
             decoded = _ITEM.decode(bytes(raw))[0]
@@ -186,7 +186,7 @@ def _output(value: Any, code: int | None) -> tuple[str, int | None]:
 
 
 class Kiro(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "kiro"
     shape: str = "document"

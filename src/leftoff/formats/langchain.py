@@ -30,10 +30,10 @@ from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 ROLES |= {"function": "function", "developer": "developer"}
 _SUFFIXES = ("messagechunk", "message")
-_CALLS = frozenset(
+_CALL_BLOCKS = frozenset(
     {"tool_use", "tool_call", "tool_call_chunk", "input_json_delta", "function_call"}
 )
-"""Blocks of content that repeat what `tool_calls` says in one form for every provider."""
+"""Content blocks that repeat `tool_calls`, which has one form for all providers."""
 
 
 class Item(Struct, gc=False):
@@ -70,21 +70,25 @@ class LangChainReader(Struct):
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         reader = ChatReader()
-        for number, item in enumerate(items_of(_listed(data))):
+        for number, item in enumerate(items_of(_message_list(data))):
             cursor.raw = bytes(item)
             found, _ = _ITEM.decode(cursor.raw)
-            kind, inner = _opened(found[0], cursor.raw) if found else ("", Data())
+            kind, inner = _unwrap(found[0], cursor.raw) if found else ("", Data())
             role = _role(kind, inner)
-            if kind == "remove":  # takes a message out of a graph's state; says nothing itself
+            if kind == "remove":  # removes a message from a graph's state; has no content
                 continue
             if not role:
                 yield Unknown(kind)
                 continue
             for record in reader.message(_message(role, inner), cursor, number):
-                yield _told(record, inner) if isinstance(record, Message) else record
+                yield (
+                    _with_recorded_facts(record, inner)
+                    if isinstance(record, Message)
+                    else record
+                )
 
 
-def _listed(data: bytes) -> Raw:
+def _message_list(data: bytes) -> Raw:
     """The list of messages: the document, or `messages` in it or in its `kwargs`."""
     if data.lstrip()[:1] == b"[":
         return Raw(data)
@@ -94,7 +98,7 @@ def _listed(data: bytes) -> Raw:
     return fields.get("messages", Raw(b"[]"))
 
 
-def _opened(item: Item, raw: bytes) -> tuple[str, Data]:
+def _unwrap(item: Item, raw: bytes) -> tuple[str, Data]:
     """The kind of a message ("human", "ai" ...) and its fields, of any of the three shapes."""
     fields = fields_of(raw)
     if item.lc is not None and isinstance(item.kwargs, dict):
@@ -111,7 +115,7 @@ def _opened(item: Item, raw: bytes) -> tuple[str, Data]:
 
 
 def _role(kind: str, data: Data) -> str:
-    if kind == "chat":  # any role that the application thought of
+    if kind == "chat":  # a role that the application chose
         named = text_of(data.role).casefold()
         named = ROLES.get(named, named)
         return named if named in ROLES.values() else "assistant"
@@ -119,18 +123,20 @@ def _role(kind: str, data: Data) -> str:
 
 
 def _message(role: str, data: Data) -> ChatMessage:
-    """The same message in the words that all chat formats share."""
-    more, about = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
+    """The message as the `ChatMessage` that all chat formats share."""
+    extra, metadata = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
     calls = [
         {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}
         for c in (*dicts_of(data.tool_calls), *dicts_of(data.invalid_tool_calls))
     ]
-    # Before there were `tool_calls`, the provider's own stood here.
-    given: Any = calls or more.get("tool_calls")
+    # Older versions have no `tool_calls` and store the provider's calls here.
+    given: Any = calls or extra.get("tool_calls")
     content = data.content
     if given and isinstance(content, list):
         content = [
-            b for b in content if not (isinstance(b, dict) and text_of(b.get("type")) in _CALLS)
+            b
+            for b in content
+            if not (isinstance(b, dict) and text_of(b.get("type")) in _CALL_BLOCKS)
         ]
     if isinstance(content, list):
         content = [_block(b) for b in content]
@@ -138,11 +144,11 @@ def _message(role: str, data: Data) -> ChatMessage:
         role=role,
         content=content,
         tool_calls=given,
-        function_call=None if given else more.get("function_call"),
+        function_call=None if given else extra.get("function_call"),
         tool_call_id=data.tool_call_id,
-        reasoning_content=more.get("reasoning_content"),
+        reasoning_content=extra.get("reasoning_content"),
         id=data.id,
-        model=text_of(about.get("model_name")) or text_of(about.get("model")),
+        model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
     )
 
 
@@ -153,17 +159,17 @@ def _block(block: Any) -> Any:
     return block
 
 
-def _told(m: Message, data: Data) -> Message:
-    """The message with what only LangChain records beside it: tokens, the tool's status."""
+def _with_recorded_facts(m: Message, data: Data) -> Message:
+    """The message with the token usage or tool status from LangChain's own fields."""
     if m.role == "assistant":
         return replace(m, usage=_usage(data))
     if m.role == "tool" and data.status in ("success", "error"):
         status = "error" if data.status == "error" else "ok"
-        return replace(m, parts=tuple(_with(part, status) for part in m.parts))
+        return replace(m, parts=tuple(_with_status(part, status) for part in m.parts))
     return m
 
 
-def _with(part: Part, status: str) -> Part:
+def _with_status(part: Part, status: str) -> Part:
     if type(part) is ToolResult and part.status == "unknown":
         return replace(part, status=status)
     return part
@@ -197,15 +203,15 @@ def _is_message(value: Any) -> bool:
     return "role" not in value and "content" in value and kind in ROLES
 
 
-def _is_own(value: Any) -> bool:
-    """A message that no other format writes so."""
+def _is_unambiguous(value: Any) -> bool:
+    """Whether the value is a message that no other format writes like this."""
     if not _is_message(value):
         return False
     return "content" not in value or value["type"] in ("human", "ai")
 
 
 class LangChain(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "langchain"
     shape: str = "document"
@@ -218,7 +224,7 @@ class LangChain(Struct, frozen=True):
             inner = document if "messages" in document else dict_of(document.get("kwargs"))
             listed = dicts_of(inner.get("messages"))[: Sample.LINES]
         few = sum(map(_is_message, listed)) * 2 <= len(listed)
-        return not few and any(map(_is_own, listed))
+        return not few and any(map(_is_unambiguous, listed))
 
 
 FORMAT = LangChain()

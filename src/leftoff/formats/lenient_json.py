@@ -1,7 +1,7 @@
-"""Reading one-document recordings, and values of unsure type, without ever raising.
+"""Decodes one-document recordings and values of uncertain type without raising.
 
-A document is taken apart into its fields and its list of items as raw JSON first, so that an
-odd value costs one field or one item, and every item keeps its own bytes.
+A document is first split into its fields and its list of items as raw JSON, so that an invalid
+value costs one field or one item, and every item retains its own bytes.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def dicts_of(value: Any) -> list[dict[str, Any]]:
 
 
 def known_id(value: Any) -> str:
-    """The value if it is an id; "" for none and for one that a recorder has blacked out."""
+    """The value if it is an id; "" for no id and for one that a recorder has redacted."""
     found = text_of(value)
     return "" if "REDACTED" in found else found
 
 
 def time_of_ms(value: Any) -> str:
-    """Milliseconds since 1970 as ISO 8601 in UTC; "" for anything that is no such time."""
+    """Milliseconds since 1970 as ISO 8601 in UTC; "" for anything else."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return ""
     try:

@@ -22,7 +22,7 @@ from leftoff.formats.lenient_json import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, trimmed, usage_of, words
+from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Message,
@@ -47,11 +47,11 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
-_RETURNED = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
+_BLOCK_START = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
+_RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
 _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?")
-_SLOT = re.compile(r"\{\{\s*task\s*\}\}")
-_PLEASE = "Please solve this issue: "
+_TASK_PLACEHOLDER = re.compile(r"\{\{\s*task\s*\}\}")
+_TASK_PREFIX = "Please solve this issue: "
 _FORMAT_ERROR = (
     "Please always provide EXACTLY ONE",
     "Format error",
@@ -68,7 +68,7 @@ class MiniSweAgentReader(Struct):
     prompted: bool = False
     before: str = ""
     after: str = ""
-    """What the template of the first message has before and after the task."""
+    """The template's text before and after the task in the first message."""
     waiting: list[str] = []
     """Ids of the calls that have no result yet."""
 
@@ -88,7 +88,7 @@ class MiniSweAgentReader(Struct):
         info = dict_of(value_of(document.get("info")))
         config = dict_of(info.get("config"))
         template = text_of(dict_of(config.get("agent")).get("instance_template"))
-        slot = _SLOT.search(template)
+        slot = _TASK_PLACEHOLDER.search(template)
         if slot is not None:
             self.before = template[: slot.start()].rsplit("}", 1)[-1].strip()
             self.after = template[slot.end() :].split("{", 1)[0].strip()[:200]
@@ -101,30 +101,30 @@ class MiniSweAgentReader(Struct):
             yield facts
 
     def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
-        text = words(item.content)
+        text = content_text(item.content)
         extra = dict_of(item.extra)
         if item.role == "assistant":
-            return self._said(item, text, extra, number, raw, cursor)
+            return self._assistant_message(item, text, extra, number, raw, cursor)
         if item.role not in {"system", "user", "tool", "exit"}:
             return Unknown(f"role {item.role}")
-        time = time_of_ms(_millis(extra.get("timestamp")))
+        time = time_of_ms(_to_ms(extra.get("timestamp")))
         role: Any = "system" if item.role == "system" else "user"
         origin = "injected"
         typed: tuple[Typed, ...] = ()
         part: Part = Text(text)
         if item.role == "user" and not self.prompted:
             self.prompted, origin = True, "prompt"
-            typed = (Typed(0, *self._task(text)),)
+            typed = (Typed(0, *self._task_span(text)),)
         elif item.role != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
-            asked = text_of(item.tool_call_id)
-            call = asked if asked in self.waiting else self.waiting[0]
+            call_id = text_of(item.tool_call_id)
+            call = call_id if call_id in self.waiting else self.waiting[0]
             self.waiting = [w for w in self.waiting if w != call]
             role, origin, part = "tool", "tool", _result(call, text, extra)
         return Message(
             cursor.take(), role, (part,), None, number, origin, typed, time=time, raw=raw
         )
 
-    def _said(
+    def _assistant_message(
         self,
         item: Item,
         text: str,
@@ -148,8 +148,8 @@ class MiniSweAgentReader(Struct):
         if not calls and actions:
             calls = [_command("", text_of(a.get("command"))) for a in actions]
         elif not calls:
-            blocks = blocks_in(text)
-            # Several blocks are refused by the agent, and none of them runs.
+            blocks = bash_blocks(text)
+            # The agent rejects a reply with several blocks and runs none of them.
             calls = [_command("", blocks[0])] if len(blocks) == 1 else []
         self.waiting = []
         for place, call in enumerate(calls):
@@ -164,23 +164,22 @@ class MiniSweAgentReader(Struct):
             number,
             "agent",
             response=text_of(response.get("id")) or f"r{self.turns}",
-            time=time_of_ms(_millis(response.get("created")))
-            or time_of_ms(_millis(extra.get("timestamp"))),
+            time=time_of_ms(_to_ms(response.get("created")))
+            or time_of_ms(_to_ms(extra.get("timestamp"))),
             model=text_of(response.get("model")),
             usage=usage_of(response.get("usage")),
             raw=raw,
         )
 
-    def _task(self, text: str) -> tuple[int, int]:
-        """Where the task itself stands in the first message: the template around it is no
-        one's own words."""
+    def _task_span(self, text: str) -> tuple[int, int]:
+        """The span of the task in the first message, without the template around it."""
         start, end = 0, len(text)
         known = text.find(self.before) if self.before else -1
         opening = _TASK.search(text)
         if known >= 0:
             start = known + len(self.before)
-        elif text.startswith(_PLEASE):
-            start = len(_PLEASE)
+        elif text.startswith(_TASK_PREFIX):
+            start = len(_TASK_PREFIX)
         elif opening is not None:
             start = opening.end()
         for mark in (self.after, "</pr_description>", "\n\nYou can execute bash commands"):
@@ -188,20 +187,20 @@ class MiniSweAgentReader(Struct):
             if place >= 0:
                 end = place
                 break
-        return trimmed(text, start, end)
+        return trim_span(text, start, end)
 
 
-def blocks_in(text: str) -> list[str]:
+def bash_blocks(text: str) -> list[str]:
     """The bash blocks of a reply."""
     found: list[str] = []
-    opening = _OPENING.search(text)
+    opening = _BLOCK_START.search(text)
     while opening is not None:
         # An empty block closes with the same line end that opens it.
         end = text.find("\n```", opening.end() - 1)
         if end < 0:
             break
         found.append(text[opening.end() : max(end, opening.end())])
-        opening = _OPENING.search(text, end + 4)
+        opening = _BLOCK_START.search(text, end + 4)
     return found
 
 
@@ -209,16 +208,16 @@ def _command(identity: str, command: str) -> ToolCall:
     return ToolCall(identity, "bash", "shell", {"command": command})
 
 
-def _millis(seconds: Any) -> Any:
+def _to_ms(seconds: Any) -> Any:
     known = isinstance(seconds, int | float) and abs(seconds) < 1e12
     return seconds * 1000 if known else None
 
 
 def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
-    """What came back. Its text starts after the return code; without one the run ended here
-    and the text is what the last command handed in."""
+    """The result of a call. Its text follows the return code; without a code the run ended here
+    and the text is what the last command submitted."""
     code = extra.get("returncode")
-    found = _RETURNED.match(text)
+    found = _RETURN_CODE.match(text)
     if found is not None:
         text = text[found.end() :]
         code = int(found[1][:9])
@@ -235,7 +234,7 @@ def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
 
 
 class MiniSweAgent(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "mini_swe_agent"
     shape: str = "document"
@@ -251,16 +250,16 @@ class MiniSweAgent(Struct, frozen=True):
                 document.get("info")
             )
         # A bare list of messages: the system prompt, the task, then blocks and return codes.
-        replies = asked = 0
+        replies = results = 0
         for item in sample.items:
             text = item.get("content")
             if not isinstance(text, str) or not set(item) <= {"role", "content", "extra"}:
                 return False
             if item.get("role") == "assistant":
-                replies += len(blocks_in(text)) == 1
+                replies += len(bash_blocks(text)) == 1
             elif item.get("role") == "user":
-                asked += _RETURNED.match(text) is not None
-        return bool(replies and asked)
+                results += _RETURN_CODE.match(text) is not None
+        return bool(replies and results)
 
 
 FORMAT = MiniSweAgent()

@@ -158,22 +158,22 @@ def write(messages: Iterable[Message], facts: SessionFacts | None = None) -> byt
     if facts is not None:
         head |= {
             k: v
-            for k, v in codec.plain(facts).items()
+            for k, v in codec.to_builtins(facts).items()
             if k in Line.__struct_fields__ and v not in ("", None)
         }
     lines = [codec.dumps(head)]
     for m in messages:
-        line: dict[str, Any] = {"role": m.role, "parts": [_written(p) for p in m.parts]}
+        line: dict[str, Any] = {"role": m.role, "parts": [_part_json(p) for p in m.parts]}
         for name in ("origin", "key", "parent", "response", "time", "agent", "model", "cwd"):
             if getattr(m, name):
                 line[name] = getattr(m, name)
         if m.usage is not None:
-            line["usage"] = codec.plain(m.usage)
+            line["usage"] = codec.to_builtins(m.usage)
         lines.append(codec.dumps(line))
     return b"".join(lines)
 
 
-def _written(part: Part) -> dict[str, Any]:
+def _part_json(part: Part) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"text": part.text}
     if isinstance(part, Reasoning):
@@ -193,7 +193,7 @@ def _written(part: Part) -> dict[str, Any]:
 
 
 class Native(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "leftoff"
     shape: str = "lines"

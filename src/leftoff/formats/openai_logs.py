@@ -1,7 +1,7 @@
 """Data sets and request logs of OpenAI-style chats: docs/formats/openai_logs.md.
 
-A data set is a list (or one object on each line) of rows, each a whole session: `messages` and
-what came of it. A request log has one line for each request and one for each response, and
+A data set is a list (or one object on each line) of rows, each a whole session: `messages`
+and its outcome. A request log has one line for each request and one for each response, and
 each request repeats the whole conversation so far.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.codec import LineDecoder, mend
+from leftoff.codec import LineDecoder, repair
 from leftoff.formats.chat import ChatMessage, ChatReader, is_message
 from leftoff.formats.lenient_json import (
     dict_of,
@@ -25,18 +25,20 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import usage_of, words
+from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)
-_HEADLINE = 200
-"""Code points of the instructions that tell one agent's conversations from another's."""
-SURE = 5
-"""Later requests that must hold a message which no tool result follows, to take it as kept."""
+_INSTRUCTIONS_PREFIX = 200
+"""Code points of the instructions that identify an agent; the rest may change between requests.
+Chosen by hand; not measured."""
+CONFIRMING_REQUESTS = 5
+"""Requests that must repeat a message to confirm it if no tool result follows it. Chosen by
+hand; not measured."""
 
 _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
-OUTCOMES = frozenset(
+ROW_FIELDS = frozenset(
     {
         "category", "exit_status", "generated_patch", "instance_id", "model_patch", "patch",
         "repo", "resolved", "reward", "run_id", "score", "source", "target", "task_id",
@@ -84,7 +86,8 @@ class OpenAIRowLinesReader(Struct):
 
 
 def _row(row: dict[str, Raw], name: str, cursor: Cursor) -> Iterator[Record]:
-    """One session. Its messages are counted by `item`, or share the line that holds them."""
+    """One row as a session. A message of a document has an `item`; on a line of its own, all
+    messages of the row share the line."""
     listed = row.get("messages")
     if listed is None or not bytes(listed).lstrip().startswith(b"["):
         yield Unknown("row without messages")
@@ -103,15 +106,15 @@ def _row(row: dict[str, Raw], name: str, cursor: Cursor) -> Iterator[Record]:
             yield from reader.message(message, cursor, None if line else number)
 
 
-class Held(Struct):
-    """A message of a log before it is known whether the client keeps it.
+class PendingMessage(Struct):
+    """A message of a log that later requests have neither confirmed nor dropped yet.
 
     Attributes:
-        line: where it appeared first.
-        place: its number in that request; -1 for the message of a response.
+        line: the line on which it first appeared.
+        place: its index in that request; -1 for the message of a response.
         digest: see `_digest`.
-        repeated: how many later requests of the conversation held it.
-        dropped: a later request of the conversation went on without it.
+        repeated: how many later requests of the conversation repeated it.
+        dropped: a later request of the conversation lacks it.
     """
 
     line: int
@@ -121,48 +124,47 @@ class Held(Struct):
     dropped: bool = False
 
 
-class Talk(Struct):
+class Conversation(Struct):
     """One conversation of a log.
 
     Attributes:
         agent: "" for the first conversation, an id of our own for the others.
         reader: numbers the replies and pairs results that name no call.
-        said: how often each message was taken into the conversation, by its digest.
+        said: how often each message was added to the conversation, by its digest.
         answered: a response was seen.
-        held: what was not given out yet, in order.
-        lines: the lines that held messages stand on.
+        held: the messages that were not emitted yet, in order.
+        lines: the bytes of the lines that hold them, by line number.
     """
 
     agent: str
     reader: ChatReader
     said: dict[int, int] = {}
     answered: bool = False
-    held: list[Held] = []
+    held: list[PendingMessage] = []
     lines: dict[int, bytes] = {}
 
 
 class OpenAIRequestLogReader(Struct):
     """Reads a log of requests and responses. Fields are its state between lines.
 
-    A reply that was refused (no tool call, a wrong one) stands in the next request or requests
-    with what the client said about it, and then no more. So what a request adds is held back
-    until a later tool result, or `SURE` requests, show that the conversation went on from it.
-    What the client threw away is a message of origin "meta": it was paid for, but nobody acted
-    on it.
+    A client that rejects a reply (no tool call, or an invalid one) repeats it with its
+    objection in the next requests and then drops both. So the messages that a request adds are
+    held back until a later tool result or `CONFIRMING_REQUESTS` requests confirm them. A
+    dropped message has the origin "meta": its tokens were spent, but its calls never ran.
     """
 
     record: ClassVar[Any] = bytes
 
-    talks: list[Talk] = []
+    talks: list[Conversation] = []
     known: dict[int, int] = {}
-    """Place in `talks` of the newest conversation with this beginning, by its digest."""
+    """Index in `talks` of the newest conversation, by `_conversation_key`."""
     current: int = -1
-    """Place in `talks` of the conversation of the newest request."""
+    """Index in `talks` of the conversation of the newest request."""
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
         if cursor.ended:
-            for talk in self.talks:
-                yield from _settle(talk, None, cursor)
+            for conversation in self.talks:
+                yield from _release(conversation, None, cursor)
             return
         if not line.strip():
             return
@@ -177,104 +179,117 @@ class OpenAIRequestLogReader(Struct):
 
     def _request(self, entry: dict[str, Raw], cursor: Cursor) -> Iterator[Record]:
         params = fields_of(entry.get("request_params", Raw(b"0")))
-        messages = [_decoded(bytes(m)) for m in items_of(params.get("messages"))]
+        messages = [_decode_message(bytes(m)) for m in items_of(params.get("messages"))]
         if not messages:
             yield Unknown("request without messages")
             return
         digests = _occurrences(messages)
-        beginning = _beginning(messages)
+        beginning = _conversation_key(messages)
         place = self.known.get(beginning, -1)
         begins = not any(m.role.casefold() == "assistant" for m in messages)
         if place < 0 or (begins and self.talks[place].answered):
             # A run that starts again from its beginning is a conversation of its own.
             if place >= 0:
-                yield from _settle(self.talks[place], None, cursor)
+                yield from _release(self.talks[place], None, cursor)
             place = len(self.talks)
-            self.talks.append(Talk(f"agent-{place + 1}" if place else "", ChatReader()))
+            self.talks.append(Conversation(f"agent-{place + 1}" if place else "", ChatReader()))
             self.known[beginning] = place
-        self.current, talk = place, self.talks[place]
-        yield from _settle(talk, _standing(messages, digests), cursor)
-        talk.reader.model = text_of(value_of(params.get("model")))
+        self.current, conversation = place, self.talks[place]
+        yield from _release(conversation, _confirmed_digests(messages, digests), cursor)
+        conversation.reader.model = text_of(value_of(params.get("model")))
         for number, (digest, occurrence) in enumerate(digests):
-            if occurrence > talk.said.get(digest, 0):
-                talk.said[digest] = occurrence
-                talk.held.append(Held(cursor.line, number, digest))
-                talk.lines[cursor.line] = bytes(cursor.raw)
+            if occurrence > conversation.said.get(digest, 0):
+                conversation.said[digest] = occurrence
+                conversation.held.append(PendingMessage(cursor.line, number, digest))
+                conversation.lines[cursor.line] = bytes(cursor.raw)
 
     def _response(self, entry: dict[str, Raw], cursor: Cursor) -> None:
         if self.current < 0:  # the log was cut: it starts with a response
             self.current = len(self.talks)
-            self.talks.append(Talk("", ChatReader()))
-        talk = self.talks[self.current]
-        answer = _answer(entry)
-        if answer is not None:  # else the call failed
-            talk.answered = True
-            digest = _digest(answer)
-            talk.said[digest] = talk.said.get(digest, 0) + 1
-            talk.held.append(Held(cursor.line, -1, digest))
-            talk.lines[cursor.line] = bytes(cursor.raw)
+            self.talks.append(Conversation("", ChatReader()))
+        conversation = self.talks[self.current]
+        reply = _response_message(entry)
+        if reply is not None:  # else the call failed
+            conversation.answered = True
+            digest = _digest(reply)
+            conversation.said[digest] = conversation.said.get(digest, 0) + 1
+            conversation.held.append(PendingMessage(cursor.line, -1, digest))
+            conversation.lines[cursor.line] = bytes(cursor.raw)
 
 
-def _standing(messages: list[ChatMessage], digests: list[tuple[int, int]]) -> dict[int, bool]:
-    """For each digest of a request whether work went on after it: a call ran."""
+def _confirmed_digests(
+    messages: list[ChatMessage], digests: list[tuple[int, int]]
+) -> dict[int, bool]:
+    """For each digest of a request, whether a tool result stands at or after its message."""
     ran = max((n for n, m in enumerate(messages) if m.role.casefold() == "tool"), default=-1)
     return {digest: number <= ran for number, (digest, _) in enumerate(digests)}
 
 
-def _settle(talk: Talk, kept: dict[int, bool] | None, cursor: Cursor) -> Iterator[Record]:
-    """Gives out, in order, what it is known of whether it stays.
+def _release(
+    conversation: Conversation, confirmed: dict[int, bool] | None, cursor: Cursor
+) -> Iterator[Record]:
+    """Emits, in order, the held messages that are confirmed or dropped.
 
     Args:
-        talk: the conversation.
-        kept: what the next request holds, see `_standing`; None if there is none.
+        conversation: the conversation.
+        confirmed: `_confirmed_digests` of the next request; None if there is no next one.
         cursor: numbers the messages.
     """
     known, open_before = 0, False
-    for held in talk.held:
-        if kept is not None and held.digest not in kept and not held.dropped:
+    for held in conversation.held:
+        if confirmed is not None and held.digest not in confirmed and not held.dropped:
             held.dropped = True
-            talk.said[held.digest] = max(0, talk.said.get(held.digest, 0) - 1)
+            count = conversation.said.get(held.digest, 0)
+            conversation.said[held.digest] = max(0, count - 1)
         held.repeated += 1
-        stays = kept is None or kept.get(held.digest, False) or held.repeated >= SURE
+        stays = (
+            confirmed is None
+            or confirmed.get(held.digest, False)
+            or held.repeated >= CONFIRMING_REQUESTS
+        )
         open_before = open_before or not (held.dropped or stays)
         known += not open_before
-    given, talk.held = talk.held[:known], talk.held[known:]
+    given, conversation.held = conversation.held[:known], conversation.held[known:]
     for held in given:
-        yield from _given(talk, held, cursor)
-    waiting = {held.line for held in talk.held}
-    talk.lines = {line: raw for line, raw in talk.lines.items() if line in waiting}
+        yield from _message_records(conversation, held, cursor)
+    waiting = {held.line for held in conversation.held}
+    conversation.lines = {
+        line: raw for line, raw in conversation.lines.items() if line in waiting
+    }
 
 
-def _given(talk: Talk, held: Held, cursor: Cursor) -> Iterator[Record]:
+def _message_records(
+    conversation: Conversation, held: PendingMessage, cursor: Cursor
+) -> Iterator[Record]:
     """The records of one message that was held back."""
-    raw = talk.lines[held.line]
-    message, facts = _found(raw, held)
+    raw = conversation.lines[held.line]
+    message, facts = _message_at(raw, held)
     changes: dict[str, Any] = {**facts}
     if held.dropped:
         changes |= {"origin": "meta", "typed": ()}
-    for found in talk.reader.message(message, Cursor(held.line, raw=raw), None):
+    for found in conversation.reader.message(message, Cursor(held.line, raw=raw), None):
         if not isinstance(found, Message):
             yield found
             continue
         if held.dropped:  # its calls never ran
             changes["parts"] = tuple(p for p in found.parts if type(p) is not ToolCall)
-        index = cursor.take(talk.agent)
-        yield replace(found, index=index, agent=talk.agent, **changes)
+        index = cursor.take(conversation.agent)
+        yield replace(found, index=index, agent=conversation.agent, **changes)
 
 
-def _found(line: bytes, held: Held) -> tuple[ChatMessage, dict[str, Any]]:
-    """The message on its line, and what the line tells about it."""
+def _message_at(line: bytes, held: PendingMessage) -> tuple[ChatMessage, dict[str, Any]]:
+    """The message, read again from its line, and the fields that the line adds to it."""
     for entry in _entries(line):
         time = text_of(value_of(entry.get("timestamp")))
         if held.place < 0:
-            answer = _answer(entry)
-            if answer is not None and _digest(answer) == held.digest:
-                return answer, {**_facts(entry), "time": time}
+            reply = _response_message(entry)
+            if reply is not None and _digest(reply) == held.digest:
+                return reply, {**_facts(entry), "time": time}
             continue
         params = fields_of(entry.get("request_params", Raw(b"0")))
         listed = items_of(params.get("messages"))
         if held.place < len(listed):
-            return _decoded(bytes(listed[held.place])), {"time": time}
+            return _decode_message(bytes(listed[held.place])), {"time": time}
     return ChatMessage(), {}
 
 
@@ -283,11 +298,11 @@ def _entries(line: bytes) -> list[dict[str, Raw]]:
     entry = fields_of(line)
     if entry:
         return [entry]
-    return [fields_of(msgspec.json.encode(value)) for value in mend(line)[0]] or [{}]
+    return [fields_of(msgspec.json.encode(value)) for value in repair(line)[0]] or [{}]
 
 
 def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
-    """What the line of a response tells about its message."""
+    """Usage, response id and model of a response."""
     response = fields_of(entry.get("response", Raw(b"0")))
     facts: dict[str, Any] = {"usage": usage_of(value_of(response.get("usage")))}
     if identity := text_of(value_of(response.get("id"))):
@@ -297,17 +312,17 @@ def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
     return facts
 
 
-def _answer(entry: dict[str, Raw]) -> ChatMessage | None:
+def _response_message(entry: dict[str, Raw]) -> ChatMessage | None:
     """The message of a response; None if the call failed."""
     choices = items_of(fields_of(entry.get("response", Raw(b"0"))).get("choices"))
     raw = fields_of(choices[0]).get("message") if choices else None
     if raw is None:
         return None
-    answer = _decoded(bytes(raw))
-    return replace(answer, role="assistant")
+    reply = _decode_message(bytes(raw))
+    return replace(reply, role="assistant")
 
 
-def _decoded(raw: bytes) -> ChatMessage:
+def _decode_message(raw: bytes) -> ChatMessage:
     found, _ = _MESSAGE.decode(raw)
     return found[0] if found else ChatMessage()
 
@@ -324,25 +339,26 @@ def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
 
 
 def _digest(m: ChatMessage) -> int:
-    """What makes a message the same one in a later request: the ids of its calls or of the
-    call that it answers, else its words. A client may shorten old results and drop fields.
+    """Identifies a message across requests: by the ids of its calls or of the call that it
+    answers, else by its text. A client may shorten old results and drop fields.
     """
     role = m.role.casefold()
     ids = [text_of(c.get("id")) for c in dicts_of(m.tool_calls)]
     if role == "tool" and text_of(m.tool_call_id):
-        about = text_of(m.tool_call_id)
+        identifier = text_of(m.tool_call_id)
     elif any(ids):
-        about = "\0".join(ids)
+        identifier = "\0".join(ids)
     else:
-        about = words(m.content).strip() or repr(m.content or m.function_call or "")
+        identifier = content_text(m.content).strip() or repr(m.content or m.function_call or "")
         if role in {"system", "developer"}:
-            about = about[:_HEADLINE]  # the rest may tell the time of day
-    key = f"{role}\0{about}".encode("utf-8", "surrogatepass")
+            # The rest may contain the time of day.
+            identifier = identifier[:_INSTRUCTIONS_PREFIX]
+    key = f"{role}\0{identifier}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(key, digest_size=8).digest())
 
 
-def _beginning(messages: list[ChatMessage]) -> int:
-    """What tells the conversations of a log apart: the instructions and the first message."""
+def _conversation_key(messages: list[ChatMessage]) -> int:
+    """Identifies a conversation of a log by its instructions and its first message."""
     found = []
     for message in messages:
         found.append(_digest(message))
@@ -368,7 +384,7 @@ class OpenAIRows(Struct, frozen=True):
 
     def detect(self, sample: Sample) -> bool:
         if isinstance(sample.document, dict):
-            row = bool(OUTCOMES & sample.keys) and "trajectory_format" not in sample.keys
+            row = bool(ROW_FIELDS & sample.keys) and "trajectory_format" not in sample.keys
             return row and _is_row(sample.document)
         return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
 
@@ -382,7 +398,7 @@ class OpenAIRowLines(Struct, frozen=True):
 
     def detect(self, sample: Sample) -> bool:
         rows = sum(map(_is_row, sample.lines))
-        # One object alone is a document, unless more than its messages are told.
+        # A single object is read as a document.
         return rows > 1 and rows * 2 > len(sample.lines)
 
 
@@ -394,14 +410,14 @@ class OpenAIRequestLog(Struct, frozen=True):
     reader: type[OpenAIRequestLogReader] = OpenAIRequestLogReader
 
     def detect(self, sample: Sample) -> bool:
-        asked = answered = 0
+        requests = responses = 0
         for line in sample.lines:
             kind = line.get("type")
-            asked += kind == "request" and bool(
+            requests += kind == "request" and bool(
                 dicts_of(dict_of(line.get("request_params")).get("messages"))
             )
-            answered += kind == "response" and ("response" in line or "outputs" in line)
-        return asked > 0 and (asked + answered) * 2 > len(sample.lines)
+            responses += kind == "response" and ("response" in line or "outputs" in line)
+        return requests > 0 and (requests + responses) * 2 > len(sample.lines)
 
 
 FORMAT = OpenAIRows()

@@ -1,4 +1,5 @@
-"""The pieces of OpenAI-style chat messages, which many recorders embed: text, calls, usage."""
+"""Decodes the parts of OpenAI-style chat messages that many recorders embed: text, calls,
+usage."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from leftoff.formats.vocabulary import kind_of
 from leftoff.model import ToolCall, Usage
 
 
-def words(content: Any) -> str:
-    """The text of a content that is a string or a list of blocks, other media left out."""
+def content_text(content: Any) -> str:
+    """The text of a content that is a string or a list of blocks, without other media."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -26,18 +27,18 @@ def words(content: Any) -> str:
     return "\n".join(found)
 
 
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without the white space at its ends."""
     body = text[start:end]
     start += len(body) - len(body.lstrip())
     return start, start + len(body.strip())
 
 
-def tagged(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """What stands in `<name>…</name>`, in order: the name and the span between the tags.
+def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """The elements `<name>…</name>`, in order: the name and the span between the tags.
 
-    Linear in the text, whatever stands in it: a name that is not closed any more is not looked
-    for again.
+    Runs in linear time on any text: a name without a further closing tag is not searched for
+    again.
     """
     wanted = dict.fromkeys(names, -1)
     position = 0
@@ -59,7 +60,7 @@ def tagged(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
         position = end + len(name) + 3
 
 
-def decoded(arguments: Any) -> Any:
+def decode_arguments(arguments: Any) -> Any:
     """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments
@@ -75,13 +76,13 @@ def calls_of(tool_calls: Any) -> list[ToolCall]:
     for call in dicts_of(tool_calls):
         function = dict_of(call.get("function"))
         name = text_of(function.get("name"))
-        given = decoded(function.get("arguments"))
+        given = decode_arguments(function.get("arguments"))
         found.append(ToolCall(text_of(call.get("id")), name, kind_of(name), given))
     return found
 
 
 def usage_of(usage: Any) -> Usage | None:
-    """A recorded `usage`; its `prompt_tokens` include what was read from the cache.
+    """A recorded `usage`; its `prompt_tokens` include cached tokens.
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
     cached ones, to `prompt_tokens`.

@@ -102,8 +102,8 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_QUIET = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
-_LOOKING = frozenset(
+_NO_CONTENT = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
+_READ_ONLY = frozenset(
     {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
 )
 _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
@@ -118,12 +118,13 @@ class OpencodeReader(Struct):
     record: ClassVar[Any] = bytes
 
     child: bool = False
-    """Another session ran this one: nobody typed its prompts."""
+    """Another session started this one, so its prompts were not typed."""
     cwd: str = ""
     made: int = 0
-    """How many call ids were made for calls whose own id was blacked out."""
+    """Number of ids generated for calls whose own id was redacted."""
     statuses: dict[str, str] = field(default_factory=dict)
-    """What the running turn did to which file, as the recorder's summary of it says."""
+    """Status of each file that the current turn changed, from the recorder's summary of the
+    turn."""
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         fields = fields_of(data)
@@ -140,12 +141,12 @@ class OpencodeReader(Struct):
         )
         for number, raw in enumerate(items_of(fields.get("messages"))):
             decoded = _ITEM.decode(bytes(raw))[0]
-            about = decoded[0].info if decoded else None
-            if about is None or about.role not in ("user", "assistant"):
-                role = text_of(about.role) if about else "no info"
+            item_info = decoded[0].info if decoded else None
+            if item_info is None or item_info.role not in ("user", "assistant"):
+                role = text_of(item_info.role) if item_info else "no info"
                 yield Unknown(f"message/{role}")
                 continue
-            yield from self._item(about, decoded[0].parts or [], number, bytes(raw), cursor)
+            yield from self._item(item_info, decoded[0].parts or [], number, bytes(raw), cursor)
 
     def _item(
         self, info: Info, pieces: list[Piece], number: int, raw: bytes, cursor: Cursor
@@ -155,7 +156,7 @@ class OpencodeReader(Struct):
         changes: list[Changes] = []
         person = info.role == "user" and not self.child
         if info.role == "user":
-            self._expect(info.summary)
+            self._load_file_statuses(info.summary)
         origin = "injected" if info.role == "user" else "agent"
         for piece in pieces:
             kind = text_of(piece.type)
@@ -175,18 +176,18 @@ class OpencodeReader(Struct):
                 parts.append(Media(text_of(piece.mime)))
             elif kind == "patch":
                 kinds = {p.kind for p in parts if type(p) is ToolCall}
-                if not kinds or kinds - _LOOKING:
+                if not kinds or kinds - _READ_ONLY:
                     changes += self._patch(piece.files, changes, number, raw)
             elif kind == "compaction":
                 origin = "compaction"
                 trigger = "auto" if piece.auto is True else "manual"
                 yield Compaction(item=number, trigger=trigger, raw=raw)
-            elif kind not in _QUIET:
+            elif kind not in _NO_CONTENT:
                 yield Unknown(f"part/{kind}")
         if typed:
             origin = "prompt"
         elif info.role == "assistant" and info.summary is True:
-            origin = "compaction"  # the model's summary of all that was before
+            origin = "compaction"  # the model's summary of the conversation so far
         index = cursor.take()
         yield Message(
             index=index,
@@ -241,8 +242,8 @@ class OpencodeReader(Struct):
         if files:
             changes.append(Changes(call, tuple(files), status == "ok", item=number, raw=raw))
 
-    def _expect(self, summary: Summary | bool | None) -> None:
-        """Takes up what the turn of a prompt will have done to its files in the end."""
+    def _load_file_statuses(self, summary: Summary | bool | None) -> None:
+        """Stores the file statuses of the turn that a prompt starts."""
         self.statuses = {}
         if isinstance(summary, Summary):
             for diff in summary.diffs or ():
@@ -252,8 +253,8 @@ class OpencodeReader(Struct):
     def _patch(
         self, files: Any, known: list[Changes], number: int, raw: bytes
     ) -> Iterable[Changes]:
-        """The files of a step that no call of the step accounts for. A step that only looked
-        changed none of them: somebody else did, meanwhile."""
+        """Changes to the files of a step that none of its calls reports. Not for a step that
+        only reads: another process changed its files."""
         accounted = {path for c in known for path, _, _ in c.files}
         found: list[tuple[str, str, str]] = []
         for path in files if isinstance(files, list) else ():
@@ -269,7 +270,7 @@ class OpencodeReader(Struct):
 def _usage(value: Any) -> Usage | None:
     """A message's tokens.
 
-    Whether `output` includes `reasoning` differs between versions; the recorded total tells.
+    Whether `output` includes `reasoning` differs between versions; the recorded total shows it.
     """
     if not isinstance(value, dict):
         return None
@@ -286,7 +287,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 class Opencode(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "opencode"
     shape: str = "document"
@@ -299,8 +300,8 @@ class Opencode(Struct, frozen=True):
         if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
             return isinstance(messages, list)
         items = dicts_of(messages)[: sample.LINES]
-        fit = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
-        return bool(fit) and sum(fit) * 2 > len(fit)
+        matches = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
+        return bool(matches) and sum(matches) * 2 > len(matches)
 
 
 FORMAT = Opencode()

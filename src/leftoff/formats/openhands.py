@@ -23,7 +23,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, tagged, trimmed, usage_of, words
+from leftoff.formats.openai_parts import calls_of, content_text, tag_spans, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -74,13 +74,13 @@ class Instance(Struct, gc=False):
 
 
 _EVENT = LineDecoder(Event)
-QUIET_ACTIONS = frozenset(
+IGNORED_ACTIONS = frozenset(
     {
         "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
         "start", "stop", "summarize", "initialize", "loop_recovery",
     }
 )  # fmt: skip
-QUIET_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
+IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
 CALLS = frozenset(
     {
         "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
@@ -110,13 +110,13 @@ class OpenHandsReader(Struct):
     turns: int = 0
     response: str = ""
     spoken: bool = False
-    """A prompt was seen, so that an unsourced message is the agent's."""
+    """A prompt was read, so a message without a source is the agent's."""
     waiting: list[str] = []
     created: list[str] = []
-    """Ids of calls that may create a file, so that their result is asked whether they did."""
+    """Ids of calls that may create a file; their results show whether they did."""
     prompt_total: int = 0
     output_total: int = 0
-    """Accumulated tokens told by the last event that tells them."""
+    """Accumulated tokens of the last event that records them."""
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         """The whole document: a list of events, or one instance with its `history`."""
@@ -156,31 +156,35 @@ class OpenHandsReader(Struct):
 
     def _event(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Iterable[Record]:
         if isinstance(event.observation, str):
-            return self._observed(event, event.observation, place, raw, cursor)
+            return self._observation(event, event.observation, place, raw, cursor)
         if not isinstance(event.action, str):
             return (Unknown("event"),)
         action = event.action
         if action == "message" or action == "system":
-            return (self._spoke(event, place, raw, cursor),)
+            return (self._text_message(event, place, raw, cursor),)
         if action == "condensation":
-            item, line = _place(place, cursor)
+            item, line = _position(place, cursor)
             return (Compaction(line, item, "auto", raw=raw),)
-        if action in QUIET_ACTIONS:
+        if action in IGNORED_ACTIONS:
             return ()
         if action not in CALLS and not event.tool_call_metadata:
             return (Unknown(f"action {action}"),)
-        return (self._asked(event, action, place, raw, cursor),)
+        return (self._action_message(event, action, place, raw, cursor),)
 
-    def _spoke(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+    def _text_message(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
         args = dict_of(event.args)
-        text = words(args.get("content")) or words(event.content) or text_of(event.message)
+        text = (
+            content_text(args.get("content"))
+            or content_text(event.content)
+            or text_of(event.message)
+        )
         if event.action == "system":
             return self._message(event, "system", (Text(text),), "injected", place, raw, cursor)
         source = event.source
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
             if not self.spoken:
-                task = _task(text)
+                task = _task_span(text)
                 typed = (Typed(0, *task),) if task is not None else typed
             self.spoken = True
             origin = "prompt" if typed else "injected"
@@ -191,24 +195,24 @@ class OpenHandsReader(Struct):
             return self._message(event, "user", (Text(text),), "injected", place, raw, cursor)
         return self._message(event, "assistant", (Text(text),), "agent", place, raw, cursor)
 
-    def _asked(
+    def _action_message(
         self, event: Event, action: str, place: int, raw: bytes, cursor: Cursor
     ) -> Message:
         self.calls += 1
-        told = dict_of(event.tool_call_metadata)
+        call_metadata = dict_of(event.tool_call_metadata)
         args = event.args if isinstance(event.args, dict) else dict_of(value_of(Raw(raw)))
         thought = text_of(args.get("thought")) or text_of(event.thought)
         if action == "finish":
             thought = text_of(args.get("final_thought")) or thought or text_of(event.message)
-        name, given = _call(told, action, args, flat=not isinstance(event.args, dict))
+        name, given = _call(call_metadata, action, args, flat=not isinstance(event.args, dict))
         identity = f"event-{event.id}" if isinstance(event.id, int) else f"call-{self.calls}"
         if action == "run_ipython" or action == "edit" or action == "write":
             self.created = [*self.created[-15:], identity]
         self.waiting = [*self.waiting[-63:], identity]
         parts: list[Part] = []
-        response = dict_of(told.get("model_response"))
+        response = dict_of(call_metadata.get("model_response"))
         if text_of(response.get("id")) != self.response or not self.response:
-            reasoning = text_of(_answer(response).get("reasoning_content"))
+            reasoning = text_of(_reply_message(response).get("reasoning_content"))
             if reasoning:
                 parts.append(Reasoning(reasoning))
         if thought.strip() and action != "think":
@@ -227,16 +231,16 @@ class OpenHandsReader(Struct):
         cursor: Cursor,
         typed: tuple[Typed, ...] = (),
     ) -> Message:
-        item, line = _place(place, cursor)
+        item, line = _position(place, cursor)
         response = model = ""
         usage: Usage | None = None
         if role == "assistant":
-            told = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
+            call_metadata = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
             self.turns += 1
-            response = text_of(told.get("id")) or f"r{self.turns}"
+            response = text_of(call_metadata.get("id")) or f"r{self.turns}"
             self.response = response
-            model = text_of(told.get("model")) or self.model
-            usage = usage_of(told.get("usage")) or self._accumulated(event.llm_metrics)
+            model = text_of(call_metadata.get("model")) or self.model
+            usage = usage_of(call_metadata.get("usage")) or self._accumulated(event.llm_metrics)
         return Message(
             cursor.take(),
             role,
@@ -254,7 +258,7 @@ class OpenHandsReader(Struct):
         )
 
     def _accumulated(self, metrics: Any) -> Usage | None:
-        """What the running totals grew by, for replies whose response is not recorded."""
+        """The growth of the accumulated tokens, for replies whose response is not recorded."""
         total = dict_of(dict_of(metrics).get("accumulated_token_usage"))
         prompt = count_of(total.get("prompt_tokens"))
         output = count_of(total.get("completion_tokens"))
@@ -264,12 +268,12 @@ class OpenHandsReader(Struct):
         self.prompt_total, self.output_total = prompt, output
         return usage
 
-    def _observed(
+    def _observation(
         self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
     ) -> Iterable[Record]:
-        if kind in QUIET_OBSERVATIONS:
+        if kind in IGNORED_OBSERVATIONS:
             return ()
-        text = words(event.content)
+        text = content_text(event.content)
         extras = dict_of(event.extras)
         if kind == "recall":
             known = [
@@ -306,16 +310,16 @@ class OpenHandsReader(Struct):
         facts: dict[str, Any],
     ) -> ToolResult:
         code: int | None = None
-        for told in (facts.get("exit_code"), extras.get("exit_code"), event.exit_code):
-            if isinstance(told, int) and not isinstance(told, bool):
-                code = told
+        for value in (facts.get("exit_code"), extras.get("exit_code"), event.exit_code):
+            if isinstance(value, int) and not isinstance(value, bool):
+                code = value
                 break
         status = "ok"
         if kind == "user_rejected":
             status = "denied"
         elif kind == "error" or text.lstrip()[:6].upper() == "ERROR:":
             status = "error"
-        elif code == -1:  # the command had not come back when the observation was written
+        elif code == -1:  # the command was still running when the observation was written
             status, code = ("timeout" if "timed out" in text[-400:] else "running"), None
         elif code:
             status = "error"
@@ -340,18 +344,18 @@ class OpenHandsOutputReader(Struct):
         return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
 
 
-def _task(text: str) -> tuple[int, int] | None:
-    """Where the issue stands in the first prompt of an evaluation; the rest is template."""
-    for _, start, end in tagged(text, _TASKS):
-        return trimmed(text, start, end)
+def _task_span(text: str) -> tuple[int, int] | None:
+    """The span of the issue in the first prompt of an evaluation; None if it is not marked."""
+    for _, start, end in tag_spans(text, _TASKS):
+        return trim_span(text, start, end)
     heading = _HEADING.search(text)
     if heading is None:
         return None
     end = text.find("\n# ", heading.end())
-    return trimmed(text, heading.end(), end if end >= 0 else len(text))
+    return trim_span(text, heading.end(), end if end >= 0 else len(text))
 
 
-def _place(place: int, cursor: Cursor) -> tuple[int | None, int | None]:
+def _position(place: int, cursor: Cursor) -> tuple[int | None, int | None]:
     """Item and line: a document has items, an output file has lines."""
     return (None, cursor.line) if cursor.line else (place, None)
 
@@ -366,26 +370,27 @@ def _identity(instance: Instance) -> str:
     return ""
 
 
-def _answer(response: dict[str, Any]) -> dict[str, Any]:
+def _reply_message(response: dict[str, Any]) -> dict[str, Any]:
     choices = dicts_of(response.get("choices"))
     return dict_of(choices[0].get("message")) if choices else {}
 
 
 def _call(
-    told: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
+    call_metadata: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
 ) -> tuple[str, Any]:
-    """Name and arguments: as the model called the tool where that is recorded, else the
-    action's own."""
-    name = text_of(told.get("function_name"))
-    for call in calls_of(_answer(dict_of(told.get("model_response"))).get("tool_calls")):
-        if call.id == told.get("tool_call_id") and call.name == name and call.input:
+    """Name and arguments of the model's call where it is recorded, else of the action."""
+    name = text_of(call_metadata.get("function_name"))
+    for call in calls_of(
+        _reply_message(dict_of(call_metadata.get("model_response"))).get("tool_calls")
+    ):
+        if call.id == call_metadata.get("tool_call_id") and call.name == name and call.input:
             return name, call.input
     left_out = _NO_ARGUMENTS | ({"action", "message"} if flat else set())
     return name or action, {k: v for k, v in args.items() if k not in left_out}
 
 
 class OpenHands(Struct, frozen=True):
-    """The format object of event lists and of single instances in one document."""
+    """Registry entry: event lists and single instances in one document."""
 
     name: str = "openhands"
     shape: str = "document"
@@ -403,7 +408,7 @@ class OpenHands(Struct, frozen=True):
 
 
 class OpenHandsOutput(Struct, frozen=True):
-    """The format object of evaluation outputs, one instance on each line."""
+    """Registry entry: evaluation outputs, one instance on each line."""
 
     name: str = "openhands_output"
     shape: str = "lines"

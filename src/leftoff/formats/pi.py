@@ -65,8 +65,8 @@ class Line(Struct, gc=False):
     name: Any = None
 
 
-QUIET = frozenset({"thinking_level_change", "custom", "leaf", "label"})
-_EXITED = re.compile(r"Command exited with code (\d{1,9})\s*$")
+NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
+_EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
 class PiReader(Struct):
@@ -84,10 +84,10 @@ class PiReader(Struct):
         if kind == "message":
             body = line.message or Body()
             if body.role == "assistant":
-                return (self._answer(line, body, cursor),)
+                return (self._assistant_message(line, body, cursor),)
             if body.role == "toolResult":
                 return (self._message(line, cursor, "tool", (_result(body),), "tool"),)
-            return self._other(line, body, cursor)
+            return self._other_message(line, body, cursor)
         if kind == "session":
             self.cwd = text_of(line.cwd) or self.cwd
             self.model = text_of(line.modelId) or self.model
@@ -102,13 +102,13 @@ class PiReader(Struct):
                 ),
             )
         if kind == "compaction":
-            mark = Compaction(
+            compaction = Compaction(
                 line=cursor.line,
                 recorded=count_of(line.tokensBefore) or None,
                 raw=cursor.raw,
             )
             parts = (Text(text_of(line.summary)),)
-            return (mark, self._message(line, cursor, "user", parts, "compaction"))
+            return (compaction, self._message(line, cursor, "user", parts, "compaction"))
         if kind in ("custom_message", "branch_summary"):
             found = _blocks(line.content if kind == "custom_message" else line.summary)
             return (self._message(line, cursor, "user", found, "injected"),)
@@ -117,11 +117,11 @@ class PiReader(Struct):
             self.model = text_of(line.modelId) or self.model
         elif kind == "session_info":
             return (*link, SessionFacts(title=text_of(line.name)))
-        elif kind not in QUIET:
+        elif kind not in NO_MESSAGE:
             return (*link, Unknown(kind))
         return link
 
-    def _answer(self, line: Line, body: Body, cursor: Cursor) -> Message:
+    def _assistant_message(self, line: Line, body: Body, cursor: Cursor) -> Message:
         self.model = text_of(body.model) or self.model
         parts = _blocks(body.content)
         origin = "agent"
@@ -132,7 +132,7 @@ class PiReader(Struct):
                 origin, parts = "meta", (Text(text_of(body.errorMessage)),)
         return self._message(line, cursor, "assistant", parts, origin, body=body)
 
-    def _other(self, line: Line, body: Body, cursor: Cursor) -> Iterable[Record]:
+    def _other_message(self, line: Line, body: Body, cursor: Cursor) -> Iterable[Record]:
         role = body.role
         if role == "user":
             parts = _blocks(body.content)
@@ -143,7 +143,7 @@ class PiReader(Struct):
             origin = "prompt" if typed else "injected"
             return (self._message(line, cursor, "user", parts, origin, typed),)
         if role == "bashExecution":
-            parts = self._command(body)
+            parts = self._user_command(body)
             return (self._message(line, cursor, "user", parts, "injected"),)
         if role in ("custom", "hookMessage", "branchSummary", "compactionSummary"):
             parts = _blocks(body.content if body.content is not None else body.summary)
@@ -151,7 +151,7 @@ class PiReader(Struct):
             return (self._message(line, cursor, "user", parts, origin),)
         return (Unknown(f"message/{role}"),)
 
-    def _command(self, body: Body) -> tuple[Part, ...]:
+    def _user_command(self, body: Body) -> tuple[Part, ...]:
         """A command that the person ran with `!`, and what it printed."""
         self.commands += 1
         call = f"person-{self.commands}"
@@ -230,7 +230,7 @@ def _result(body: Body) -> ToolResult:
     if body.isError is True:
         status = "error"
         end = text[-300:]
-        exited = _EXITED.search(end)
+        exited = _EXIT_CODE.search(end)
         if exited:
             code = int(exited[1])
         elif "Command timed out after" in end:
@@ -253,7 +253,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 class Pi(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "pi"
     shape: str = "lines"

@@ -51,8 +51,8 @@ class Line(Struct, gc=False):
     forkedFrom: Any = None
 
 
-_BY_PERSON = frozenset({"", "mid_turn_user_message", "user_text_elements"})
-"""Subtypes of user records whose text a person typed; all others are the recorder's."""
+_TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
+"""Subtypes of user records whose text a person typed; the recorder wrote all others."""
 _STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 
 
@@ -96,15 +96,15 @@ class QwenReader(Struct):
         session, cwd = text_of(line.sessionId), text_of(line.cwd)
         branch, version = text_of(line.gitBranch), text_of(line.version)
         window = count_of(line.contextWindowSize)
-        told = (
+        updated = (
             session or self.session,
             cwd or self.cwd,
             branch or self.branch,
             version or self.version,
             window or self.window,
         )
-        if told != (self.session, self.cwd, self.branch, self.version, self.window):
-            self.session, self.cwd, self.branch, self.version, self.window = told
+        if updated != (self.session, self.cwd, self.branch, self.version, self.window):
+            self.session, self.cwd, self.branch, self.version, self.window = updated
             yield SessionFacts(
                 id=self.session,
                 cwd=self.cwd,
@@ -119,7 +119,7 @@ class QwenReader(Struct):
         person = (
             line.type == "user"
             and not agent
-            and text_of(line.subtype) in _BY_PERSON
+            and text_of(line.subtype) in _TYPED_SUBTYPES
             and line.provenance in (None, "real_user")
         )
         content = self.parts.content(dict_of(line.message).get("parts"), person)
@@ -156,18 +156,18 @@ class QwenReader(Struct):
 
 
 def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
-    """The results with the status that stands beside them, if it is of the only one."""
+    """The parts with the recorded status, if there is exactly one result."""
     status = _STATUS.get(text_of(dict_of(facts).get("status")))
     results = [p for p in parts if type(p) is ToolResult]
     if status is None or len(results) != 1:
         return parts
     name = text_of(dict_of(facts).get("name"))
-    told = result_of(results[0].call_id, name, results[0].text, status)
+    updated = result_of(results[0].call_id, name, results[0].text, status)
     if results[0].exit_code is not None:
-        told = msgspec.structs.replace(
-            told, exit_code=results[0].exit_code, status=results[0].status
+        updated = msgspec.structs.replace(
+            updated, exit_code=results[0].exit_code, status=results[0].status
         )
-    return tuple(told if p is results[0] else p for p in parts)
+    return tuple(updated if p is results[0] else p for p in parts)
 
 
 def _usage(value: Any) -> Usage | None:
@@ -186,7 +186,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 class QwenCode(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "qwen_code"
     shape: str = "lines"

@@ -1,8 +1,11 @@
-"""Recorders' formats: bytes in, messages out, every line accounted for.
+"""The interfaces of formats and readers, the registry of formats, and format detection.
 
 A `Format` recognises its files by content, never by name, and makes a `Reader`. A reader turns
 one decoded record at a time into messages and facts. All of its state is its own fields, so
-that a half-read file can be put aside and taken up again.
+that reading can be suspended and resumed.
+
+The readers' limits (how many open calls they retain, in how many characters of a text they look
+for a status) bound memory and time. They were chosen by hand; none is measured.
 """
 
 from __future__ import annotations
@@ -24,11 +27,11 @@ Shape: TypeAlias = Literal["lines", "document", "text"]
 
 
 class Cursor(Struct):
-    """Where the reader stands: it numbers the messages, the caller the lines.
+    """Position in a recording: the reader numbers the messages, the caller the lines.
 
     Attributes:
         line: 1-based physical line, or 0 in one-document recordings.
-        taken: how many indices were given out, by subagent ("" for the main thread).
+        taken: how many indices were assigned, by subagent ("" for the main thread).
         raw: the bytes of the record being read.
         ended: True when the recording has no more lines (text formats flush then).
     """
@@ -56,7 +59,7 @@ class Reader(Protocol):
     """The Struct type that a record is decoded into, or `bytes` for text and documents."""
 
     def read(self, record: Any, cursor: Cursor) -> Iterable[Record]:
-        """What one record says; () for a known record that carries nothing for us."""
+        """The records of one line or document; () for a known line without content."""
         ...
 
 
@@ -76,7 +79,7 @@ class Format(Protocol):
 
 
 class Sample:
-    """The beginning of a recording, looked at in three ways.
+    """The beginning of a recording, decoded on demand as lines, as a document or as text.
 
     Args:
         data: the first bytes; the whole recording if `complete`.
@@ -100,7 +103,7 @@ class Sample:
             try:
                 value = msgspec.json.decode(line)
             except (ValueError, RecursionError):
-                values, codes = codec.mend(line)
+                values, codes = codec.repair(line)
                 if "cut" not in codes:
                     found += [v for v in values if isinstance(v, dict)]
                 continue
@@ -119,7 +122,7 @@ class Sample:
             return msgspec.json.decode(self.data)
         except (ValueError, RecursionError):
             pass
-        values, codes = codec.mend(self.data, most=1)
+        values, codes = codec.repair(self.data, most=1)
         # A mended document counts only if nothing but one value was found.
         return values[0] if len(values) == 1 and "cut" not in codes else None
 
@@ -142,7 +145,8 @@ class Sample:
 
     @property
     def binary(self) -> bool:
-        """Bytes that are no text: many NULs or control characters."""
+        """Whether the bytes are not text: more than 10 % are NULs or other control
+        characters."""
         head = self.data[:4096]
         return len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
 
@@ -199,7 +203,7 @@ formats: Registry[Format] = Registry(
 def detect(sample: Sample) -> Format | None:
     """The format of the sample, or None if no known format claims it.
 
-    Formats of other packages are asked only when no built-in one answers.
+    Formats of other packages are tried only if no built-in one claims the sample.
     """
     for name in formats.names():
         candidate = formats.get(name)

@@ -23,7 +23,7 @@ from leftoff.formats.lenient_json import (
     time_of_ms,
     value_of,
 )
-from leftoff.formats.openai_parts import decoded, usage_of
+from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -57,7 +57,7 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_SPEAKERS: dict[str, Role] = {
+_ROLES: dict[str, Role] = {
     "user": "user",
     "assistant": "assistant",
     "system": "system",
@@ -93,11 +93,11 @@ class SemanticKernelReader(Struct):
                 yield Unknown("message")
 
     def _message(self, item: Item, number: int, cursor: Cursor) -> Record:
-        label = _named(dict_of(item.role), "label") if item.role else ""
+        label = _field_of(dict_of(item.role), "label") if item.role else ""
         named = (text_of(item.role) or text_of(label)).casefold()
-        if named not in _SPEAKERS:
+        if named not in _ROLES:
             return Unknown(f"role {named}")
-        role = _SPEAKERS[named]
+        role = _ROLES[named]
         self.turns += role == "assistant"
         parts = tuple(self._parts(item, role))
         typed: tuple[Typed, ...] = ()
@@ -107,7 +107,7 @@ class SemanticKernelReader(Struct):
                     typed += typed_spans(place, part.text)
         origins = {"assistant": "agent", "tool": "tool", "system": "injected"}
         about = dict_of(item.metadata)
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             cursor.take(),
             role,
@@ -115,16 +115,18 @@ class SemanticKernelReader(Struct):
             item=number,
             origin=origins.get(role) or ("prompt" if typed else "injected"),
             typed=typed,
-            response=(text_of(_named(about, "id")) or f"r{self.turns}") if speaks else "",
+            response=(text_of(_field_of(about, "id")) or f"r{self.turns}")
+            if is_assistant
+            else "",
             time=text_of(item.timestamp) or _time(about),
-            model=text_of(item.ai_model_id) or text_of(item.modelid) if speaks else "",
-            usage=usage_of(_named(about, "usage")) if speaks else None,
+            model=text_of(item.ai_model_id) or text_of(item.modelid) if is_assistant else "",
+            usage=usage_of(_field_of(about, "usage")) if is_assistant else None,
             raw=cursor.raw,
         )
 
     def _parts(self, item: Item, role: Role) -> Iterable[Part]:
         if role == "tool" and text_of(item.content) and not item.items:
-            yield ToolResult(self._answered(item.tool_call_id), text_of(item.content))
+            yield ToolResult(self._match_call(item.tool_call_id), text_of(item.content))
             return
         if not item.items and text_of(item.content):
             yield Text(text_of(item.content))
@@ -137,12 +139,16 @@ class SemanticKernelReader(Struct):
         kind = text_of(block.get("content_type")) or text_of(block.get("$type"))
         kind = kind.removesuffix("Content").casefold().replace("_", "")
         if kind == "functioncall":
-            plugin = text_of(_named(block, "plugin_name"))
-            return self._call(_named(block, "id"), plugin, block, _named(block, "arguments"))
+            plugin = text_of(_field_of(block, "plugin_name"))
+            return self._call(
+                _field_of(block, "id"), plugin, block, _field_of(block, "arguments")
+            )
         if kind == "functionresult":
-            identity = _named(block, "call_id") or _named(block, "id")
-            return ToolResult(self._answered(identity), _plain(_named(block, "result")))
-        text = _named(block, "text")
+            identity = _field_of(block, "call_id") or _field_of(block, "id")
+            return ToolResult(
+                self._match_call(identity), _result_text(_field_of(block, "result"))
+            )
+        text = _field_of(block, "text")
         if kind == "reasoning":
             return Reasoning(text_of(text))
         if kind == "text" or isinstance(text, str):
@@ -150,15 +156,15 @@ class SemanticKernelReader(Struct):
         return Media(kind)
 
     def _call(self, identity: Any, plugin: str, block: dict[str, Any], given: Any) -> ToolCall:
-        name = text_of(_named(block, "function_name"))
+        name = text_of(_field_of(block, "function_name"))
         if plugin:
             name = f"{plugin}.{name}"
         if not text_of(identity):
             identity = f"call-{self.turns}-{len(self.open)}"
         self.open = [*self.open[-31:], identity]
-        return ToolCall(identity, name, kind_of(name), decoded(given))
+        return ToolCall(identity, name, kind_of(name), decode_arguments(given))
 
-    def _answered(self, identity: Any) -> str:
+    def _match_call(self, identity: Any) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
         if text_of(identity):
             self.open = [known for known in self.open if known != identity]
@@ -166,7 +172,7 @@ class SemanticKernelReader(Struct):
         return self.open.pop(0) if self.open else ""
 
 
-def _named(values: dict[str, Any], name: str) -> Any:
+def _field_of(values: dict[str, Any], name: str) -> Any:
     """A value by its Python name, or by its .NET name, which has no underscores."""
     if name in values:
         return values[name]
@@ -174,17 +180,17 @@ def _named(values: dict[str, Any], name: str) -> Any:
     return next((v for k, v in values.items() if k.casefold() == bare), None)
 
 
-def _plain(result: Any) -> str:
+def _result_text(result: Any) -> str:
     if isinstance(result, str):
         return result
     return "" if result is None else msgspec.json.encode(result).decode()
 
 
 def _time(about: dict[str, Any]) -> str:
-    created = _named(about, "created")
+    created = _field_of(about, "created")
     if isinstance(created, (int, float)) and abs(created) < 1e11:
         return time_of_ms(created * 1000)
-    return text_of(created) or text_of(_named(about, "created_at"))
+    return text_of(created) or text_of(_field_of(about, "created_at"))
 
 
 def _is_message(value: Any) -> bool:
@@ -201,7 +207,7 @@ def _is_message(value: Any) -> bool:
 
 
 class SemanticKernel(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "semantic_kernel"
     shape: str = "document"
@@ -211,8 +217,8 @@ class SemanticKernel(Struct, frozen=True):
         listed = sample.items
         if isinstance(sample.document, dict):
             if "chat_history" in sample.keys:
-                kept = dicts_of(sample.document["chat_history"])
-                return "workflow_metadata" in sample.keys and any("role" in m for m in kept)
+                history = dicts_of(sample.document["chat_history"])
+                return "workflow_metadata" in sample.keys and any("role" in m for m in history)
             listed = dicts_of(sample.document.get("messages"))[: Sample.LINES]
         return bool(listed) and sum(map(_is_message, listed)) * 2 > len(listed)
 

@@ -44,20 +44,20 @@ _SUMMARY = "<summary>Tool use: **"
 _THINK = re.compile(r"<think><details><summary>.*?</summary>")
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
 _NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
-_FILED = re.compile(
+_PATCH_FILE = re.compile(
     r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
 )
 _FENCE = re.compile(r"`{3,}")
-_TOLD_PATH = re.compile(
+_PATH_IN_OUTPUT = re.compile(
     r"(?:File created successfully at: |The file )(.+?)"
     r"(?: has been (?:updated|modified|overwritten|edited)\b.*)?$",
     re.MULTILINE,
 )
-_EXITED = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
+_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
 _ANSWER = re.compile(r"\*\*Answer:\*\* ?")
 _DENIED = "The user doesn't want to proceed with this tool use"
-_KINDS = {"read": "read", "search": "search", "shell": "shell", "write": "edit"}
-"""What the recorder itself calls the tool, for names that the vocabulary lacks."""
+_RECORDED_KINDS = {"read": "read", "search": "search", "shell": "shell", "write": "edit"}
+"""The recorder's own kinds, for tool names that the vocabulary lacks."""
 
 
 class SpecStoryReader(Struct):
@@ -89,7 +89,7 @@ class SpecStoryReader(Struct):
                 self.session = session["id"]
                 return (SessionFacts(id=session["id"], started=_iso(session["time"] or "")),)
         marker = _MARKER.match(text) if text.startswith("_**") and self.blank else None
-        if marker is not None and self._counts(marker):
+        if marker is not None and self._is_own_marker(marker):
             found = tuple(self._flush(cursor))
             self.who, self.side = marker["who"], marker["side"] is not None
             self.model = (marker["model"] or "").strip()
@@ -109,8 +109,8 @@ class SpecStoryReader(Struct):
             self.lines.append(line)
         return ()
 
-    def _counts(self, marker: re.Match[str]) -> bool:
-        """Whether a marker is the recorder's own and no quotation."""
+    def _is_own_marker(self, marker: re.Match[str]) -> bool:
+        """Whether a marker is the recorder's own and not part of a quotation."""
         if self.tool:
             return False
         return not self.fenced or bool(marker["time"]) and _iso(marker["time"]) >= self.latest
@@ -164,7 +164,7 @@ class SpecStoryReader(Struct):
         agent: str,
         cursor: Cursor,
     ) -> Message:
-        speaks = role == "assistant"
+        is_assistant = role == "assistant"
         return Message(
             cursor.take(agent),
             role,
@@ -173,17 +173,17 @@ class SpecStoryReader(Struct):
             None,
             origin,
             typed,
-            response=f"r{self.turns}" if speaks else "",
+            response=f"r{self.turns}" if is_assistant else "",
             time=self.time,
             agent=agent,
-            model=self.model if speaks else "",
+            model=self.model if is_assistant else "",
             raw=raw,
         )
 
     def _blocks(self, body: str) -> Iterator[tuple[Part, ToolResult | None]]:
         """The thoughts, tool uses and words of one turn, in order."""
         words: list[str] = []
-        held: list[str] = []
+        block_lines: list[str] = []
         kind = ""
         for line in body.split("\n"):
             if not kind:
@@ -194,17 +194,17 @@ class SpecStoryReader(Struct):
                 text = "\n".join(words).strip("\n")
                 if text.strip():
                     yield Text(text), None
-                words, held = [], []
+                words, block_lines = [], []
                 kind = "tool" if line.startswith("<tool-use") else "think"
-            held.append(line)
+            block_lines.append(line)
             ended = line.rstrip().endswith(
                 f"</details></{'tool-use' if kind == 'tool' else kind}>"
             )
-            if ended and (kind == "think" or line.startswith("</") or len(held) == 1):
-                yield self._block(kind, "\n".join(held))
+            if ended and (kind == "think" or line.startswith("</") or len(block_lines) == 1):
+                yield self._block(kind, "\n".join(block_lines))
                 kind = ""
         if kind:  # the file ends inside the block
-            yield self._block(kind, "\n".join(held))
+            yield self._block(kind, "\n".join(block_lines))
         text = "\n".join(words).strip("\n")
         if text.strip():
             yield Text(text), None
@@ -212,23 +212,23 @@ class SpecStoryReader(Struct):
     def _block(self, kind: str, text: str) -> tuple[Part, ToolResult | None]:
         if kind == "think":
             thought = _THINK.sub("", text, count=1).removesuffix("</details></think>")
-            return Reasoning(_plain(thought).strip("\n")), None
+            return Reasoning(_unescape(thought).strip("\n")), None
         opening = _TOOL.match(text)
-        name = _plain(opening["name"]) if opening is not None else ""
+        name = _unescape(opening["name"]) if opening is not None else ""
         known = kind_of(name)
         if known == "other" and opening is not None:
-            known = _KINDS.get(opening["type"], "other")
+            known = _RECORDED_KINDS.get(opening["type"], "other")
         self.calls += 1
         identity = f"call-{self.calls}"
-        given, output = _use(known, text)
+        given, output = _parse_tool_use(known, text)
         result = None
         if output is not None:
             result = ToolResult(identity, output, *_outcome(output))
         return ToolCall(identity, name, known, given), result
 
 
-def _use(kind: str, text: str) -> tuple[dict[str, Any], str | None]:
-    """Arguments and output of a tool use, as far as the markdown tells them."""
+def _parse_tool_use(kind: str, text: str) -> tuple[dict[str, Any], str | None]:
+    """Arguments and output of a tool use, as far as the markdown has them."""
     rest, body = "", text
     start = text.find(_SUMMARY)
     end = text.find("</summary>", start) if start >= 0 else -1
@@ -239,35 +239,35 @@ def _use(kind: str, text: str) -> tuple[dict[str, Any], str | None]:
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")
         if not mark:
-            return {"question": _plain(body.strip())}, None
-        return {"question": _plain(question.strip())}, f"{mark}{_plain(answer).rstrip()}"
+            return {"question": _unescape(body.strip())}, None
+        return {"question": _unescape(question.strip())}, f"{mark}{_unescape(answer).rstrip()}"
     if kind in {"patch", "create"}:
         content, output = _two_fences(body)
         if kind == "create":
-            return {"file_path": _told_path(output), "content": content}, output
+            return {"file_path": _path_in_output(output), "content": content}, output
         return {"patch": _patch(body)}, output
     head, output = _one_fence(body)
     given: dict[str, Any] = {}
     inline = _INLINE.search(rest) or _INLINE.search(head)
     if kind in {"shell", "powershell", "python", "script"}:
-        given["command"] = _plain(inline[1]) if inline is not None else ""
+        given["command"] = _unescape(inline[1]) if inline is not None else ""
         if kind == "shell" and inline is None and output is not None:
             command, last = _two_fences(body)
             if command:
                 return {"command": command.rstrip("\n")}, last
     elif kind == "search":
-        given = {name: _plain(value) for name, value in _NAMED.findall(head or rest)}
+        given = {name: _unescape(value) for name, value in _NAMED.findall(head or rest)}
     elif kind == "edit" and inline is None:
-        given["file_path"] = _told_path(output)
+        given["file_path"] = _path_in_output(output)
     elif kind in {"read", "edit", "list", "notebook", "delete"}:
         if inline is not None:
-            given["file_path"] = _plain(inline[1])
+            given["file_path"] = _unescape(inline[1])
         elif "file: " in rest:
-            given["file_path"] = _plain(rest.rsplit("file: ", 1)[1].strip())
+            given["file_path"] = _unescape(rest.rsplit("file: ", 1)[1].strip())
     elif kind == "fetch" and inline is not None:
-        given["url"] = _plain(inline[1])
+        given["url"] = _unescape(inline[1])
     elif head.strip():
-        given["description"] = _plain(head.strip())
+        given["description"] = _unescape(head.strip())
     return given, output
 
 
@@ -277,17 +277,17 @@ def _fence_lines(body: str) -> tuple[list[str], list[int]]:
 
 
 def _one_fence(body: str) -> tuple[str, str | None]:
-    """What stands before the first fence, and what the outermost fence holds."""
+    """The text before the first fence, and the contents of the outermost fence."""
     lines, fences = _fence_lines(body)
     if not fences:
         return body, None
     last = fences[-1] if len(fences) > 1 else len(lines)
     inside = "\n".join(lines[fences[0] + 1 : last])
-    return "\n".join(lines[: fences[0]]), _plain(inside)
+    return "\n".join(lines[: fences[0]]), _unescape(inside)
 
 
 def _two_fences(body: str) -> tuple[str, str | None]:
-    """What the first fence holds, and what the last one holds, if there are two."""
+    """The contents of the first and of the last fence; None for a missing last one."""
     lines, fences = _fence_lines(body)
     if len(fences) < 2:
         return "", None
@@ -296,15 +296,15 @@ def _two_fences(body: str) -> tuple[str, str | None]:
         None,
     )
     if split is None:
-        return _plain("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
+        return _unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
     closing = max(n for n in fences if n < split)
     content = "\n".join(lines[fences[0] + 1 : closing]) + "\n"
-    return _plain(content), _plain("\n".join(lines[split + 1 : fences[-1]]))
+    return _unescape(content), _unescape("\n".join(lines[split + 1 : fences[-1]]))
 
 
 def _patch(body: str) -> str:
     """The files of an `apply_patch` as patch text again."""
-    heads = list(_FILED.finditer(body))
+    heads = list(_PATCH_FILE.finditer(body))
     patch = ["*** Begin Patch"]
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(body)
@@ -319,8 +319,8 @@ def _patch(body: str) -> str:
     return "\n".join(patch) + "\n"
 
 
-def _told_path(output: str | None) -> str:
-    found = _TOLD_PATH.search(output or "")
+def _path_in_output(output: str | None) -> str:
+    found = _PATH_IN_OUTPUT.search(output or "")
     return found[1].strip() if found is not None else ""
 
 
@@ -329,15 +329,15 @@ def _outcome(output: str) -> tuple[str, int | None]:
         return "denied", None
     if output.startswith("[Request interrupted"):
         return "interrupted", None
-    code = _EXITED.search(output, 0, 400)
+    code = _EXIT_CODE.search(output, 0, 400)
     if code is not None:
         return ("error" if int(code[1]) else "ok"), int(code[1])
     failed = output.startswith(("Error: ", "<tool_use_error>", "String to replace not found"))
     return ("error" if failed else "ok"), None
 
 
-def _plain(text: str) -> str:
-    """The text with the escapes undone that keep markdown from ending early."""
+def _unescape(text: str) -> str:
+    """The text without the recorder's escapes of backquotes."""
     return text.replace("&#96;", "`") if "&#96;" in text else text
 
 
@@ -347,7 +347,7 @@ def _iso(time: str) -> str:
 
 
 class SpecStory(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "specstory"
     shape: str = "text"

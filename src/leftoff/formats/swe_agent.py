@@ -22,7 +22,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, decoded, trimmed, words
+from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -62,9 +62,9 @@ _TASKS = (
     ("<issue>", "</issue>"),
     ("The description is:\n", "\nINSTRUCTIONS:"),
 )
-"""What stands before and after the task in the templates of the first message."""
-_RANGE = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
-_SILENT = "Your command ran successfully and did not produce any output"
+"""The text before and after the task in the templates of the first message."""
+_EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
+_NO_OUTPUT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
 _EDITED = ("File updated", "Text replaced", "has been edited", "File created successfully")
 _FAILED = (
@@ -76,9 +76,9 @@ _FAILED = (
     "/root/commands/",
     "No replacement was performed",
 )
-_ENDS = re.compile(r"exit_\w+$|exit$")
+_EXIT_ACTION = re.compile(r"exit_\w+$|exit$")
 
-_PLACES: dict[str, tuple[str, ...]] = {
+_COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "open": ("path", "line_number"),
     "create": ("filename",),
     "goto": ("line_number",),
@@ -126,7 +126,7 @@ class SweAgentReader(Struct):
             yield TokenCount(Usage(), total)
 
     def _facts(self, document: dict[str, Raw]) -> Iterator[Record]:
-        replay = decoded(value_of(document.get("replay_config")))
+        replay = decode_arguments(value_of(document.get("replay_config")))
         agent = dict_of(dict_of(replay).get("agent"))
         repo = dict_of(dict_of(dict_of(replay).get("env")).get("repo"))
         self.model = text_of(dict_of(agent.get("model")).get("name"))
@@ -137,9 +137,9 @@ class SweAgentReader(Struct):
             yield facts
 
     def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
-        text = words(item.content)
+        text = content_text(item.content)
         if item.role == "assistant":
-            return self._said(item, text, number, raw, cursor)
+            return self._assistant_message(item, text, number, raw, cursor)
         if item.role not in {"system", "user", "tool"}:
             return Unknown(f"role {item.role}")
         state = _STATE.search(text)
@@ -149,17 +149,17 @@ class SweAgentReader(Struct):
             self.opened = "" if opened == "n/a" else opened
             self.cwd = cwd = state["cwd"].strip()
         if item.role == "system":
-            return self._plain("system", text, "injected", number, raw, cursor)
+            return self._text_message("system", text, "injected", number, raw, cursor)
         given = item.tool_call_ids if isinstance(item.tool_call_ids, list) else []
         ids = [i for i in given if isinstance(i, str)]
         if not self.waiting:
             if item.role == "user" and not self.prompted:
                 self.prompted = True
-                span = _task(text)
-                return self._plain(
+                span = _task_span(text)
+                return self._text_message(
                     "user", text, "prompt", number, raw, cursor, (Typed(0, *span),)
                 )
-            return self._plain("user", text, "injected", number, raw, cursor)
+            return self._text_message("user", text, "injected", number, raw, cursor)
         known = dict(self.waiting)
         call = next((i for i in ids if i in known), self.waiting[0][0])
         name = known[call]
@@ -168,7 +168,7 @@ class SweAgentReader(Struct):
         result = ToolResult(call, shown, _status(name, shown))
         return Message(cursor.take(), "tool", (result,), None, number, "tool", cwd=cwd, raw=raw)
 
-    def _plain(
+    def _text_message(
         self,
         role: Any,
         text: str,
@@ -190,12 +190,14 @@ class SweAgentReader(Struct):
             raw=raw,
         )
 
-    def _said(self, item: Item, text: str, number: int, raw: bytes, cursor: Cursor) -> Message:
+    def _assistant_message(
+        self, item: Item, text: str, number: int, raw: bytes, cursor: Cursor
+    ) -> Message:
         self.turns += 1
         action = text_of(item.action)
         given = calls_of(item.tool_calls)
         self.waiting = []
-        ended = bool(_ENDS.match(action.strip()))
+        ended = bool(_EXIT_ACTION.match(action.strip()))
         parts: list[Part] = []
         thought = text_of(item.thought)
         shown = thought if thought.strip() and action and not given else text
@@ -223,32 +225,34 @@ class SweAgentReader(Struct):
         if isinstance(given, dict) and call.name in _IN_OPEN_FILE and self.opened:
             if not any(k in given for k in ("path", "filename", "file")):
                 given = {"path": self.opened, **given}
-        return self._asked(call.id, call.name, given)
+        return self._tool_call(call.id, call.name, given)
 
     def _command(self, action: str) -> ToolCall:
-        """What the line typed asks for: an editor command by its name, anything else bash."""
+        """The call of a command line: an editor command by its name, anything else bash."""
         head = action.split(None, 1)
         name = head[0] if head else ""
         if name == "edit":
-            found = _RANGE.match(action)
+            found = _EDIT_COMMAND.match(action)
             if found is not None:
                 new = re.sub(r"\n?end_of_edit\s*$", "\n", found[3])
                 given: dict[str, Any] = {"path": self.opened, "new_string": new}
                 if found[1]:
                     given |= {"start": int(found[1][:9]), "end": int(found[2][:9])}
-                return self._asked("", name, given)
+                return self._tool_call("", name, given)
         if (
             name == "submit"
-            or (name in _IN_OPEN_FILE or name in _PLACES)
+            or (name in _IN_OPEN_FILE or name in _COMMAND_ARGUMENTS)
             and "\n" not in (action.strip())
         ):
-            given = dict(zip(_PLACES.get(name, ()), _arguments(action), strict=False))
+            given = dict(
+                zip(_COMMAND_ARGUMENTS.get(name, ()), _arguments(action), strict=False)
+            )
             if name in _IN_OPEN_FILE and self.opened and "file" not in given:
                 given["path"] = self.opened
-            return self._asked("", name, given)
-        return self._asked("", "bash", {"command": action.strip("\n")})
+            return self._tool_call("", name, given)
+        return self._tool_call("", "bash", {"command": action.strip("\n")})
 
-    def _asked(self, identity: str, name: str, given: Any) -> ToolCall:
+    def _tool_call(self, identity: str, name: str, given: Any) -> ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting, (identity, name)]
@@ -262,14 +266,13 @@ def _arguments(action: str) -> list[str]:
         return action.split()[1:]
 
 
-def _task(text: str) -> tuple[int, int]:
-    """Where the task itself stands in the first message: the template around it is no one's
-    own words."""
+def _task_span(text: str) -> tuple[int, int]:
+    """The span of the task in the first message, without the template around it."""
     for before, after in _TASKS:
         start = text.find(before)
         end = text.find(after, start) if start >= 0 else -1
         if end >= 0:
-            span = trimmed(text, start + len(before), end)
+            span = trim_span(text, start + len(before), end)
             if span[1] > span[0]:
                 return span
     state = _STATE.search(text)
@@ -277,7 +280,7 @@ def _task(text: str) -> tuple[int, int]:
 
 
 def _status(name: str, text: str) -> str:
-    """How the call came back: the recorder keeps no exit code, only what was printed."""
+    """The status of a call, from its output: the recorder stores no exit code."""
     head = text[:400]
     if any(mark in head for mark in _TIMED_OUT):
         return "timeout"
@@ -285,19 +288,19 @@ def _status(name: str, text: str) -> str:
         if any(mark in text for mark in _EDITED):
             return "ok"
         return "error" if any(mark in head for mark in _FAILED) else "unknown"
-    if name in _PLACES or name in {"scroll_down", "scroll_up"}:
+    if name in _COMMAND_ARGUMENTS or name in {"scroll_down", "scroll_up"}:
         if head.startswith(("[File: ", "Found ", "No matches found")):
             return "ok"
         return "error" if any(mark in head for mark in (*_FAILED, "not found")) else "unknown"
     if name == "str_replace_editor":
         return "error" if head.lstrip().startswith(("ERROR", *_FAILED)) else "ok"
-    if head.startswith(_SILENT) or name == "submit":
+    if head.startswith(_NO_OUTPUT) or name == "submit":
         return "ok"
     return "unknown"
 
 
 class SweAgent(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "swe_agent"
     shape: str = "document"

@@ -19,8 +19,8 @@ from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, NewSession, Part, Record, ToolResult, Typed, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)
-_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""What the simulation writes into the customer's last message."""
+_END_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+"""Marks that the simulation writes into the customer's last message."""
 
 
 class TauBenchReader(Struct):
@@ -50,30 +50,31 @@ def _run(run: dict[str, Raw], number: int, cursor: Cursor) -> Iterator[Record]:
             yield Unknown("message")
         for message in found:
             for record in reader.message(message, cursor, place):
-                yield _told(record) if isinstance(record, Message) else record
+                yield _with_outcome(record) if isinstance(record, Message) else record
 
 
-def _told(m: Message) -> Message:
-    """The message with what the benchmark's own words tell: failures, the customer's end."""
+def _with_outcome(m: Message) -> Message:
+    """The message with the status of its results, or with typed spans that exclude the end
+    marks."""
     if m.role == "tool":
-        return replace(m, parts=tuple(map(_judged, m.parts)))
+        return replace(m, parts=tuple(map(_with_status, m.parts)))
     if not m.typed:
         return m
-    typed = tuple(t for t in (_before_marks(t, m) for t in m.typed) if t.end > t.start)
+    typed = tuple(t for t in (_without_marks(t, m) for t in m.typed) if t.end > t.start)
     return replace(m, typed=typed, origin="prompt" if typed else "injected")
 
 
-def _judged(part: Part) -> Part:
-    """A tool of the benchmark answers a failure with "Error: ..."."""
+def _with_status(part: Part) -> Part:
+    """The result with its status: the benchmark's tools report a failure as "Error: ..."."""
     if type(part) is ToolResult and part.status == "unknown":
         return replace(part, status="error" if part.text.startswith("Error:") else "ok")
     return part
 
 
-def _before_marks(typed: Typed, m: Message) -> Typed:
+def _without_marks(typed: Typed, m: Message) -> Typed:
     part = m.parts[typed.part]
     words: str = part.text[typed.start : typed.end]  # type: ignore[union-attr]
-    for mark in _MARKS:
+    for mark in _END_MARKS:
         words = words.split(mark, 1)[0]
     return replace(typed, end=typed.start + len(words.rstrip()))
 
@@ -86,7 +87,7 @@ def _is_run(value: Any) -> bool:
 
 
 class TauBench(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "tau_bench"
     shape: str = "document"

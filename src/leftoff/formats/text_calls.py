@@ -1,7 +1,7 @@
 """Calls and results in the text of messages, as models without tool calls write them.
 
-The shape is OpenHands's, which many data sets keep: `<function=name>` with `<parameter=name>`
-in the reply, and the outcome in the next user message behind "EXECUTION RESULT of [name]:" or
+The syntax is OpenHands's, which many data sets use: `<function=name>` with `<parameter=name>`
+in the reply, and the result in the next user message after "EXECUTION RESULT of [name]:" or
 "OBSERVATION:".
 """
 
@@ -16,19 +16,25 @@ _FUNCTION = re.compile(
     r"^[ \t]*<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL | re.MULTILINE
 )
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>(.*?)(?:</parameter>|\Z)", re.DOTALL)
-_RETURNED = re.compile(r"(?:(EXECUTION RESULT) of \[[^\]\n]{0,200}\]|OBSERVATION):[ \t]*\n?")
-_EXITED = re.compile(r"\[(?:The command|Command) (?:finished|completed) with exit code (-?\d+)")
-_NO_ANSWER = "[The command has no new output after"
+_RESULT_HEADER = re.compile(
+    r"(?:(EXECUTION RESULT) of \[[^\]\n]{0,200}\]|OBSERVATION):[ \t]*\n?"
+)
+_EXIT_CODE = re.compile(
+    r"\[(?:The command|Command) (?:finished|completed) with exit code (-?\d+)"
+)
+_NO_NEW_OUTPUT = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
-_EXAMPLE = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
-_TASK = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
-"""Marks that stand in a row of dashes."""
+_EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
+_TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
+"""Marks within a row of dashes."""
 
-_GO_ON = ("Please continue working on the task on whatever approach you think is suitable.",)
+_CONTINUE_PROMPTS = (
+    "Please continue working on the task on whatever approach you think is suitable.",
+)
 
 
 def calls_in(text: str, turn: int) -> tuple[list[Part], list[str]]:
-    """A reply's words and calls in order, and the ids that the calls were given."""
+    """The text and calls of a reply in order, and the ids generated for the calls."""
     parts: list[Part] = []
     given: list[str] = []
     position = 0
@@ -36,7 +42,7 @@ def calls_in(text: str, turn: int) -> tuple[list[Part], list[str]]:
         words = text[position : found.start()].strip()
         if words:
             parts.append(Text(words))
-        values = {p[1]: _unwrapped(p[2]) for p in _PARAMETER.finditer(found[2])}
+        values = {p[1]: _parameter_value(p[2]) for p in _PARAMETER.finditer(found[2])}
         given.append(f"text-call-{turn}-{len(given)}")
         parts.append(ToolCall(given[-1], found[1], kind_of(found[1]), values))
         position = found.end()
@@ -52,25 +58,25 @@ def has_calls(text: str) -> bool:
 
 
 def is_result(text: str) -> bool:
-    """Whether a user message is the outcome of a call that stood in the text before it."""
-    return _RETURNED.match(text) is not None or _FAILED_ACTION in text[-200:]
+    """Whether a user message is the result of a call in the text before it."""
+    return _RESULT_HEADER.match(text) is not None or _FAILED_ACTION in text[-200:]
 
 
 def result_of(call_id: str, text: str) -> ToolResult:
-    """The outcome of a call, without the words that announce it.
+    """The result of a call, without its header.
 
-    Only OpenHands's announcement says that a call went well unless it says otherwise; any
-    other text tells nothing about that, except a line about the command's exit.
+    With OpenHands's header the status is "ok" unless the text shows an error; without it the
+    status is "unknown" unless a line names the exit code.
     """
-    announced = _RETURNED.match(text)
+    announced = _RESULT_HEADER.match(text)
     if announced is not None:
         text = text[announced.end() :]
     tail = text[-600:]
     # The last such line is the recorder's own; earlier ones are output.
-    exits = _EXITED.findall(tail)
+    exits = _EXIT_CODE.findall(tail)
     code = int(exits[-1][:9]) if exits else None
     status = "ok" if announced is not None and announced[1] else "unknown"
-    if code == -1 or _NO_ANSWER in tail:
+    if code == -1 or _NO_NEW_OUTPUT in tail:
         return ToolResult(call_id, text, "timeout" if "timed out" in tail else "running")
     if code is not None:
         status = "error" if code else "ok"
@@ -82,25 +88,25 @@ def result_of(call_id: str, text: str) -> ToolResult:
 
 
 def is_reminder(text: str) -> bool:
-    """Whether the recorder itself says this in the person's place, to keep the agent going."""
-    return text.startswith(_GO_ON)
+    """Whether the recorder wrote this user message to make the agent continue."""
+    return text.startswith(_CONTINUE_PROMPTS)
 
 
 def without_example(text: str) -> str:
-    """The task alone, where a worked example stands in front of it in the same message."""
-    start = text.find(_EXAMPLE[0])
-    end = text.find(_EXAMPLE[1], start) if start >= 0 else -1
+    """The task alone, if a worked example precedes it in the same message."""
+    start = text.find(_EXAMPLE_MARKS[0])
+    end = text.find(_EXAMPLE_MARKS[1], start) if start >= 0 else -1
     if end < 0:
         return text
-    after = text[end + len(_EXAMPLE[1]) :].lstrip("-")
-    task = after.find(_TASK[0])
+    after = text[end + len(_EXAMPLE_MARKS[1]) :].lstrip("-")
+    task = after.find(_TASK_MARKS[0])
     if task < 0:
         return f"{text[:start].rstrip(' -')}{after}".strip()
-    task_text = after[task + len(_TASK[0]) :].split(_TASK[1], 1)[0]
+    task_text = after[task + len(_TASK_MARKS[0]) :].split(_TASK_MARKS[1], 1)[0]
     return task_text.strip("-").strip()
 
 
-def _unwrapped(value: str) -> str:
+def _parameter_value(value: str) -> str:
     """A parameter's value; one line end after the opening and before the closing mark is
     layout."""
     return value.removeprefix("\n").removesuffix("\n")

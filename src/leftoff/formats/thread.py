@@ -1,8 +1,42 @@
-"""The thread of a session: which message follows which, packed.
+"""The thread of a session: the parent chain of its messages, packed into arrays.
 
-One row for each message and one for each other record of the parent chain; ids are kept as
-64-bit keys, so that a session of a hundred thousand messages costs a few megabytes. What the
-rows mean (turns, copies, abandoned branches) is worked out here on demand, never while reading.
+What lives here
+---------------
+Which message follows which, and what can be derived from that alone: turns, copied history,
+branches that were rewound. No texts, no times; of a message only its role, origin, response
+id, own id and parent id. A format's reader gives the ids as they stand in its file.
+
+Theory of operation
+-------------------
+There is one row for each message, in file order; its index is the message number used all over
+the package. Recorders also chain messages through records that are no messages (attachments,
+progress, system notes); of these only `link_keys` and `link_parents` are stored, so that the
+chain does not break. Ids become 64-bit keys (`key64`), so a session of a hundred thousand
+messages takes a few megabytes. Ids wait as text until `BATCH` of them can be packed in one
+step, since a column of UUIDs converts at once; every read of a column packs what waits.
+
+*Turns*: messages of one API response share a turn. *Copies*: a key that stood earlier in the
+same thread (a resumed session repeats its history). *Abandoned*: two typed prompts with the
+same parent mean that the person went back and typed another one; all but the last of them, and
+all that hangs below them, are abandoned.
+
+Invariants
+----------
+* Append-only; a row never changes. `rows`, `responses`, `keys` and `parents` have one entry
+  for each message, `link_keys` and `link_parents` one for each link.
+* Key 0 means "no id": it is never a copy, a parent or a fork. `contains` expects an id.
+* Derived facts are computed on demand from the whole thread, never while reading: a later
+  record may make an earlier branch abandoned.
+* Input is hostile: parents may be missing, come later, or form cycles. `_below` terminates on
+  all of them.
+
+Before you edit
+---------------
+`key64` and the order of `ORIGINS` and `_ROLE` are part of the saved format of a pass (keys and
+row bytes are saved as they are): append to `ORIGINS`, never reorder it. `keys64` must give
+what `key64` gives for each id. The bound methods `_add_*` in `__init__` are for speed: `add`
+runs once for each message. With `before` set (a resumed pass), only appending, `pack` and
+`len` are valid.
 """
 
 from __future__ import annotations
@@ -25,10 +59,10 @@ _ROW = {
 }
 _PROMPT = _ORIGIN["prompt"]
 _AGENT_SPEAKS = _ROW["assistant", "agent"]
-_HANDED = frozenset({_ROW["user", "prompt"], _ROW["user", "injected"]})
+_INPUT = frozenset({_ROW["user", "prompt"], _ROW["user", "injected"]})
 
 BATCH = 4096
-"""Records whose ids are held as text before they are packed."""
+"""Records whose ids are packed in one step."""
 
 
 def key64(identity: str) -> int:
@@ -62,16 +96,16 @@ def keys64(identities: list[str]) -> array[int]:
     return array("Q", map(key64, identities))
 
 
-class _Under:
-    """Which rows name a key as their parent; sorted, since a list for each key takes too much
-    memory in a long session."""
+class _Children:
+    """Index from a key to the rows with that parent: sorted arrays, since a list for each key
+    takes too much memory in a long session."""
 
     def __init__(self, parents: array[int]) -> None:
         self._order = array("I", sorted(range(len(parents)), key=parents.__getitem__))
         self._parents = array("Q", (parents[row] for row in self._order))
 
     def of(self, key: int) -> array[int]:
-        """The rows under a key, in file order."""
+        """The rows with this parent, in file order."""
         first = bisect_left(self._parents, key)
         return self._order[first : bisect_right(self._parents, key)]
 
@@ -95,7 +129,7 @@ class Thread:
         responses: for each message, the key of its API response (0: none).
         keys, parents: for each message, its own and its parent's key (0: none).
         link_keys, link_parents: the same for records that are no messages.
-        before: messages that stand before the first row, kept elsewhere.
+        before: number of messages before the first row that are not in memory.
     """
 
     COLUMNS = ("responses", "keys", "parents", "link_keys", "link_parents")
@@ -103,7 +137,7 @@ class Thread:
     def __init__(self) -> None:
         self.rows = array("B")
         self.before = 0
-        # Ids wait as text until there are enough of them to be packed in one step.
+        # Ids wait as text until there are `BATCH` of them.
         self._packed = {name: array("Q") for name in self.COLUMNS}
         self._waiting: dict[str, list[str]] = {name: [] for name in self.COLUMNS}
         self._add_response = self._waiting["responses"].append
@@ -183,13 +217,13 @@ class Thread:
     # -- meaning ---------------------------------------------------------------------------
 
     def is_agent(self, index: int) -> bool:
-        """Whether the agent itself speaks in the message."""
+        """Whether the message is the agent's own."""
         return self.rows[index] == _AGENT_SPEAKS
 
-    def handed(self) -> list[int]:
-        """The messages that people or the recorder put to the agent, results of tools left out,
-        in order."""
-        return [index for index, row in enumerate(self.rows) if row in _HANDED]
+    def inputs(self) -> list[int]:
+        """The messages that the person typed or the recorder injected, without tool results, in
+        order."""
+        return [index for index, row in enumerate(self.rows) if row in _INPUT]
 
     def counts(self, without: Iterable[int] = ()) -> dict[str, int]:
         """Number of messages by role, and of agent turns, copies left out."""
@@ -222,7 +256,7 @@ class Thread:
         return numbers
 
     def copies(self) -> set[int]:
-        """Messages whose key stood earlier in the same thread: copied history."""
+        """Messages with the key of an earlier message of the thread: copied history."""
         keys = self.keys
         ordered = pairwise(sorted(keys))
         again = {key for key, following in ordered if key == following and key}
@@ -264,17 +298,17 @@ class Thread:
         return self._below(roots)
 
     def _below(self, roots: set[int]) -> set[int]:
-        """The messages at and under `roots`, by the parent chain. Cycles are harmless."""
-        children, links = _Under(self.parents), _Under(self.link_parents)
+        """The messages at and below `roots` in the parent chain; cycles are allowed."""
+        children, links = _Children(self.parents), _Children(self.link_parents)
         found = set(roots)
         keys, link_keys = self.keys, self.link_keys
         queue = [keys[i] for i in sorted(roots)]
-        passed: set[int] = set()
+        visited: set[int] = set()
         while queue:
             key = queue.pop()
-            if key in passed or not key:
+            if key in visited or not key:
                 continue
-            passed.add(key)
+            visited.add(key)
             for index in children.of(key):
                 if index not in found:
                     found.add(index)
@@ -282,7 +316,7 @@ class Thread:
             queue += [link_keys[number] for number in links.of(key)]
         return found
 
-    def holds(self, identity: str) -> bool:
+    def contains(self, identity: str) -> bool:
         """Whether a record of that id is part of the thread."""
         key = key64(identity)
         return key in self.keys or key in self.link_keys

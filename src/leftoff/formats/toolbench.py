@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from leftoff.codec import LineDecoder
 from leftoff.formats.chat import ChatMessage, ChatReader
 from leftoff.formats.lenient_json import dict_of, fields_of, items_of, text_of, value_of
-from leftoff.formats.openai_parts import decoded
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, Text, ToolResult, Typed, Unknown
 
 _MESSAGE = LineDecoder(ChatMessage)
-_CUT = "Message error..."
+_TRUNCATED = "Message error..."
 """The server's `error` for an answer that it shortened; the answer itself is there."""
 
 
@@ -44,38 +44,39 @@ class ToolBenchReader(Struct):
                 yield Unknown("message")
             for message in found:
                 for record in reader.message(message, cursor, number):
-                    yield self._told(record) if isinstance(record, Message) else record
+                    yield self._with_outcome(record) if isinstance(record, Message) else record
 
-    def _told(self, m: Message) -> Message:
+    def _with_outcome(self, m: Message) -> Message:
         if m.role == "tool":
-            return replace(m, parts=tuple(map(_judged, m.parts)))
+            return replace(m, parts=tuple(map(_with_status, m.parts)))
         if m.role != "user":
             return m
-        # Only the first is a person's: later ones urge the search on to another branch.
-        typed = () if self.asked else self._query(m)
+        # Only the first is typed: later ones direct the search to another branch.
+        typed = () if self.asked else self._query_span(m)
         self.asked = True
         return replace(m, typed=typed, origin="prompt" if typed else "injected")
 
-    def _query(self, m: Message) -> tuple[Typed, ...]:
-        """Where the query stands: the recorder puts a word around it."""
+    def _query_span(self, m: Message) -> tuple[Typed, ...]:
+        """The span of the query in the first message; the recorder adds text around it."""
         for number, part in enumerate(m.parts):
             if type(part) is Text and self.query and (at := part.text.find(self.query)) >= 0:
                 return (Typed(number, at, at + len(self.query)),)
         return m.typed
 
 
-def _judged(part: Part) -> Part:
-    """An answer of the tool server names its error; an empty one means that it went well."""
+def _with_status(part: Part) -> Part:
+    """The result with its status, from the server's `error` field; an empty error means
+    success."""
     if type(part) is not ToolResult or part.status != "unknown":
         return part
-    error = dict_of(decoded(part.text)).get("error") if part.text[:1] == "{" else None
-    if not isinstance(error, str) or error == _CUT:
+    error = dict_of(decode_arguments(part.text)).get("error") if part.text[:1] == "{" else None
+    if not isinstance(error, str) or error == _TRUNCATED:
         return part
     return replace(part, status="error" if error else "ok")
 
 
 class ToolBench(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "toolbench"
     shape: str = "document"

@@ -1,7 +1,6 @@
-"""The vocabulary: what each recorder's tools do, and which argument holds what.
+"""The vocabulary: the kind of each recorder's tools and the roles of their arguments.
 
-The table is data (`vocabulary.toml`); a tool that stands in none of its rows keeps its own
-name and the kind "other".
+The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other".
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from leftoff.model import ToolCall
 EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
 """Kinds that change files by themselves, without a shell."""
 
-LOOKS = frozenset({"read", "search", "list", "fetch"})
-"""Kinds that only look."""
+READ_ONLY_KINDS = frozenset({"read", "search", "list", "fetch"})
+"""Kinds that change nothing."""
 
 
 class Tool(Struct, frozen=True):
@@ -29,7 +28,7 @@ class Tool(Struct, frozen=True):
     arguments: dict[str, tuple[str, ...]]
 
 
-def _load() -> dict[str, Tool]:
+def _load_table() -> dict[str, Tool]:
     rows = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
     table: dict[str, Tool] = {}
     for row in rows["tool"]:
@@ -39,7 +38,7 @@ def _load() -> dict[str, Tool]:
     return table
 
 
-TABLE: dict[str, Tool] = _load()
+TABLE: dict[str, Tool] = _load_table()
 _OTHER = Tool("other", {})
 
 
@@ -48,7 +47,7 @@ def tool_of(name: str) -> Tool:
     """The vocabulary's row for a recorded tool name; kind "other" if there is none."""
     found = TABLE.get(name)
     if found is None and name.startswith("mcp__"):
-        # A server's tool of a familiar name does the familiar thing: mcp__fs__write_file.
+        # A known name behind a server's prefix has the known meaning: mcp__fs__write_file.
         found = TABLE.get(name.rsplit("__", 1)[-1])
     if found is None and ("." in name or "-" in name):
         found = TABLE.get(name.rsplit(".", 1)[-1]) or TABLE.get(name.replace("-", "_"))

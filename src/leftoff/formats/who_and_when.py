@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, text_of, value_of
-from leftoff.formats.openai_parts import words
+from leftoff.formats.openai_parts import content_text
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Reasoning, Record, SessionFacts, Text, Typed, Unknown
 
@@ -25,8 +25,8 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-_LEADER = "orchestrator"
-_PERSON = frozenset({"human", "user"})
+_ORCHESTRATOR = "orchestrator"
+_PERSON_ROLES = frozenset({"human", "user"})
 
 
 class WhoAndWhenReader(Struct):
@@ -44,30 +44,34 @@ class WhoAndWhenReader(Struct):
             yield SessionFacts(id=identity)
         items = [bytes(item) for item in items_of(document.get("history"))]
         found = [_ITEM.decode(raw)[0] for raw in items]
-        # Without a leader all speak in one conversation.
-        led = any(m and _speaker(m[0].role)[0].casefold() == _LEADER for m in found)
+        # Without an orchestrator all agents share one conversation.
+        has_orchestrator = any(
+            m and _speaker(m[0].role)[0].casefold() == _ORCHESTRATOR for m in found
+        )
         for number, (raw, item) in enumerate(zip(items, found, strict=True)):
             cursor.raw = raw
             if item and item[0].role:
-                yield self._message(item[0], number, led, cursor)
+                yield self._message(item[0], number, has_orchestrator, cursor)
             else:
                 yield Unknown("message")
 
-    def _message(self, item: Item, number: int, led: bool, cursor: Cursor) -> Message:
-        speaker, aside = _speaker(item.role)
-        text = words(item.content)
+    def _message(
+        self, item: Item, number: int, has_orchestrator: bool, cursor: Cursor
+    ) -> Message:
+        speaker, note = _speaker(item.role)
+        text = content_text(item.content)
         part: Part = Text(text)
         typed: tuple[Typed, ...] = ()
         role: Any = "assistant"
         agent, origin = "", "agent"
-        if speaker.casefold() in _PERSON and not text_of(item.name):
+        if speaker.casefold() in _PERSON_ROLES and not text_of(item.name):
             role, origin = "user", "prompt"
             typed = (Typed(0, 0, len(text.rstrip())),) if text.strip() else ()
-        elif aside == "thought":
+        elif note == "thought":
             part = Reasoning(text)
-        elif aside == "termination condition":  # the program's last words, not an agent's
+        elif note == "termination condition":  # written by the program, not by an agent
             role, origin = "system", "meta"
-        if led and role == "assistant" and speaker.casefold() != _LEADER:
+        if has_orchestrator and role == "assistant" and speaker.casefold() != _ORCHESTRATOR:
             agent = speaker
         self.turns += role == "assistant"
         return Message(
@@ -85,12 +89,12 @@ class WhoAndWhenReader(Struct):
 
 def _speaker(role: str) -> tuple[str, str]:
     """Who speaks, and what a role like "Orchestrator (thought)" says about it in brackets."""
-    name, _, aside = role.partition("(")
-    return name.strip(), aside.strip().removesuffix(")")
+    name, _, note = role.partition("(")
+    return name.strip(), note.strip().removesuffix(")")
 
 
 class WhoAndWhen(Struct, frozen=True):
-    """The format object: how to know such a file and how to read it."""
+    """Registry entry: detects and reads this format."""
 
     name: str = "who_and_when"
     shape: str = "document"

@@ -1,15 +1,16 @@
-"""Does a saved state still fit: score, verdict, reasons. Pure: the world comes in as a value.
+"""Compatibility of a saved resume state with the workspace: score, verdict, reasons.
 
-The score is the original design's: similarity of the workflow's content, times 0.7 if a tool
-that was used is not there any more. The world (branch, commits, files, model) warns and never
-changes it. The verdict is one table:
+A pure function: the current workspace is an argument. The score is the original design's: the
+similarity of the workflow's content, times 0.7 if a tool that was used is not available any
+more. Differences of the environment (branch, commits, files, model) only add warnings. The
+verdict:
 
     score below 0.6                                      refuse
-    similarity below 0.8, a used tool missing, or the
-    world warns                                          adapt
+    similarity below 0.8, a used tool missing, or a
+    warning about the environment                        adapt
     else                                                 same
 
-`force` turns refuse into adapt; nothing else.
+`force` turns refuse into adapt and changes nothing else.
 """
 
 from __future__ import annotations
@@ -22,53 +23,60 @@ from msgspec import Struct, field
 
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.running_workflow import content_hash
-from leftoff.handover.resume_state.templates import COMPATIBILITY, OURS, STRATEGIES, moment
-from leftoff.handover.similarity import Similarity, measure
+from leftoff.handover.resume_state.templates import (
+    ADDED_TEXTS,
+    COMPATIBILITY_TEXTS,
+    STRATEGY_TEXTS,
+    parse_time,
+)
+from leftoff.handover.similarity import Similarity, text_similarity
 from leftoff.handover.wording import brief, number, plural
 from leftoff.redaction.redactor import Redactor
 
 __all__ = [
     "Compatibility",
-    "FileNow",
+    "FileStatus",
     "Limits",
     "Similarity",
     "Workspace",
     "assess",
-    "measure",
+    "text_similarity",
     "without_state",
 ]
 
 Verdict: TypeAlias = Literal["same", "adapt", "refuse"]
 
-NAMED = 5
-"""How many files a warning names before it counts the rest."""
+MAX_NAMED_FILES = 5
+"""Files that a warning names; the rest is counted. Chosen by hand."""
 
 
 class Limits(Struct, frozen=True):
-    """Where the verdicts begin, and what a missing tool costs.
+    """Thresholds of the verdict. The first four are settings (`resume.*`) with the original
+    design's values as defaults; `room` was chosen by hand.
 
     Attributes:
-        similar: below this similarity the content has changed significantly.
-        alike: below this similarity resetting is advised.
-        fits: below this score nothing is resumed.
-        missing_tool: what the score is multiplied with if a used tool is not available.
-        room: share of the model's window from which on the old context is too large for it.
+        similarity_warning: below this similarity the content has changed significantly.
+        similarity_reset: below this similarity a reset is advised.
+        minimum_score: below this score the state is not resumed.
+        missing_tool_factor: multiplies the score if a used tool is not available.
+        room: a warning is given if the old context fills more than this fraction of the
+            model's window.
     """
 
-    similar: float = 0.8
-    alike: float = 0.5
-    fits: float = 0.6
-    missing_tool: float = 0.7
+    similarity_warning: float = 0.8
+    similarity_reset: float = 0.5
+    minimum_score: float = 0.6
+    missing_tool_factor: float = 0.7
     room: float = 0.8
 
 
-class FileNow(Struct, frozen=True):
-    """A file as it is now.
+class FileStatus(Struct, frozen=True):
+    """The current state of a recorded file.
 
     Attributes:
-        exists: it is there.
-        changed: it was changed after the state was saved: its bytes are others, or, where the
-            state does not know them, its time of change is later. None: not known.
+        exists: whether it exists.
+        changed: whether it changed after the state was saved: by its hash, or by its
+            modification time if the state has no hash. None if unknown.
     """
 
     exists: bool
@@ -76,19 +84,20 @@ class FileNow(Struct, frozen=True):
 
 
 class Workspace(Struct, frozen=True):
-    """The world as it is now, as far as somebody looked. None: not known.
+    """The current workspace. None means that a value was not determined.
 
     Attributes:
-        root: the project's folder; "" if nobody looked.
-        content: the workflow's file, raw.
-        content_path: where it was looked for; "" if the workflow has no file.
-        tools: names of the tools that there are.
-        branch: of the repository; "" where no branch is checked out.
+        root: the project's directory; "" if not determined.
+        content: the text of the workflow's file.
+        content_path: the path it was read from; "" if the workflow has no file.
+        tools: names of the available tools.
+        branch: of the repository; "" if no branch is checked out.
         commit: the repository's head.
-        ahead, behind: commits that the head has and the recorded one lacks, and the reverse.
-        files: the files that the work touched, by path as recorded.
-        window: tokens that the model takes that will go on.
-        model: its name.
+        ahead, behind: number of commits in the head but not in the recorded commit, and the
+            reverse.
+        files: the files that the session touched, by recorded path.
+        window: context window, in tokens, of the model that will resume the work.
+        model: the name of that model.
     """
 
     root: str = ""
@@ -99,24 +108,24 @@ class Workspace(Struct, frozen=True):
     commit: str | None = None
     ahead: int | None = None
     behind: int | None = None
-    files: dict[str, FileNow] = field(default_factory=dict)
+    files: dict[str, FileStatus] = field(default_factory=dict)
     window: int | None = None
     model: str = ""
 
 
 class Compatibility(Struct, frozen=True):
-    """Whether a saved state fits, and why. The first six are the original design's.
+    """The result of `assess`. The first six attributes are the original design's.
 
     Attributes:
-        can_resume: the score is high enough, or it was forced.
-        requires_adaptation: the verdict is `adapt`, or resetting is advised.
+        can_resume: whether the score is high enough or resuming was forced.
+        requires_adaptation: whether the verdict is `adapt` or a reset is advised.
         compatibility_score: 0 to 1, four digits.
-        warnings: what is different, in the design's words or ours.
-        adaptations: what to do about it.
-        migration_strategies: ways to go on where resuming is refused.
+        warnings: the differences, in sentences.
+        adaptations: what to do about them.
+        migration_strategies: alternatives if resuming is refused.
         verdict: same | adapt | refuse.
-        similarity: of the workflow's content; None where there was nothing to compare.
-        reasons: how the verdict came about, in words.
+        similarity: of the workflow's content; None if there was nothing to compare.
+        reasons: how the verdict was reached, in sentences.
         missing_tools: tools that were used and are not available.
     """
 
@@ -133,15 +142,15 @@ class Compatibility(Struct, frozen=True):
 
     @property
     def estimated(self) -> bool:
-        """Whether the score is an estimate that another figure might have decided."""
+        """Whether the exact similarity might give another verdict."""
         return self.similarity is not None and self.similarity.estimated
 
 
 def without_state(workflow: str) -> Compatibility:
-    """What is said of a workflow of which nothing is saved."""
+    """The result for a workflow without a saved state."""
     return Compatibility(
         reasons=(f"nothing is saved of {brief(workflow)}",),
-        migration_strategies={"reset_workflow": STRATEGIES["reset_workflow"]},
+        migration_strategies={"reset_workflow": STRATEGY_TEXTS["reset_workflow"]},
     )
 
 
@@ -154,47 +163,47 @@ def assess(
 ) -> Compatibility:
     """Whether `state` can be resumed in `workspace`.
 
-    Where the state's content lost secrets when it was saved, the content now is redacted before
-    the two are compared.
+    If secrets were redacted from the state's content when it was saved, the current content is
+    redacted before the two are compared.
 
     Args:
-        force: resume although the score is too low.
+        force: resume even if the score is too low.
     """
     limits = limits or Limits()
     missing = _missing_tools(state, workspace)
-    factor = limits.missing_tool if missing else 1.0
-    similarity, said = _content(state, workspace, limits, factor)
+    factor = limits.missing_tool_factor if missing else 1.0
+    similarity, content_reasons = _compare_content(state, workspace, limits, factor)
     alike = 1.0 if similarity is None else similarity.value
-    # Rounded beyond what a similarity can differ by, so that 0.7 x 6/7 is 0.6.
+    # Floating point: 0.7 x 6/7 must not be below 0.6.
     score = round(alike * factor, 12)
     warnings: list[str] = []
     adaptations: list[str] = []
-    reasons = [*said, *_tools_told(state, workspace, missing)]
-    if alike < limits.similar:
-        warnings.append(COMPATIBILITY["changed"])
-        adaptations.append(OURS["adaptations"]["content"])
-    if alike < limits.alike:
-        adaptations.append(COMPATIBILITY["reset"])
+    reasons = [*content_reasons, *_tools_reason(state, workspace, missing)]
+    if alike < limits.similarity_warning:
+        warnings.append(COMPATIBILITY_TEXTS["changed"])
+        adaptations.append(ADDED_TEXTS["adaptations"]["content"])
+    if alike < limits.similarity_reset:
+        adaptations.append(COMPATIBILITY_TEXTS["reset"])
     if missing:
-        warnings.append(COMPATIBILITY["tools"].format(tools=", ".join(missing)))
-        adaptations.append(OURS["adaptations"]["tools"])
-    world = tuple(_world(state, workspace, limits))
+        warnings.append(COMPATIBILITY_TEXTS["tools"].format(tools=", ".join(missing)))
+        adaptations.append(ADDED_TEXTS["adaptations"]["tools"])
+    world = tuple(_environment_warnings(state, workspace, limits))
     if world:
-        adaptations.append(OURS["adaptations"]["world"])
-    fits = score >= limits.fits
+        adaptations.append(ADDED_TEXTS["adaptations"]["world"])
+    fits = score >= limits.minimum_score
     verdict: Verdict = "same"
     if not fits and not force:
         verdict = "refuse"
-    elif not fits or alike < limits.similar or missing or world:
+    elif not fits or alike < limits.similarity_warning or missing or world:
         verdict = "adapt"
-    reasons.append(_score_told(score, limits, fits=fits, force=force))
+    reasons.append(_score_reason(score, limits, fits=fits, force=force))
     return Compatibility(
         can_resume=verdict != "refuse",
-        requires_adaptation=verdict == "adapt" or alike < limits.alike,
-        compatibility_score=_rounded(score, limits.fits),
+        requires_adaptation=verdict == "adapt" or alike < limits.similarity_reset,
+        compatibility_score=_round_score(score, limits.minimum_score),
         warnings=(*warnings, *world),
         adaptations=tuple(adaptations),
-        migration_strategies={} if fits else dict(STRATEGIES),
+        migration_strategies={} if fits else dict(STRATEGY_TEXTS),
         verdict=verdict,
         similarity=similarity,
         reasons=tuple(reasons),
@@ -202,28 +211,28 @@ def assess(
     )
 
 
-def _rounded(score: float, fits: float) -> float:
-    """Four digits that stand on the same side of the limit as the score."""
+def _round_score(score: float, fits: float) -> float:
+    """The score with four digits, unless rounding would move it across the minimum score."""
     shown = round(score, 4)
     return shown if (shown >= fits) == (score >= fits) else score
 
 
-def _score_told(score: float, limits: Limits, *, fits: bool, force: bool) -> str:
+def _score_reason(score: float, limits: Limits, *, fits: bool, force: bool) -> str:
     if fits:
-        return f"score {score:.2f}, at least {limits.fits:g}"
+        return f"score {score:.2f}, at least {limits.minimum_score:g}"
     forced = "; resumed because it was forced" if force else ""
-    return f"score {score:.2f}, below {limits.fits:g}{forced}"
+    return f"score {score:.2f}, below {limits.minimum_score:g}{forced}"
 
 
 # -- the workflow's content -------------------------------------------------------------------
 
-_NUMBERED = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):\d{1,9}\]")
+_NUMBERED_PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):\d{1,9}\]")
 
 
-def _content(
+def _compare_content(
     state: ResumeState, workspace: Workspace, limits: Limits, factor: float
 ) -> tuple[Similarity | None, list[str]]:
-    """Similarity of the workflow's file then and now, None if one is not known; and reasons."""
+    """Similarity of the saved and the current content, None if one is unknown; and reasons."""
     name = brief(workspace.content_path or state.workflow_file_path or "the workflow", 200)
     if workspace.content is None:
         if not (workspace.content_path or state.workflow_file_path):
@@ -239,20 +248,24 @@ def _content(
         return Similarity(0.0, 0.0), [f"{name} changed, and what it held was not kept"]
     then, now = state.original_workflow_content, workspace.content
     if "[REDACTED:" in then:
-        # Numbers of placeholders depend on what else stands in a document.
+        # The numbers of placeholders depend on the other secrets in the same document.
         now = Redactor().text(now)
-        then, now = (_NUMBERED.sub(r"[REDACTED:\1]", text) for text in (then, now))
-    found = measure(then, now, (limits.similar, limits.alike, limits.fits / factor))
+        then, now = (_NUMBERED_PLACEHOLDER.sub(r"[REDACTED:\1]", text) for text in (then, now))
+    found = text_similarity(
+        then,
+        now,
+        (limits.similarity_warning, limits.similarity_reset, limits.minimum_score / factor),
+    )
     if then == now:
         secret = "" if workspace.content == now else " but for secrets, which are not kept"
         return found, [f"{name} is unchanged{secret}"]
     return found, [
         f"{name} changed in {number(found.changed)} of {plural(found.lines, 'line')}",
-        _similarity_told(found),
+        _similarity_reason(found),
     ]
 
 
-def _similarity_told(found: Similarity) -> str:
+def _similarity_reason(found: Similarity) -> str:
     if found.exact:
         return f"the content is {found.value:.1%} the same"
     bounds = f"the content is between {found.low:.1%} and {found.high:.1%} the same"
@@ -272,7 +285,7 @@ def _missing_tools(state: ResumeState, workspace: Workspace) -> tuple[str, ...]:
     return tuple(name for name in used if name not in workspace.tools)
 
 
-def _tools_told(
+def _tools_reason(
     state: ResumeState, workspace: Workspace, missing: tuple[str, ...]
 ) -> list[str]:
     used = len({tool.function_name for tool in state.completed_tools})
@@ -288,8 +301,10 @@ def _tools_told(
 # -- the world -------------------------------------------------------------------------------
 
 
-def _world(state: ResumeState, workspace: Workspace, limits: Limits) -> Iterable[str]:
-    """What is different around the workflow, in words."""
+def _environment_warnings(
+    state: ResumeState, workspace: Workspace, limits: Limits
+) -> Iterable[str]:
+    """The differences of the environment, in sentences."""
     if workspace.content is None and workspace.content_path:
         yield f"The workflow's file {brief(workspace.content_path, 200)} is missing"
     world = state.world
@@ -298,37 +313,42 @@ def _world(state: ResumeState, workspace: Workspace, limits: Limits) -> Iterable
     if world.branch and workspace.branch is not None and workspace.branch != world.branch:
         now = brief(workspace.branch, 200) or "no branch"
         yield f"The work was on branch {brief(world.branch, 200)}; now it is {now}"
-    yield from _commits(world.commit, workspace)
+    yield from _commit_warnings(world.commit, workspace)
     if world.cwd and workspace.root and workspace.root != world.cwd:
-        here = f"{brief(world.cwd, 200)}; what is in {brief(workspace.root, 200)}"
-        yield f"The work was in {here} was compared"
-    gone = [f.path for f in world.files if _gone(f.path, f.action, workspace)]
-    left = [f for f in world.files if f.action != "deleted" and f.path in workspace.files]
-    if len(gone) > 1 and len(gone) == len(left):
-        yield f"None of the {plural(len(gone), 'file')} that the session left is there"
-    elif gone:
-        yield f"Files of the session that are missing: {_listed(gone)}"
+        places = f"{brief(world.cwd, 200)}; what is in {brief(workspace.root, 200)}"
+        yield f"The work was in {places} was compared"
+    missing_files = [f.path for f in world.files if _is_missing(f.path, f.action, workspace)]
+    remaining_files = [
+        f for f in world.files if f.action != "deleted" and f.path in workspace.files
+    ]
+    if len(missing_files) > 1 and len(missing_files) == len(remaining_files):
+        yield f"None of the {plural(len(missing_files), 'file')} that the session left is there"
+    elif missing_files:
+        yield f"Files of the session that are missing: {_join_paths(missing_files)}"
     changed = [
         f.path
         for f in world.files
-        if f.path not in gone and (seen := workspace.files.get(f.path)) and seen.changed
+        if f.path not in missing_files
+        and (seen := workspace.files.get(f.path))
+        and seen.changed
     ]
     if changed:
-        yield f"Files of the session that changed since: {_listed(changed)}"
-    held, window = world.occupancy, workspace.window
-    if held is not None and window is not None and held > window * limits.room:
+        yield f"Files of the session that changed since: {_join_paths(changed)}"
+    occupancy, window = world.occupancy, workspace.window
+    if occupancy is not None and window is not None and occupancy > window * limits.room:
         model = f" of {brief(workspace.model, 80)}" if workspace.model else ""
         yield (
-            f"The session held {number(held)} tokens; the window{model} takes {number(window)}"
+            f"The session held {number(occupancy)} tokens; "
+            f"the window{model} takes {number(window)}"
         )
 
 
-def _gone(path: str, action: str, workspace: Workspace) -> bool:
+def _is_missing(path: str, action: str, workspace: Workspace) -> bool:
     now = workspace.files.get(path)
     return now is not None and not now.exists and action != "deleted"
 
 
-def _commits(recorded: str, workspace: Workspace) -> Iterable[str]:
+def _commit_warnings(recorded: str, workspace: Workspace) -> Iterable[str]:
     if not recorded or workspace.commit is None or workspace.commit.startswith(recorded):
         return
     ahead, behind = workspace.ahead, workspace.behind
@@ -344,14 +364,15 @@ def _commits(recorded: str, workspace: Workspace) -> Iterable[str]:
         yield f"The repository is not at the recorded commit: {', '.join(parts)}"
 
 
-def _listed(paths: list[str]) -> str:
-    named = ", ".join(brief(path, 120) for path in paths[:NAMED])
-    rest = len(paths) - NAMED
+def _join_paths(paths: list[str]) -> str:
+    named = ", ".join(brief(path, 120) for path in paths[:MAX_NAMED_FILES])
+    rest = len(paths) - MAX_NAMED_FILES
     return f"{named} and {number(rest)} more" if rest > 0 else named
 
 
-def later(than: str, seconds: float) -> bool | None:
-    """Whether a file's time of change is later than a recorded time; None if that is none."""
-    found = moment(than)
+def modified_after(than: str, seconds: float) -> bool | None:
+    """Whether a file's modification time is later than a recorded time; None if the latter is
+    not a time."""
+    found = parse_time(than)
     # Recorders write times to the second or finer; a second is no change.
     return None if found is None else seconds > found.timestamp() + 1

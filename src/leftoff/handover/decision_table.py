@@ -1,15 +1,14 @@
-"""Who goes on with a task whose window runs out: one table, and its reasons in words.
+"""The handoff decision for a task whose context window runs out, with its reason.
 
-At 90 % the agent goes on if what is left suffices; at 95 % somebody is named who can take
-over; at 98 %, and whenever a provider fails, the task goes to the first of
+At 90 % the current provider continues if the remaining tokens suffice; at 95 % a fallback
+provider is named; at 98 %, and whenever a provider fails, the task goes to the first of
 
 1. another provider, by the role's order, with room for the prompt and the checkpoint;
 2. a fresh session of the same provider;
 3. a helper agent;
-4. nobody: the task stops, and why.
+4. none of them: the task stops.
 
-After three handoffs without progress it stops as well. Everything here is a function of its
-arguments.
+It also stops after three handoffs without progress. All functions are pure.
 """
 
 from __future__ import annotations
@@ -20,24 +19,26 @@ from msgspec import Struct
 
 from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import NextAction
-from leftoff.handover.checkpoint.from_summary import Facts
+from leftoff.handover.checkpoint.from_summary import CheckpointFacts
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.checkpoint.templates import WORDS, fill
+from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 
 Outcome: TypeAlias = Literal["continue", "fallback", "force_handoff", "helper_agent", "stop"]
 
-HANDOFFS = 3
-"""Handoffs without progress after which a task is given up."""
+MAX_HANDOFFS = 3
+"""Handoffs without progress after which a task stops."""
 
 NEARLY_FULL = 0.90
-"""Share of its budget beyond which a provider takes nothing over."""
+"""A provider takes over only if the task leaves it below this fraction of its budget."""
 
 HELPER = "helper"
 
 _UNUSABLE = frozenset({"circuit_open", "timeout", "unavailable", "rate_limited"})
-ERRORS = frozenset({"context_length_exceeded", "model_context_window_exceeded", *_UNUSABLE})
-"""Provider errors that end in a handoff. After one that says nothing of the window a fresh
-session of the same provider is no way out."""
+PROVIDER_ERRORS = frozenset(
+    {"context_length_exceeded", "model_context_window_exceeded", *_UNUSABLE}
+)
+"""Provider errors that cause a handoff. After those of `_UNUSABLE`, which do not concern the
+window, a fresh session of the same provider does not help."""
 
 
 class Candidate(Struct, frozen=True):
@@ -46,7 +47,7 @@ class Candidate(Struct, frozen=True):
     Attributes:
         total: tokens that the task may use with it.
         used: tokens of these that it has used.
-        available: False where its circuit is open.
+        available: False if its circuit breaker is open.
     """
 
     name: str
@@ -59,22 +60,22 @@ class Candidate(Struct, frozen=True):
         """Tokens left, at least 0."""
         return max(0, self.total - self.used)
 
-    def takes(self, need: int) -> bool:
+    def has_room_for(self, need: int) -> bool:
         """Whether `need` tokens more leave it below `NEARLY_FULL`."""
         return self.available and self.used + need < NEARLY_FULL * self.total
 
 
 class Situation(Struct, frozen=True):
-    """All that a decision depends on.
+    """The input of `decide`.
 
     Attributes:
-        capacity: "90" | "95" | "98", or "" where only an error is at hand.
-        error: one of `ERRORS`, "" for none.
+        capacity: "90" | "95" | "98", or "" if there is only an error.
+        error: one of `PROVIDER_ERRORS`, "" for none.
         current: the provider that works on the task.
         need: tokens of the next prompt with the checkpoint before it.
-        growth: tokens that an iteration has taken lately.
-        others: providers that may be asked.
-        handoffs: without progress since.
+        growth: tokens of a recent iteration.
+        others: providers that may take over.
+        handoffs: number of handoffs without progress.
         helper: whether there is a helper agent.
         force: whether 98 % forces a handoff.
     """
@@ -92,12 +93,13 @@ class Situation(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """What becomes of the task.
+    """The result of `decide`.
 
     Attributes:
-        type: what is done now; `fallback` names who will take over and goes on until then.
-        provider: who works on the task next, "" where it stops or a helper takes it.
-        fresh: a new session of the same provider.
+        type: the action; with `fallback`, the current provider continues and `provider` will
+            take over.
+        provider: the next provider; "" if the task stops or a helper takes it.
+        fresh: whether a new session of the same provider starts.
         role: the helper's, "" for the others.
         reason: in words.
     """
@@ -110,11 +112,12 @@ class Decision(Struct, frozen=True):
 
     @property
     def now(self) -> bool:
-        """Whether the next call goes to somebody else, or nobody."""
+        """Whether the current session makes no further call: the task is handed over or
+        stops."""
         return self.type not in {"continue", "fallback"}
 
     def action(self, instruction: str = "") -> NextAction:
-        """The decision as a checkpoint keeps it."""
+        """The decision in the format of a checkpoint."""
         return NextAction(
             type=self.type,
             next_provider=self.provider or None,
@@ -124,7 +127,7 @@ class Decision(Struct, frozen=True):
 
 
 def decide(situation: Situation) -> Decision:
-    """What becomes of the task, and why.
+    """The decision for a situation, with its reason.
 
     >>> full = Candidate("a", 1000, 985)
     >>> decide(Situation("98", full, need=50, others=(Candidate("b", 1000),))).provider
@@ -132,19 +135,19 @@ def decide(situation: Situation) -> Decision:
     """
     s = situation
     if s.error or (s.capacity == "98" and s.force):
-        return _handed_over(s)
+        return _hand_over(s)
     left = f"{thousands(s.current.remaining)}K tokens are left with {s.current.name}"
-    wanted = max(s.need, s.growth)
-    suffices = s.current.remaining >= wanted
+    needed = max(s.need, s.growth)
+    suffices = s.current.remaining >= needed
     if s.capacity == "90" and suffices:
         return Decision(
             "continue",
             s.current.name,
-            reason=f"{left}; an iteration takes about {thousands(wanted)}K",
+            reason=f"{left}; an iteration takes about {thousands(needed)}K",
         )
-    other = _other(s)
+    other = _best_provider(s)
     if other is None:
-        return Decision("continue", s.current.name, reason=f"{left}; {_nobody(s)}")
+        return Decision("continue", s.current.name, reason=f"{left}; {_why_no_other(s)}")
     why = "the window is nearly full" if suffices else "the next iteration may not fit"
     return Decision(
         "fallback",
@@ -153,14 +156,14 @@ def decide(situation: Situation) -> Decision:
     )
 
 
-def _handed_over(s: Situation) -> Decision:
-    """The first way that is open when the task cannot stay where it is."""
+def _hand_over(s: Situation) -> Decision:
+    """The decision if the current session cannot continue: the first possible successor."""
     why = s.error.replace("_", " ") or f"{s.capacity} % of {s.current.name} is used"
-    if s.handoffs >= HANDOFFS:
+    if s.handoffs >= MAX_HANDOFFS:
         return Decision(
             "stop", reason=f"{why}, and {s.handoffs} handoffs have brought no progress"
         )
-    other = _other(s)
+    other = _best_provider(s)
     if other is not None:
         room = f"{thousands(other.remaining)}K tokens left"
         return Decision("force_handoff", other.name, reason=f"{why}; {other.name} has {room}")
@@ -170,40 +173,42 @@ def _handed_over(s: Situation) -> Decision:
             "force_handoff",
             s.current.name,
             fresh=True,
-            reason=f"{why}; {_nobody(s)}, so {s.current.name} begins a fresh session",
+            reason=f"{why}; {_why_no_other(s)}, so {s.current.name} begins a fresh session",
         )
     if s.helper:
         return Decision(
             "helper_agent",
             role=HELPER,
-            reason=f"{why}; {_nobody(s)}, and a fresh session of {s.current.name} is no way "
-            "out, so a helper agent looks at it",
+            reason=f"{why}; {_why_no_other(s)}, and a fresh session of {s.current.name} is no "
+            "way out, so a helper agent looks at it",
         )
-    return Decision("stop", reason=f"{why}; {_nobody(s)}, and there is no helper agent")
+    return Decision("stop", reason=f"{why}; {_why_no_other(s)}, and there is no helper agent")
 
 
-def _other(s: Situation) -> Candidate | None:
-    """The best other provider with room: by the role's order, then by what is left."""
-    able = [c for c in s.others if c.name != s.current.name and c.takes(s.need)]
+def _best_provider(s: Situation) -> Candidate | None:
+    """The best other provider with room: by the role's order, then by remaining tokens."""
+    candidates = [c for c in s.others if c.name != s.current.name and c.has_room_for(s.need)]
     rank = s.role.rank if s.role is not None else (lambda _: 0)
-    return min(able, key=lambda c: (rank(c.name), -c.remaining, c.name), default=None)
+    return min(candidates, key=lambda c: (rank(c.name), -c.remaining, c.name), default=None)
 
 
-def _nobody(s: Situation) -> str:
+def _why_no_other(s: Situation) -> str:
     """Why no other provider takes over."""
     others = [c for c in s.others if c.name != s.current.name]
     if not others:
         return "there is no other provider"
-    full = sum(c.available for c in others)
-    if full == len(others):
+    available = sum(c.available for c in others)
+    if available == len(others):
         return "no other provider has room"
-    return "no other provider is available" if not full else "no available provider has room"
+    return (
+        "no other provider is available" if not available else "no available provider has room"
+    )
 
 
-def announced(task_id: str, before: str, after: str, checkpoint_id: str) -> str:
+def handoff_log_line(task_id: str, before: str, after: str, checkpoint_id: str) -> str:
     """The log's line for a handoff."""
-    return fill(
-        WORDS.handoff,
+    return fill_placeholders(
+        TEMPLATES.handoff,
         {
             "task_id": task_id,
             "provider1": before,
@@ -216,8 +221,8 @@ def announced(task_id: str, before: str, after: str, checkpoint_id: str) -> str:
 # -- progress --------------------------------------------------------------------------------
 
 
-class Reached(Struct, frozen=True):
-    """How far a task was: what tells whether it got on since.
+class TaskProgress(Struct, frozen=True):
+    """A measure of a task's progress, to detect handoffs without any.
 
     Attributes:
         verified: milestones that a tool's output shows.
@@ -228,10 +233,10 @@ class Reached(Struct, frozen=True):
     touches: int = 0
 
     @classmethod
-    def of(cls, facts: Facts) -> Reached:
-        """The state of a session."""
+    def of(cls, facts: CheckpointFacts) -> TaskProgress:
+        """The progress of a session."""
         return cls(len(facts.reached), facts.touches)
 
-    def beyond(self, before: Reached) -> bool:
+    def is_ahead_of(self, before: TaskProgress) -> bool:
         """Whether there are new verified milestones or file changes since `before`."""
         return self.verified > before.verified or self.touches > before.touches

@@ -1,21 +1,21 @@
-"""What of a session remains for whoever goes on: what was asked and what failed."""
+"""Open requests and unresolved errors, selected for handover."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from leftoff.formats.vocabulary import LOOKS, kind_of
+from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.summary import ContextSummary, ErrorSeen, UserRequest
 
-STATES = {"done": "done, as far as the recording shows", "open": "not seen done"}
-"""What the recording shows of a request. That it shows nothing does not mean it is not done."""
+STATUS_TEXTS = {"done": "done, as far as the recording shows", "open": "not seen done"}
+"""Texts for the status of a request. A request that is not seen done may still be done."""
 
-EARLIER = "made before the last task"
-"""What is said of a constraint that a task followed: it may be about an earlier one only."""
+EARLIER_NOTE = "made before the last task"
+"""The note of a constraint that a task followed: it may apply to an earlier task only."""
 
-CHOICE = 3
-"""A person's choice of fewer words says nothing without its question."""
+MIN_CHOICE_WORDS = 3
+"""A choice of fewer words ("1", "yes") is left out: it has no meaning without its question."""
 
 _WORD = re.compile(r"\w+")
 _LASTING = re.compile(
@@ -26,26 +26,26 @@ _LASTING = re.compile(
 )
 
 
-def state_of(request: UserRequest) -> str:
-    """What the recording shows of a request, in words."""
-    return STATES.get(request.status, request.status)
+def status_text(request: UserRequest) -> str:
+    """The status of a request in words."""
+    return STATUS_TEXTS.get(request.status, request.status)
 
 
-def tasks_of(requests: Sequence[UserRequest]) -> list[UserRequest]:
-    """The tasks and what corrects them, in order; all requests where there is none."""
+def task_requests(requests: Sequence[UserRequest]) -> list[UserRequest]:
+    """The tasks and corrections, in order; all requests if there are none."""
     return [r for r in requests if r.kind in {"task", "correction"}] or list(requests)
 
 
-def latest_of(requests: Sequence[UserRequest]) -> UserRequest | None:
-    """What was asked last. "1" and "yes" say nothing without the question that they answer, and
-    a constraint asks for nothing."""
-    said = [r for r in requests if r.kind in {"task", "correction"}]
-    return said[-1] if said else None
+def latest_request(requests: Sequence[UserRequest]) -> UserRequest | None:
+    """The last task or correction. Choices and approvals have no meaning without their
+    question, and a constraint requests no work."""
+    requested = [r for r in requests if r.kind in {"task", "correction"}]
+    return requested[-1] if requested else None
 
 
-def stands(constraint: UserRequest, requests: Sequence[UserRequest]) -> bool:
-    """Whether a constraint holds for what is done now: no task followed it, or its own words
-    say that it lasts."""
+def is_in_force(constraint: UserRequest, requests: Sequence[UserRequest]) -> bool:
+    """Whether a constraint applies to the current work: no task followed it, or its wording
+    says that it is permanent."""
     since = constraint.ref.message
     later = any(
         r.kind == "task" and r.status != "withdrawn" and r.ref.message > since for r in requests
@@ -53,19 +53,20 @@ def stands(constraint: UserRequest, requests: Sequence[UserRequest]) -> bool:
     return not later or _LASTING.search(constraint.text) is not None
 
 
-def errors_left(summary: ContextSummary) -> tuple[list[ErrorSeen], list[ErrorSeen]]:
-    """What failed and was not seen to work later: since the person last spoke, and before.
+def unresolved_errors(summary: ContextSummary) -> tuple[list[ErrorSeen], list[ErrorSeen]]:
+    """The errors that were not fixed later: those since the last request, and those before it.
 
-    Failing to find something while looking around is no error that is left, and one that is
-    told in a single word says nothing.
+    Failed read-only calls (searching, listing) and errors of a single word are left out.
     """
     since = max((r.ref.message for r in summary.user_requests), default=-1)
-    left = [
+    unresolved = [
         e
         for e in summary.errors
-        if not e.fixed and kind_of(e.tool) not in LOOKS and len(_WORD.findall(e.text)) > 1
+        if not e.fixed
+        and kind_of(e.tool) not in READ_ONLY_KINDS
+        and len(_WORD.findall(e.text)) > 1
     ]
     return (
-        [e for e in left if e.ref.message > since],
-        [e for e in left if e.ref.message <= since],
+        [e for e in unresolved if e.ref.message > since],
+        [e for e in unresolved if e.ref.message <= since],
     )

@@ -1,8 +1,8 @@
 """Markdown within a budget of tokens: whole items, the most important first.
 
-A document is a frame (title, headings, what is always said) and sections of items. Each section
+A document is a frame (title, headings, fixed texts) and sections of items. Each section
 has a share of the budget. What one section does not use flows on to the next; what is left at
-the end goes to whoever has more to say, the more urgent sections first. An item is shown whole
+the end goes to sections with further items, the more urgent ones first. An item is shown whole
 or not at all, and a section says how many it left out; only an item that alone exceeds its
 section's share is cut, at the end of a sentence if there is one.
 
@@ -21,17 +21,17 @@ from leftoff.tokens import max_tokens
 TRUNCATED = "\n\n[... truncated to fit budget ...]"
 """What stands after a text that was cut."""
 
-FULL = 0.97
+TARGET_FILL = 0.97
 """Filling goes on until this share of the budget is used, or nothing more fits."""
 
-ROUNDS = 4
+MAX_ROUNDS = 4
 """How often what the parts cost apart is measured again together."""
 
-SMALLEST = 40
+MIN_CUT_TOKENS = 40
 """Tokens; into less room than this no item is cut."""
 
 
-LAST = 1000
+FILLER_RANK = 1000
 """From this rank on an item only fills what is left over."""
 
 
@@ -42,7 +42,7 @@ class Item(Struct, frozen=True):
         text: its lines, without a final newline; markdown.
         rank: the lower, the sooner it is taken; items of one rank in their order. Those below
             0 come before every section's share, until half of the budget is used; those from
-            `LAST` on come when no section has anything else to say.
+            `FILLER_RANK` on come when no section has anything else to say.
         group: a line that stands once before the items of the group, "" for none.
         count: how many things it tells, for the number of those left out.
     """
@@ -70,7 +70,7 @@ class Section(Struct, frozen=True):
     left_out: str = "- ({n} left out)"
 
 
-EMPTY = "(nothing recorded)"
+NOTHING_RECORDED = "(nothing recorded)"
 
 
 def fit(head: str, sections: Sequence[Section], budget: int) -> str:
@@ -81,14 +81,14 @@ def fit(head: str, sections: Sequence[Section], budget: int) -> str:
         budget: tokens of the whole, title and headings included, as an upper bound.
     """
     layout = _Layout(head, sections, budget)
-    layout.share_out()
+    layout.allocate_shares()
     text = layout.text()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         spent = max_tokens(text)
         if spent > budget:
             if not layout.take_back(spent - budget):
                 return truncate(text, budget, measure=max_tokens, marker=TRUNCATED)
-        elif spent >= FULL * budget or not layout.give(budget - spent):
+        elif spent >= TARGET_FILL * budget or not layout.spend_rest(budget - spent):
             return text
         text = layout.text()
     while max_tokens(text) > budget:
@@ -98,7 +98,7 @@ def fit(head: str, sections: Sequence[Section], budget: int) -> str:
     return text
 
 
-class _Chosen:
+class _SectionSelection:
     """What has been taken into one section."""
 
     def __init__(self, section: Section) -> None:
@@ -110,8 +110,10 @@ class _Chosen:
     def cost(self, index: int) -> int:
         """What an item adds, its group's line included."""
         item = self.section.items[index]
-        fresh = item.group and item.group not in self.groups
-        return max_tokens(item.text + "\n") + (max_tokens(f"{item.group}\n\n") if fresh else 0)
+        new_group = item.group and item.group not in self.groups
+        return max_tokens(item.text + "\n") + (
+            max_tokens(f"{item.group}\n\n") if new_group else 0
+        )
 
     def take(self, index: int, text: str) -> None:
         group = self.section.items[index].group
@@ -149,7 +151,7 @@ class _Chosen:
         if self.missing:
             lines.append(section.left_out.format(n=self.missing))
         elif not section.items:
-            lines.append(EMPTY)
+            lines.append(NOTHING_RECORDED)
         return [*lines, ""]
 
 
@@ -158,8 +160,8 @@ class _Layout:
 
     def __init__(self, head: str, sections: Sequence[Section], budget: int) -> None:
         self.head = head
-        self.chosen = [_Chosen(section) for section in sections]
-        self.taken: list[tuple[_Chosen, int]] = []
+        self.chosen = [_SectionSelection(section) for section in sections]
+        self.taken: list[tuple[_SectionSelection, int]] = []
         self.room = budget - max_tokens(self.text())
 
     def text(self) -> str:
@@ -168,30 +170,30 @@ class _Layout:
             lines += chosen.lines()
         return "\n".join(lines).rstrip("\n") + "\n"
 
-    def share_out(self) -> None:
+    def allocate_shares(self) -> None:
         """Gives each section its share; what it leaves flows on to the next."""
         if self.room <= 0:
             return
-        room = self.room - self._must(self.room // 2)
+        room = self.room - self._spend_on_required(self.room // 2)
         shares = sum(c.section.share for c in self.chosen) or 1
-        carried = 0
+        unused = 0
         for chosen in self.chosen:
-            here = room * chosen.section.share // shares + carried
-            carried = here - self._fill(chosen, here, cut=True)
-        self.give(carried)
+            allocated = room * chosen.section.share // shares + unused
+            unused = allocated - self._fill(chosen, allocated, cut=True)
+        self.spend_rest(unused)
 
-    def _must(self, room: int) -> int:
+    def _spend_on_required(self, room: int) -> int:
         """Spends room on what comes before every share: fairly between the sections that have
         such, then on the more urgent."""
-        pressing = [c for c in self._by_urgency() if any(i.rank < 0 for i in c.section.items)]
+        required = [c for c in self._by_urgency() if any(i.rank < 0 for i in c.section.items)]
         used = 0
         for fair in (True, False):
-            for chosen in pressing:
-                here = room // len(pressing) if fair else room - used
-                used += self._fill(chosen, here, least=True, cut=not fair)
+            for chosen in required:
+                allocated = room // len(required) if fair else room - used
+                used += self._fill(chosen, allocated, required_only=True, cut=not fair)
         return used
 
-    def give(self, room: int) -> int:
+    def spend_rest(self, room: int) -> int:
         """Spends what is left on the sections that have more to say; says what was used."""
         used = 0
         for filler in (False, True):
@@ -199,40 +201,40 @@ class _Layout:
                 used += self._fill(chosen, room - used, filler=filler)
         return used
 
-    def _by_urgency(self) -> list[_Chosen]:
+    def _by_urgency(self) -> list[_SectionSelection]:
         return sorted(self.chosen, key=lambda c: c.section.urgency)
 
     def _fill(
         self,
-        chosen: _Chosen,
+        chosen: _SectionSelection,
         room: int,
         *,
         cut: bool = False,
-        least: bool = False,
+        required_only: bool = False,
         filler: bool = False,
     ) -> int:
         used = 0
         for index in chosen.order:
             rank = chosen.section.items[index].rank
-            if rank >= (0 if least else LAST) and not filler:
+            if rank >= (0 if required_only else FILLER_RANK) and not filler:
                 break
             if index in chosen.texts:
                 continue
-            price = chosen.cost(index)
+            item_cost = chosen.cost(index)
             text = chosen.section.items[index].text
-            if price > room - used:
-                if not (cut and not chosen.texts and room - used >= SMALLEST):
+            if item_cost > room - used:
+                if not (cut and not chosen.texts and room - used >= MIN_CUT_TOKENS):
                     continue
-                over = price - max_tokens(text + "\n")
+                group_cost = item_cost - max_tokens(text + "\n")
                 text = truncate(
-                    text, room - used - over - 1, measure=max_tokens, marker=TRUNCATED
+                    text, room - used - group_cost - 1, measure=max_tokens, marker=TRUNCATED
                 )
-                price = max_tokens(text + "\n") + over
-                if not text or price > room - used:
+                item_cost = max_tokens(text + "\n") + group_cost
+                if not text or item_cost > room - used:
                     continue
             chosen.take(index, text)
             self.taken.append((chosen, index))
-            used += price
+            used += item_cost
         return used
 
     def take_back(self, tokens: int) -> bool:

@@ -8,11 +8,11 @@ from leftoff.handover.wording import (
     brief,
     duration,
     inline,
+    inline_code,
+    message_label,
     number,
-    place,
     plural,
-    printed,
-    unseen,
+    unnamed_changes,
 )
 from leftoff.tokens import max_tokens
 
@@ -22,11 +22,12 @@ PREFACE = (
 )
 
 
-def prompt(value: dict[str, Any], budget: int = 2000) -> str:
-    """What an agent that takes over should know, within `budget` tokens (upper bound).
+def render_prompt(value: dict[str, Any], budget: int = 2000) -> str:
+    """The summary as a block for the next agent's prompt, within `budget` tokens (upper bound);
+    "" if not even the frame fits.
 
-    Items are dropped whole, the least important first, with "n left out". The block is marked
-    as data from an earlier session: it quotes, it does not instruct.
+    Items are left out whole, the least important first, and counted by section. The block is
+    marked as data from an earlier session, not instructions.
     """
     session = value["session"]
     head = [
@@ -37,36 +38,38 @@ def prompt(value: dict[str, Any], budget: int = 2000) -> str:
         + (f" on branch {inline(session['branch'])}" if session["branch"] else ""),
     ]
     foot = "</leftoff>"
-    sections = [(title, items) for title, items in sections_of(value, prompt=True) if items]
-    everything = _left_out([(title, len(items)) for title, items in sections])
-    room = budget - max_tokens("\n".join([*head, everything, foot, ""]))
+    sections = [
+        (title, items) for title, items in summary_sections(value, for_prompt=True) if items
+    ]
+    full_note = _left_out_note([(title, len(items)) for title, items in sections])
+    room = budget - max_tokens("\n".join([*head, full_note, foot, ""]))
     lines = [*head]
-    missing: list[tuple[str, int]] = []
+    left_out: list[tuple[str, int]] = []
     for title, items in sections:
         block, cost = [f"\n{title}:"], max_tokens(f"\n{title}:\n")
         for item in items:
-            price = max_tokens(f"- {item}\n")
-            if cost + price > room:
+            cost_of_item = max_tokens(f"- {item}\n")
+            if cost + cost_of_item > room:
                 break
-            cost += price
+            cost += cost_of_item
             block.append(f"- {item}")
         if len(block) > 1:
             room -= cost
             lines += block
         if len(block) <= len(items):
-            missing.append((title, len(items) - len(block) + 1))
-    if missing:
-        lines.append(_left_out(missing))
+            left_out.append((title, len(items) - len(block) + 1))
+    if left_out:
+        lines.append(_left_out_note(left_out))
     text = "\n".join([*lines, foot]) + "\n"
     return text if max_tokens(text) <= budget else ""
 
 
-def _left_out(missing: list[tuple[str, int]]) -> str:
-    """What did not fit, by section."""
-    return "\n(left out: " + ", ".join(f"{title} {count}" for title, count in missing) + ")"
+def _left_out_note(left_out: list[tuple[str, int]]) -> str:
+    """The line that counts the items left out, by section."""
+    return "\n(left out: " + ", ".join(f"{title} {count}" for title, count in left_out) + ")"
 
 
-def facts(session: dict[str, Any], stats: dict[str, Any]) -> list[tuple[str, str]]:
+def session_facts(session: dict[str, Any], stats: dict[str, Any]) -> list[tuple[str, str]]:
     """Labels and values for the head of a document: recorder, models, times, counts."""
     counts = [
         plural(stats["message_count"], "message"),
@@ -86,18 +89,25 @@ def facts(session: dict[str, Any], stats: dict[str, Any]) -> list[tuple[str, str
     ]
 
 
-def sections_of(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[str, list[str]]]:
-    """Title and items of each section, most important items first for a prompt."""
+def summary_sections(
+    value: dict[str, Any], *, for_prompt: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Title and items of each section of a summary (plain, redacted values).
+
+    Args:
+        for_prompt: the most important items first, without fixed errors, token figures and
+            notes on the recording.
+    """
     progress = value["progress"]
     changed = [f for f in value["file_modifications"] if f["action"] != "read"]
     requests = value["user_requests"]
     decisions = value["key_decisions"]
-    if prompt:
+    if for_prompt:
         requests = [*requests[:1], *requests[:0:-1]]
         decisions = sorted(decisions, key=lambda d: -d["confidence"])
         changed = sorted(changed, key=lambda f: -f["touch_count"])
-    files = [_file(f) for f in changed]
-    others = unseen(value["unknown_effects"])
+    files = [_file_line(f) for f in changed]
+    others = unnamed_changes(value["unknown_effects"])
     declared = inline(progress["declared_stage"])
     stage = [
         f"{progress['progress_percentage']} %, stage {progress['current_stage'] or 'unknown'}"
@@ -105,24 +115,24 @@ def sections_of(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[st
     ]
     if progress["tests_older_than_last_edit"]:
         stage.append("files were edited after the last test run")
-    milestones = progress["milestones"][::-1] if prompt else progress["milestones"]
-    errors = [e for e in value["errors"] if not (prompt and e["fixed"])]
+    milestones = progress["milestones"][::-1] if for_prompt else progress["milestones"]
+    errors = [e for e in value["errors"] if not (for_prompt and e["fixed"])]
     sections = [
-        ("Asked", [_request(r) for r in requests]),
-        ("Decided", [_decision(d) for d in decisions]),
-        ("Left open", [f"{brief(s['text'])} ({s['status']}, {place(s['ref'])})"
+        ("Asked", [_request_line(r) for r in requests]),
+        ("Decided", [_decision_line(d) for d in decisions]),
+        ("Left open", [f"{brief(s['text'])} ({s['status']}, {message_label(s['ref'])})"
                        for s in value["next_steps"]]),
         ("Progress", stage),
-        ("Milestones", [f"{brief(m['text'])} ({m['kind']}, {m['evidence']}, {place(m['ref'])})"
-                        for m in milestones]),
+        ("Milestones", [f"{brief(m['text'])} ({m['kind']}, {m['evidence']}, "
+                        f"{message_label(m['ref'])})" for m in milestones]),
         ("Files changed", [*files, others] if others else files),
-        ("Found out", [f"{brief(f['text'])} ({place(f['ref'])})"
+        ("Found out", [f"{brief(f['text'])} ({message_label(f['ref'])})"
                        for f in value["key_findings"]]),
-        ("Errors", [f"{printed(e['text'])} ({inline(e['tool'])}, {place(e['ref'])}"
+        ("Errors", [f"{inline_code(e['text'])} ({inline(e['tool'])}, {message_label(e['ref'])}"
                     + (", worked later)" if e["fixed"] else ")") for e in errors]),
     ]  # fmt: skip
-    if not prompt:
-        sections.append(("Tokens", _tokens(value["context"])))
+    if not for_prompt:
+        sections.append(("Tokens", _token_lines(value["context"])))
         sections.append(
             ("Notes on the recording", [f"{i['severity']}: {i['what']} ({i['count']})"
                                         for i in value["issues"]])
@@ -130,19 +140,19 @@ def sections_of(value: dict[str, Any], *, prompt: bool = False) -> list[tuple[st
     return sections
 
 
-def _request(request: dict[str, Any]) -> str:
-    note = f"{request['kind']}, {request['status']}, {place(request['ref'])}"
+def _request_line(request: dict[str, Any]) -> str:
+    note = f"{request['kind']}, {request['status']}, {message_label(request['ref'])}"
     return f"{brief(request['text'])} ({note})"
 
 
-def _decision(decision: dict[str, Any]) -> str:
-    note = f"{decision['type']}, {decision['confidence']:.2f}, {place(decision['ref'])}"
+def _decision_line(decision: dict[str, Any]) -> str:
+    note = f"{decision['type']}, {decision['confidence']:.2f}, {message_label(decision['ref'])}"
     if decision["status"] != "made":
         note = f"{decision['status']}, {note}"
     return f"{brief(decision['text'])} ({note})"
 
 
-def _file(file: dict[str, Any]) -> str:
+def _file_line(file: dict[str, Any]) -> str:
     name = f"`{inline(file['path'])}`"
     if file["renamed_from"]:
         name = f"`{inline(file['renamed_from'])}` → {name}"
@@ -154,7 +164,7 @@ def _file(file: dict[str, Any]) -> str:
     return f"{name} ({note}, ×{file['touch_count']})"
 
 
-def _tokens(context: dict[str, Any]) -> list[str]:
+def _token_lines(context: dict[str, Any]) -> list[str]:
     spend = context["spend"]
     spent = ", ".join(
         f"{number(spend[kind])} {label}"
@@ -167,8 +177,10 @@ def _tokens(context: dict[str, Any]) -> list[str]:
     )
     items = [f"spent: {spent}"]
     if context["occupancy"] is not None:
-        full = "" if context["fraction"] is None else f", {context['fraction']:.0%} of usable"
-        items.append(f"in context at the end: {number(context['occupancy'])}{full}")
+        occupancy = (
+            "" if context["fraction"] is None else f", {context['fraction']:.0%} of usable"
+        )
+        items.append(f"in context at the end: {number(context['occupancy'])}{occupancy}")
     for compaction in context["compactions"]:
         figure = compaction["recorded"] or compaction["occupancy"]
         size = f" at {number(figure)}" if figure else ""

@@ -1,4 +1,4 @@
-"""What resuming has been worth, counted over reviews: a function of their rounds."""
+"""Metrics of resuming conversations, computed from the rounds of reviews."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff.handover.review import Review, ReviewRound
 
-DAY = 24 * 3600
-"""Seconds within which a conversation is expected to live."""
+DAY_SECONDS = 24 * 3600
+"""Seconds; `resume_within_day` counts conversations that were used within them."""
 
 
-class Tries(Struct, frozen=True):
+class ResumeAttempts(Struct, frozen=True):
     """Attempts to resume; `rate` is None where there were none."""
 
     tried: int = 0
@@ -23,17 +23,17 @@ class Tries(Struct, frozen=True):
     rate: float | None = None
 
     @classmethod
-    def of(cls, rounds: Iterable[ReviewRound]) -> Tries:
-        """Those among some rounds."""
+    def of(cls, rounds: Iterable[ReviewRound]) -> ResumeAttempts:
+        """The attempts among some rounds."""
         tried = [r for r in rounds if r.tried]
         resumed = sum(r.resume == "resumed" for r in tried)
-        return cls(len(tried), resumed, _share(resumed, len(tried)))
+        return cls(len(tried), resumed, _ratio(resumed, len(tried)))
 
 
-class Prompts(Struct, frozen=True):
-    """What we sent, and what we should have sent without resuming.
+class PromptSizes(Struct, frozen=True):
+    """Size of the prompts sent to the client, and their size without resuming.
 
-    The client sends the conversation again to the model itself; this is the part that is ours.
+    What the client sends to the model, which includes the conversation, is not counted.
     """
 
     sent_bytes: int = 0
@@ -44,25 +44,25 @@ class Prompts(Struct, frozen=True):
     token_reduction: float | None = None
 
     @classmethod
-    def of(cls, rounds: Iterable[ReviewRound]) -> Prompts:
-        """Those of some rounds."""
+    def of(cls, rounds: Iterable[ReviewRound]) -> PromptSizes:
+        """The sizes over some rounds."""
         listed = list(rounds)
         sent, full = (
             [sum(getattr(r, f"{which}_{unit}") for r in listed) for unit in ("bytes", "tokens")]
             for which in ("sent", "full")
         )
-        saved = [_share(f - s, f) for s, f in zip(sent, full, strict=True)]
-        return cls(sent[0], full[0], saved[0], sent[1], full[1], saved[1])
+        reduction = [_ratio(f - s, f) for s, f in zip(sent, full, strict=True)]
+        return cls(sent[0], full[0], reduction[0], sent[1], full[1], reduction[1])
 
 
-class Times(Struct, frozen=True):
-    """Median seconds of follow-ups, a failed attempt to resume included; None where there are
-    none.
+class ResponseTimes(Struct, frozen=True):
+    """Median duration of follow-ups in seconds, including failed attempts to resume; None if
+    there are none.
 
     Attributes:
         resumed, full: with and without resuming.
-        ratio: the first divided by the second.
-        input_resumed, input_full: median tokens that the client says it sent.
+        ratio: `resumed` divided by `full`.
+        input_resumed, input_full: median input tokens as the client reports them.
     """
 
     resumed: float | None = None
@@ -73,8 +73,8 @@ class Times(Struct, frozen=True):
 
 
 class Expiry(Struct, frozen=True):
-    """Ages in seconds since the last use: of conversations found dead, and of the oldest one
-    found alive; None where there are none."""
+    """Ages, in seconds since the last use, of conversations that the client no longer had, and
+    of the oldest one that was resumed; None if there are none."""
 
     expired: int = 0
     youngest: float | None = None
@@ -84,36 +84,37 @@ class Expiry(Struct, frozen=True):
 
 
 class Failures(Struct, frozen=True):
-    """Failures of one kind: how many, and the client's latest words."""
+    """Failures of one kind: their number and the client's latest message."""
 
     count: int = 0
     words: str = ""
 
 
-class OfModel(Struct, frozen=True):
-    """A model's part."""
+class ModelMetrics(Struct, frozen=True):
+    """Metrics of one model."""
 
     rounds: int
-    resume: Tries
+    resume: ResumeAttempts
     follow_ups: int
     median_seconds: float | None
 
 
 class ReviewMetrics(Struct, frozen=True):
-    """What resuming has been worth.
+    """Metrics over all reviews.
 
     Attributes:
         follow_ups: rounds that are not the first of their review.
         rounds_per_review: the mean.
         reviews_with_resume: reviews of which at least one round was resumed.
-        resume: all attempts; `resume_within_day` those on conversations used within 24 hours.
-        resumed_prompts: of resumed rounds; `follow_up_prompts` of all follow-ups, with failed
-            attempts, which cost both prompts.
+        resume: all attempts to resume; `resume_within_day`: those of conversations used within
+            24 hours.
+        resumed_prompts: prompt sizes of resumed rounds; `follow_up_prompts`: of all follow-ups,
+            where a failed attempt counts both prompts.
         fallbacks: rounds in which resuming failed and the full prompt was answered.
         failed: rounds without an answer.
         failures: by kind, of attempts to resume and of rounds without an answer.
         by_model: by "client/model".
-        unreadable: reviews that are damaged and not counted.
+        unreadable: damaged reviews, which are not counted.
     """
 
     reviews: int = 0
@@ -121,68 +122,72 @@ class ReviewMetrics(Struct, frozen=True):
     follow_ups: int = 0
     rounds_per_review: float | None = None
     reviews_with_resume: int = 0
-    resume: Tries = Tries()
-    resume_within_day: Tries = Tries()
-    resumed_prompts: Prompts = Prompts()
-    follow_up_prompts: Prompts = Prompts()
-    response_time: Times = Times()
+    resume: ResumeAttempts = ResumeAttempts()
+    resume_within_day: ResumeAttempts = ResumeAttempts()
+    resumed_prompts: PromptSizes = PromptSizes()
+    follow_up_prompts: PromptSizes = PromptSizes()
+    response_time: ResponseTimes = ResponseTimes()
     fallbacks: int = 0
     failed: int = 0
     failures: dict[str, Failures] = field(default_factory=dict)
     expiry: Expiry = Expiry()
-    by_model: dict[str, OfModel] = field(default_factory=dict)
+    by_model: dict[str, ModelMetrics] = field(default_factory=dict)
     unreadable: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure, as plain values."""
-        made: dict[str, Any] = codec.plain(self)
-        return made
+        plain: dict[str, Any] = codec.to_builtins(self)
+        return plain
 
 
 def metrics(reviews: Iterable[Review], unreadable: int = 0) -> ReviewMetrics:
-    """What resuming has been worth in these reviews, beside some that cannot be read."""
+    """The metrics of these reviews.
+
+    Args:
+        unreadable: number of damaged reviews, passed through.
+    """
     listed = sorted(reviews, key=lambda review: review.review_id)
     rounds = [r for review in listed for r in review.rounds]
-    later = [r for review in listed for r in review.rounds[1:]]
+    follow_ups = [r for review in listed for r in review.rounds[1:]]
     resumed = [r for r in rounds if r.resume == "resumed"]
     with_resume = sum(any(r.resume == "resumed" for r in v.rounds) for v in listed)
     return ReviewMetrics(
         len(listed),
         len(rounds),
-        len(later),
-        _share(len(rounds), len(listed)),
+        len(follow_ups),
+        _ratio(len(rounds), len(listed)),
         with_resume,
-        Tries.of(rounds),
-        Tries.of(r for r in rounds if r.age is not None and r.age <= DAY),
-        Prompts.of(resumed),
-        Prompts.of(later),
-        _times(later),
+        ResumeAttempts.of(rounds),
+        ResumeAttempts.of(r for r in rounds if r.age is not None and r.age <= DAY_SECONDS),
+        PromptSizes.of(resumed),
+        PromptSizes.of(follow_ups),
+        _times(follow_ups),
         sum(r.tried and r.resume != "resumed" and not r.error for r in rounds),
         sum(bool(r.error) for r in rounds),
         _failures(rounds),
         _expiry(rounds),
-        _by_model(rounds, later),
+        _by_model(rounds, follow_ups),
         unreadable,
     )
 
 
-def _times(later: list[ReviewRound]) -> Times:
-    answered = [r for r in later if not r.error]
-    by_way = [
+def _times(follow_ups: list[ReviewRound]) -> ResponseTimes:
+    answered = [r for r in follow_ups if not r.error]
+    by_method = [
         [r for r in answered if (r.resume == "resumed") is resumed] for resumed in (True, False)
     ]
-    resumed, full = (_median(r.seconds + r.lost_seconds for r in way) for way in by_way)
+    resumed, full = (_median(r.seconds + r.lost_seconds for r in group) for group in by_method)
     inputs = [
         _median(
             r.usage.input + r.usage.cache_read + r.usage.cache_write
-            for r in way
+            for r in group
             if r.usage is not None
         )
-        for way in by_way
+        for group in by_method
     ]
-    told = [None if value is None else round(value) for value in inputs]
+    median_inputs = [None if value is None else round(value) for value in inputs]
     ratio = round(resumed / full, 3) if resumed is not None and full else None
-    return Times(resumed, full, ratio, told[0], told[1])
+    return ResponseTimes(resumed, full, ratio, median_inputs[0], median_inputs[1])
 
 
 def _failures(rounds: list[ReviewRound]) -> dict[str, Failures]:
@@ -197,31 +202,33 @@ def _failures(rounds: list[ReviewRound]) -> dict[str, Failures]:
 
 
 def _expiry(rounds: list[ReviewRound]) -> Expiry:
-    dead = [r.age for r in rounds if r.resume == "unknown" and r.age is not None]
-    alive = [r.age for r in rounds if r.resume == "resumed" and r.age is not None]
+    expired_ages = [r.age for r in rounds if r.resume == "unknown" and r.age is not None]
+    alive_ages = [r.age for r in rounds if r.resume == "resumed" and r.age is not None]
     return Expiry(
         sum(r.resume == "unknown" for r in rounds),
-        min(dead, default=None),
-        _median(dead),
-        max(dead, default=None),
-        max(alive, default=None),
+        min(expired_ages, default=None),
+        _median(expired_ages),
+        max(expired_ages, default=None),
+        max(alive_ages, default=None),
     )
 
 
-def _by_model(rounds: list[ReviewRound], later: list[ReviewRound]) -> dict[str, OfModel]:
+def _by_model(
+    rounds: list[ReviewRound], follow_ups: list[ReviewRound]
+) -> dict[str, ModelMetrics]:
     names = sorted({(r.client, r.model) for r in rounds if r.model})
     return {
-        f"{client}/{model}": OfModel(
-            len(own := [r for r in rounds if (r.client, r.model) == (client, model)]),
-            Tries.of(own),
-            sum((r.client, r.model) == (client, model) for r in later),
-            _median(r.seconds for r in own if not r.error),
+        f"{client}/{model}": ModelMetrics(
+            len(model_rounds := [r for r in rounds if (r.client, r.model) == (client, model)]),
+            ResumeAttempts.of(model_rounds),
+            sum((r.client, r.model) == (client, model) for r in follow_ups),
+            _median(r.seconds for r in model_rounds if not r.error),
         )
         for client, model in names
     }
 
 
-def _share(part: int, whole: int) -> float | None:
+def _ratio(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
 
 

@@ -1,13 +1,12 @@
-"""How alike two texts are: 1 - Levenshtein distance / length of the longer one, in code points.
+"""Similarity of two texts: 1 - Levenshtein distance / length of the longer one, in code points.
 
-The distance of texts of a megabyte takes half a minute to count in full. So the texts are
-first divided into lines: lines that stand once in both are matched, what is between them is
-compared, and the sum is a distance that is reached and so an upper bound. Characters that the
-one has and the other lacks are a lower bound. Where the upper bound is small, counting below it
-is exact and quick; where even that takes too long, the bounds are the answer, and only a
-threshold between them is asked about.
+The exact distance of texts of a megabyte takes half a minute. So the texts are first aligned
+by lines, as in a patience diff; the distances of the gaps between matched lines add up to an
+upper bound. The characters that only one text has give a lower bound. If the upper bound is
+small, the exact distance below it is computed, which is fast; if even that takes too long, the
+result is the two bounds, and only the given thresholds between them are decided exactly.
 
-Work is bounded by counting it, never by the clock, so that the same texts give the same answer.
+Work is limited by a count of steps, not by time, so that the result is deterministic.
 """
 
 from __future__ import annotations
@@ -19,40 +18,42 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-QUICK = 50_000_000
-"""Steps of the distance's inner loop (64 cells each) that are always spent: about 40 ms."""
+ALWAYS_STEPS = 50_000_000
+"""Steps of the distance's inner loop (64 cells each) that are always spent: about 40 ms. The
+step limits were chosen by hand; `benchmarks/compatibility` measures the resulting times."""
 
-PATIENT = 800_000_000
-"""Steps spent on nearly equal texts, and on a threshold between the bounds: about 0.7 s."""
+MAX_STEPS = 800_000_000
+"""Steps spent on nearly equal texts and on thresholds between the bounds: about 0.7 s."""
 
-CLOSE = 0.9
-"""From this similarity on texts are nearly equal."""
+NEARLY_EQUAL = 0.9
+"""Texts of at least this similarity are nearly equal: up to `MAX_STEPS` are spent on them.
+Chosen by hand."""
 
-WORTH_TRIMMING = 1_000_000
-"""Product of two lengths from which the common ends are looked for before the distance is."""
+MIN_TRIM_PRODUCT = 1_000_000
+"""Product of two lengths above which common ends are removed before the comparison."""
 
-GAP = 5_000_000
-"""Steps spent on one stretch between matched lines; GAPS on all of them."""
+MAX_GAP_STEPS = 5_000_000
+"""Steps spent on one gap between matched lines."""
 
-GAPS = 40_000_000
+MAX_ALL_GAPS_STEPS = 40_000_000
+"""Steps spent on all gaps together."""
 
+SAMPLE_LENGTH, COMMON_CHARACTERS = 4096, 20
+"""The lower bound counts the `COMMON_CHARACTERS` most frequent characters of the first
+`SAMPLE_LENGTH` characters of each text. Chosen by hand."""
 
-SAMPLE, COMMON = 4096, 20
-"""Characters of a text that tell which are common, and how many common ones are counted."""
-
-MANY = 600_000
-"""Lines, or pieces of long lines; texts of more are not matched line by line."""
+MAX_LINES = 600_000
+"""Lines, or chunks of long lines; larger texts are not aligned by lines. Chosen by hand."""
 
 
 class Similarity(Struct, frozen=True):
-    """How alike two texts are.
+    """The similarity of two texts.
 
     Attributes:
-        low, high: the similarity is not below and not above these, 0 to 1; equal where it is
-            exact.
-        estimated: a threshold lies between the bounds, and it was not worth the time to say on
-            which side the similarity is; `low` is taken, which is near the truth.
-        changed, lines: so many lines of so many were changed, added or taken out.
+        low, high: bounds of the similarity, 0 to 1; equal if it is exact.
+        estimated: whether a threshold lies between the bounds because deciding it would take
+            too long; `low` is used then.
+        changed, lines: number of lines changed, added or removed, of how many.
     """
 
     low: float
@@ -63,49 +64,49 @@ class Similarity(Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Whether the similarity is known to the last digit."""
+        """Whether the similarity is known exactly."""
         return self.low == self.high
 
     @property
     def value(self) -> float:
-        """The similarity to decide with. It is on the right side of every threshold unless
+        """The similarity for decisions: on the correct side of every threshold unless
         `estimated`."""
         return self.low
 
 
-def measure(a: str, b: str, thresholds: Iterable[float] = ()) -> Similarity:
-    """How alike `a` and `b` are.
+def text_similarity(a: str, b: str, thresholds: Iterable[float] = ()) -> Similarity:
+    """The similarity of `a` and `b`.
 
     Args:
-        thresholds: similarities that something is decided by; the answer lies wholly on one
-            side of each, unless it is `estimated`.
+        thresholds: similarities that decisions depend on; both bounds of the result lie on the
+            same side of each, unless it is `estimated`.
     """
     lines = max(_line_count(a), _line_count(b))
     if a == b:
         return Similarity(1.0, 1.0, lines=lines)
     longest = max(len(a), len(b))
-    upper, changed = _upper(*_trimmed(a, b, whole_lines=True))
-    a, b = _trimmed(a, b)
-    lower = _lower(a, b)
-    lower, upper, estimated = _narrowed(a, b, lower, upper, longest, thresholds)
+    upper, changed = _upper_bound(*_strip_common_ends(a, b, whole_lines=True))
+    a, b = _strip_common_ends(a, b)
+    lower = _lower_bound(a, b)
+    lower, upper, estimated = _narrow_bounds(a, b, lower, upper, longest, thresholds)
     return Similarity(1 - upper / longest, 1 - lower / longest, estimated, changed, lines)
 
 
-def _narrowed(
+def _narrow_bounds(
     a: str, b: str, lower: int, upper: int, longest: int, thresholds: Iterable[float]
 ) -> tuple[int, int, bool]:
-    """Closer bounds of the distance, and whether a threshold is still between them."""
-    budget = PATIENT
-    steps = _steps(a, b, upper)
-    close = 1 - upper / longest >= CLOSE
-    if lower < upper and (steps <= QUICK or (close and steps <= budget)):
+    """Narrower bounds of the distance, and whether a threshold is still between them."""
+    budget = MAX_STEPS
+    steps = _step_count(a, b, upper)
+    nearly_equal = 1 - upper / longest >= NEARLY_EQUAL
+    if lower < upper and (steps <= ALWAYS_STEPS or (nearly_equal and steps <= budget)):
         lower = upper = _distance(a, b, upper)
-    # The strictest threshold has the narrowest band, so it is asked first.
+    # The highest threshold has the narrowest band and so the lowest cost: it is tried first.
     for threshold in sorted(set(thresholds), reverse=True):
-        allowed = _allowed(threshold, longest)
+        allowed = _max_distance(threshold, longest)
         if not lower <= allowed < upper:
             continue
-        budget -= _steps(a, b, allowed)
+        budget -= _step_count(a, b, allowed)
         if budget < 0:
             return lower, upper, True
         found = _distance(a, b, allowed)
@@ -115,7 +116,7 @@ def _narrowed(
     return lower, upper, False
 
 
-def _allowed(threshold: float, longest: int) -> int:
+def _max_distance(threshold: float, longest: int) -> int:
     """The largest distance whose similarity is not below the threshold."""
     allowed = min(longest, round((1 - threshold) * longest) + 1)
     while allowed >= 0 and 1 - allowed / longest < threshold:
@@ -123,26 +124,26 @@ def _allowed(threshold: float, longest: int) -> int:
     return allowed
 
 
-def _steps(a: str, b: str, band: int) -> int:
-    """What it costs to look for distances up to `band`."""
+def _step_count(a: str, b: str, band: int) -> int:
+    """The steps needed to compute a distance of at most `band`."""
     return max(len(a), len(b)) * min(len(a), len(b), 2 * band + 1) // 64
 
 
-def _distance(a: str, b: str, most: int) -> int:
+def _distance(a: str, b: str, limit: int) -> int:
     """The distance, or `most + 1` if it is larger."""
     from rapidfuzz.distance import Levenshtein  # 80 ms to import: only where texts differ
 
-    return Levenshtein.distance(a, b, score_cutoff=most, score_hint=most)
+    return Levenshtein.distance(a, b, score_cutoff=limit, score_hint=limit)
 
 
-def _trimmed(a: str, b: str, *, whole_lines: bool = False) -> tuple[str, str]:
-    """The texts without their common beginning and end."""
+def _strip_common_ends(a: str, b: str, *, whole_lines: bool = False) -> tuple[str, str]:
+    """The texts without their common prefix and suffix."""
     x, y = len(a), len(b)
-    start = _common(min(x, y), lambda low, high: a[low:high] == b[low:high])
+    start = _common_length(min(x, y), lambda low, high: a[low:high] == b[low:high])
     if whole_lines:
         start = a.rfind("\n", 0, start) + 1
-    # Slices from the back are counted from the length: `-0` would be no end.
-    end = _common(
+    # Slices from the end are computed from the length, since `-0` is not the end.
+    end = _common_length(
         min(x, y) - start, lambda low, high: a[x - high : x - low] == b[y - high : y - low]
     )
     if whole_lines and end:
@@ -151,8 +152,8 @@ def _trimmed(a: str, b: str, *, whole_lines: bool = False) -> tuple[str, str]:
     return a[start : x - end], b[start : y - end]
 
 
-def _common(limit: int, same: Callable[[int, int], bool]) -> int:
-    """How far two texts agree, by ever larger, then ever smaller steps."""
+def _common_length(limit: int, same: Callable[[int, int], bool]) -> int:
+    """The length of the common prefix, by exponential and then binary search."""
     at, step = 0, 256
     while step:
         if at + step <= limit and same(at, at + step):
@@ -163,14 +164,14 @@ def _common(limit: int, same: Callable[[int, int], bool]) -> int:
     return at
 
 
-def _lower(a: str, b: str) -> int:
-    """A distance that is not undercut: by length, and by characters that only one text has.
+def _lower_bound(a: str, b: str) -> int:
+    """A lower bound of the distance, from the lengths and the character counts.
 
-    Only the commonest characters are counted, and those beyond Latin-1 count as one: that
-    makes the bound lower, never wrong.
+    Only the most frequent characters are counted, and all characters beyond Latin-1 count as
+    one. That makes the bound lower, never wrong.
     """
     old, new = a.encode("latin-1", "replace"), b.encode("latin-1", "replace")
-    common = Counter(old[:SAMPLE] + new[:SAMPLE]).most_common(COMMON)
+    common = Counter(old[:SAMPLE_LENGTH] + new[:SAMPLE_LENGTH]).most_common(COMMON_CHARACTERS)
     surplus = [old.count(c) - new.count(c) for c, _ in common]
     missing, added = sum(n for n in surplus if n > 0), -sum(n for n in surplus if n < 0)
     return max(missing, added, abs(len(a) - len(b)))
@@ -182,34 +183,34 @@ def _line_count(text: str) -> int:
 
 # -- the upper bound -------------------------------------------------------------------------
 
-LONG = 1000
-"""Code points; a longer line is matched in pieces."""
+MAX_LINE_LENGTH = 1000
+"""Code points; longer lines are split into chunks. Chosen by hand."""
 
-_PIECE = re.compile(r"[^\s,;{}]*[\s,;{}]+|[^\s,;{}]+")
+_CHUNK = re.compile(r"[^\s,;{}]*[\s,;{}]+|[^\s,;{}]+")
 
 
-def _upper(a: str, b: str) -> tuple[int, int]:
-    """A distance that is reached, and how many lines differ: matched lines are kept, each gap
-    between them is redone."""
-    if max(a.count("\n"), b.count("\n")) > MANY:
+def _upper_bound(a: str, b: str) -> tuple[int, int]:
+    """An upper bound of the distance, and how many lines differ: the sum of the distances of
+    the gaps between matched lines."""
+    if max(a.count("\n"), b.count("\n")) > MAX_LINES:
         return max(len(a), len(b)), max(_line_count(a), _line_count(b))
-    rows, row_lines = _pieces(a)
-    columns, column_lines = _pieces(b)
-    if max(len(rows), len(columns)) > MANY:
+    rows, row_lines = _split_lines(a)
+    columns, column_lines = _split_lines(b)
+    if max(len(rows), len(columns)) > MAX_LINES:
         return max(len(a), len(b)), max(_line_count(a), _line_count(b))
-    budget = GAPS
+    budget = MAX_ALL_GAPS_STEPS
     total = 0
     old_lines: set[int] = set()
     new_lines: set[int] = set()
     at_a = at_b = 0
-    for i, j in [*matched(rows, columns), (len(rows), len(columns))]:
+    for i, j in [*match_lines(rows, columns), (len(rows), len(columns))]:
         if i > at_a or j > at_b:
             old, new = "".join(rows[at_a:i]), "".join(columns[at_b:j])
-            if len(old) * len(new) > WORTH_TRIMMING:
-                old, new = _trimmed(old, new)
+            if len(old) * len(new) > MIN_TRIM_PRODUCT:
+                old, new = _strip_common_ends(old, new)
             larger = max(len(old), len(new))
             steps = len(old) * len(new) // 64
-            if old and new and steps <= min(GAP, budget):
+            if old and new and steps <= min(MAX_GAP_STEPS, budget):
                 budget -= steps
                 larger = _distance(old, new, larger)
             total += larger
@@ -219,55 +220,55 @@ def _upper(a: str, b: str) -> tuple[int, int]:
     return min(total, max(len(a), len(b))), max(len(old_lines), len(new_lines))
 
 
-def _pieces(text: str) -> tuple[list[str], Sequence[int]]:
-    """The lines of a text, long ones in pieces, and the number of the line that each is of."""
+def _split_lines(text: str) -> tuple[list[str], Sequence[int]]:
+    """The lines of a text, long ones in chunks, and the line number of each."""
     lines = text.split("\n")
     ended = [line + "\n" for line in lines[:-1]]
     if lines[-1]:
         ended.append(lines[-1])
-    if not any(len(line) > LONG for line in ended):
+    if not any(len(line) > MAX_LINE_LENGTH for line in ended):
         return ended, range(len(ended))
-    pieces: list[str] = []
+    chunks: list[str] = []
     numbers: list[int] = []
     for number, line in enumerate(ended):
-        found = [line] if len(line) <= LONG else _PIECE.findall(line)
-        pieces += found
+        found = [line] if len(line) <= MAX_LINE_LENGTH else _CHUNK.findall(line)
+        chunks += found
         numbers += [number] * len(found)
-    return pieces, numbers
+    return chunks, numbers
 
 
-def matched(rows: Sequence[str], columns: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of equal lines, in order in both texts.
+def match_lines(rows: Sequence[str], columns: Sequence[str]) -> list[tuple[int, int]]:
+    """Pairs of indexes of equal lines, increasing in both texts, as in a patience diff.
 
-    Lines that stand once in both are matched first, as many as keep the order; then, in each
-    gap, equal lines from its front and from its back.
+    First the longest increasing sequence of lines that are unique in both texts is matched;
+    then, in each gap, equal lines from its start and from its end.
     """
-    where = {line: j for j, line in enumerate(columns)}
-    once_b = _once(columns)
-    unique = [(i, where[row]) for i, row in _once_rows(rows) if row in once_b]
-    anchors = _increasing(unique)
+    column_of = {line: j for j, line in enumerate(columns)}
+    unique_columns = _unique_lines(columns)
+    unique = [(i, column_of[row]) for i, row in _unique_rows(rows) if row in unique_columns]
+    anchors = _longest_increasing(unique)
     found: list[tuple[int, int]] = []
     i = j = 0
     for next_i, next_j in [*anchors, (len(rows), len(columns))]:
-        found += _greedy(rows, columns, i, j, next_i, next_j)
+        found += _match_ends(rows, columns, i, j, next_i, next_j)
         if next_i < len(rows) or next_j < len(columns):
             found.append((next_i, next_j))
         i, j = next_i + 1, next_j + 1
     return found
 
 
-def _once(lines: Sequence[str]) -> set[str]:
+def _unique_lines(lines: Sequence[str]) -> set[str]:
     return {line for line, count in Counter(lines).items() if count == 1}
 
 
-def _once_rows(rows: Sequence[str]) -> Iterable[tuple[int, str]]:
-    once = _once(rows)
+def _unique_rows(rows: Sequence[str]) -> Iterable[tuple[int, str]]:
+    once = _unique_lines(rows)
     return ((i, row) for i, row in enumerate(rows) if row in once)
 
 
-def _increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs, not adjacent, in which the second number grows."""
-    ends: list[int] = []  # the smallest second number that a run of each length ends in
+def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence of pairs in which the second number increases."""
+    ends: list[int] = []  # the smallest last number of a subsequence of each length
     last: list[int] = []  # the pair that it belongs to
     before: list[int] = []
     for number, (_, j) in enumerate(pairs):
@@ -286,10 +287,10 @@ def _increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _greedy(
+def _match_ends(
     rows: Sequence[str], columns: Sequence[str], i: int, j: int, end_i: int, end_j: int
 ) -> list[tuple[int, int]]:
-    """Equal lines from the front and from the back of a gap."""
+    """Equal lines at the start and at the end of a gap."""
     front: list[tuple[int, int]] = []
     while i < end_i and j < end_j and rows[i] == columns[j]:
         front.append((i, j))

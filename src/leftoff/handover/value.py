@@ -1,4 +1,4 @@
-"""Parts of documents that keep what they do not know: `to_dict` and `from_dict`."""
+"""The base type of document parts: `to_dict` and `from_dict` preserve unknown keys."""
 
 from __future__ import annotations
 
@@ -13,35 +13,38 @@ from leftoff.errors import StateError
 
 
 class Value(Struct, frozen=True, kw_only=True):
-    """A part of a document, with the keys of the original design.
+    """A part of a document. Field names are the original design's keys.
 
     Attributes:
-        extra: keys that are not ours, as they were read; they are written back.
+        extra: unknown keys, as they were read; they are written back.
     """
 
     extra: dict[str, Any] = field(default_factory=dict)
 
     NULLS: ClassVar[bool] = False
-    """Whether None is written as null; else the key is left out."""
+    """Whether None is written as null; otherwise the key is left out."""
     OPTIONAL: ClassVar[frozenset[str]] = frozenset()
-    """Keys that are left out where they say nothing."""
+    """Keys that are left out if their value is empty."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, in their order, then what is not ours."""
+        """The fields as plain values, in their order, then the unknown keys."""
         written: dict[str, Any] = {}
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            silent = (value is None and not self.NULLS) or (name in self.OPTIONAL and not value)
-            if name != "extra" and not silent:
+            omitted = (value is None and not self.NULLS) or (
+                name in self.OPTIONAL and not value
+            )
+            if name != "extra" and not omitted:
                 written[name] = _written(value)
         return {**written, **{k: v for k, v in self.extra.items() if k not in written}}
 
     @classmethod
     def from_dict(cls, data: Any, where: str = "") -> Self:
-        """What `to_dict` gave; keys in snake, camel or Pascal case, null for a default.
+        """The inverse of `to_dict`. Keys may be in snake, camel or Pascal case; null stands for
+        the default.
 
         Args:
-            where: its place in the document, for the error.
+            where: the path in the document, for the error message.
 
         Raises:
             StateError: a field is missing or has the wrong type; the message names it.
@@ -69,12 +72,12 @@ class Value(Struct, frozen=True, kw_only=True):
 
 
 def squashed(key: str) -> str:
-    """A key without case and separators: `functionName` and `function_name` are one."""
+    """A key without case and separators, so that `functionName` equals `function_name`."""
     return "".join(c for c in key.casefold() if c.isalnum())
 
 
 def type_name(value: Any) -> str:
-    """What kind of JSON value this is, in words."""
+    """The JSON type of a value, for messages."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
     return names.get(type(value), "nothing" if value is None else "a number")
 
@@ -88,7 +91,8 @@ def _written(value: Any) -> Any:
 
 
 def _read(value: Any, type_: Any, place: str) -> Any:
-    """A plain value as a field's type: a `Value`, a tuple of them, or what msgspec knows."""
+    """A plain value converted to a field's type: a `Value`, a tuple of them, or any type that
+    msgspec supports."""
     for option in _options(type_):
         if isinstance(option, type) and issubclass(option, Value):
             return option.from_dict(value, place)

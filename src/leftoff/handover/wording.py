@@ -1,5 +1,5 @@
-"""How values are put in words wherever a document or a screen shows them, and how text that was
-recorded is made inert before it stands in a document of ours."""
+"""Formatting of values for documents and screens, and neutralisation of recorded text, so that
+it cannot break the markup of the document around it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import short
 
-ITEM = 400
-"""Code points that one item of a document may take."""
+MAX_ITEM_LENGTH = 400
+"""Default maximum code points of an item of a document. Chosen by hand."""
 
 
 def inline(text: str) -> str:
-    """Recorded text on one line that cannot leave its place: no markup, no delimiter."""
-    flat = " ".join(clean(text).split())
-    return flat.replace("`", "'").replace("<", "‹")
+    """Recorded text on one line, without backticks and tags, so that it cannot end a block."""
+    single_line = " ".join(clean(text).split())
+    return single_line.replace("`", "'").replace("<", "‹")
 
 
-def brief(text: str, limit: int = ITEM) -> str:
-    """`inline`, in at most `limit` code points; no secret is halved where it is cut."""
+def brief(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
+    """`inline`, truncated to `limit` code points; no secret is cut in two (see `whole`)."""
     return inline(short(text, limit, "…"))
 
 
-def place(ref: dict[str, Any]) -> str:
-    """A reference as people read it: the message's number, from 1."""
+def message_label(ref: dict[str, Any]) -> str:
+    """A reference as `#12`: the message's number, from 1."""
     return f"#{ref['message'] + 1}"
 
 
@@ -38,8 +38,8 @@ def plural(count: int, word: str) -> str:
     return f"{number(count)} {word}{'' if count == 1 else 's'}"
 
 
-def ended(passed: bool | None) -> str:
-    """How a command ended, in words; None where nobody knows."""
+def outcome_text(passed: bool | None) -> str:
+    """The outcome of a command in words; None means unknown."""
     return "result unknown" if passed is None else "passed" if passed else "failed"
 
 
@@ -56,25 +56,25 @@ def duration(seconds: int | None) -> str:
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
 
 
-def unseen(effects: list[dict[str, Any]], limit: int = 5) -> str:
-    """Programs that may have changed files which nothing names, in one phrase; "" for none."""
+def unnamed_changes(effects: list[dict[str, Any]], limit: int = 5) -> str:
+    """A phrase that names the programs which may have changed unknown files; "" for none."""
     counts: dict[str, int] = {}
     for effect in effects:
         tool = brief(effect["tool"], 40)
         counts[tool] = counts.get(tool, 0) + effect["count"]
-    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    names = ", ".join(f"{tool} ×{count}" for tool, count in shown[:limit])
-    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    names = ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit])
+    more = f" and {len(ranked) - limit} more" if len(ranked) > limit else ""
     return f"may have changed others: {names}{more}" if names else ""
 
 
-def said(text: str, limit: int = ITEM) -> str:
-    """What a person or the agent said, on one line: markup of code stays where it is closed,
-    but nothing can begin a block or look like a tag."""
-    flat = short(text, limit, "…").replace("<", "‹")
-    return flat if flat.count("`") % 2 == 0 else flat.replace("`", "'")
+def inline_prose(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
+    """Text by a person or the agent on one line: inline code is preserved if its backticks are
+    paired; nothing can begin a block or look like a tag."""
+    single_line = short(text, limit, "…").replace("<", "‹")
+    return single_line if single_line.count("`") % 2 == 0 else single_line.replace("`", "'")
 
 
-def printed(text: str, limit: int = ITEM) -> str:
-    """What a tool or a file said, as code in which no code can end."""
+def inline_code(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
+    """Tool output or file content as inline code that the text cannot close."""
     return f"`{brief(text, limit)}`"

@@ -1,13 +1,13 @@
-"""`leftoff hook`: what a client's hook asks for, answered at once.
+"""`leftoff hook`: answers the hook events of Claude Code and Codex within a time limit.
 
-One command for all events: the event is in the JSON on standard input, the reply, if there is
-one, goes to standard output, everything else to a log file, and the exit code is 0 whatever
-happens. Claude Code and Codex ask and are answered in the same way.
+One command serves all events. It reads the event as JSON from standard input and writes the
+reply, if there is one, to standard output. Everything else goes to a log file, and the exit
+code is always 0.
 
-A client waits for its hooks, and importing the engine alone would take longer than that may
-last. So the hook itself reads the last lines of the transcript and small files that are ready,
-and leaves the rest to a worker that it starts and does not wait for: reading on, summarising,
-writing. What one hook leaves, the next finds.
+A client waits for its hooks, and importing the engine alone would take too long. So the hook
+reads only the last lines of the transcript and small prepared files. It enqueues a job for the
+rest (reading, summarising, writing), starts a worker and does not wait for it; the next hook
+finds the results.
 """
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leftoff import codec
-from leftoff.hooks import queue as files
+from leftoff.hooks import queue
 
 EVENTS = ("SessionStart", "PreCompact", "PostCompact", "Stop", "SessionEnd")
-"""What `leftoff hook install` asks the clients for."""
+"""The events for which `leftoff hook install` registers the hook."""
 
-LIMIT = 2.0
-"""Seconds after which a hook gives up and says nothing."""
+TIME_LIMIT = 2.0
+"""Seconds after which a hook exits without a reply."""
 
-PATIENCE = 0.2
-"""Seconds that a starting session waits for a worker that is still at it."""
+WORKER_TIMEOUT = 0.2
+"""Seconds that a starting session waits for a worker that is still running."""
 
-MOST_INPUT = 16 << 20
-"""Bytes of standard input; more is no event."""
+MAX_INPUT_BYTES = 16 << 20
+"""Maximum size of an event on standard input, in bytes."""
 
 TAIL, LONG_TAIL = 256 << 10, 4 << 20
-"""Bytes at the end of a transcript in which the last call is looked for."""
+"""Bytes at the end of a transcript in which `last_call` searches, first and second try."""
 
-STALE = 900
-"""Seconds after which the mark of a worker is nobody's any more; none works so long."""
+STALE_SECONDS = 900
+"""Seconds after which a worker's marker is ignored: its worker was killed. Three times the
+time limit of a worker."""
 
-OLD = 30 * 86_400
-"""Seconds after which the last session of a project is told to nobody."""
+MAX_BRIEFING_AGE = 30 * 86_400
+"""Maximum age in seconds of the block that a new session gets from the one before it."""
 
 
 def main() -> int:
-    """Answers one event; always 0."""
+    """Answers the event on standard input; always returns 0."""
     began = time.monotonic()
-    # Whatever hangs (input that never ends, a file system that does not answer): give up.
-    timer = threading.Timer(LIMIT, os._exit, (0,))
+    # A hook may block on input that never ends or a file system that does not answer.
+    timer = threading.Timer(TIME_LIMIT, os._exit, (0,))
     timer.daemon = True
     timer.start()
     try:
-        reply = answer(sys.stdin.buffer.read(MOST_INPUT), os.environ, began)
+        reply = answer(sys.stdin.buffer.read(MAX_INPUT_BYTES), os.environ, began)
         if reply:
             sys.stdout.buffer.write(reply)
             sys.stdout.buffer.flush()
@@ -65,228 +66,236 @@ def main() -> int:
 
 
 def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) -> bytes:
-    """The reply to an event, b"" if there is nothing to say.
+    """The reply to an event as JSON; b"" if there is no reply.
 
     Args:
-        data: the event as the client wrote it. What is unknown in it is ignored.
+        data: the event as the client wrote it. Unknown keys are ignored.
         environ: the environment.
         began: when the hook was started, by the monotonic clock.
     """
     began = time.monotonic() if began is None else began
     try:
-        told = codec.parse(data)
+        event = codec.parse(data)
     except ValueError:
         return b""
-    if not isinstance(told, dict) or told.get("agent_id"):  # a subagent's own event
+    if not isinstance(event, dict) or event.get("agent_id"):  # a subagent's own event
         return b""
-    does = _ANSWERS.get(str(told.get("hook_event_name")))
-    project = files.project_of(told, environ)
-    if does is None or project is None:
+    handler = _HANDLERS.get(str(event.get("hook_event_name")))
+    project = queue.project_of(event, environ)
+    if handler is None or project is None:
         return b""
-    home = files.home_of(project, environ)
-    folder = files.folder_of(home, told.get("session_id"))
+    home = queue.home_of(project, environ)
+    folder = queue.folder_of(home, event.get("session_id"))
     if folder is None:
         return b""
-    asked = _Asked(told, project, home, folder, began)
+    call = _HookCall(event, project, home, folder, began)
     try:
-        files.make(home, folder)
-        reply = does(asked)
+        queue.make_folder(home, folder)
+        reply = handler(call)
     except Exception as error:  # noqa: BLE001
-        _complain(asked, error)
+        _log_failure(call, error)
         return b""
     took = 1000 * (time.monotonic() - began)
-    said = "".join(note for key, note in _SAID.items() if key in reply)
-    files.note(home, f"{told['hook_event_name']} {folder.name} {took:.0f} ms{said}")
+    notes = "".join(note for key, note in _REPLY_NOTES.items() if key in reply)
+    queue.write_log(home, f"{event['hook_event_name']} {folder.name} {took:.0f} ms{notes}")
     return codec.dumps(reply) if reply else b""
 
 
-_SAID = {"systemMessage": ", told the person", "hookSpecificOutput": ", told the agent"}
+_REPLY_NOTES = {"systemMessage": ", told the person", "hookSpecificOutput": ", told the agent"}
 
 
-class _Asked:
+class _HookCall:
     """One event and the folders that belong to it."""
 
     def __init__(
-        self, told: dict[str, Any], project: Path, home: Path, folder: Path, began: float
+        self, event: dict[str, Any], project: Path, home: Path, folder: Path, began: float
     ) -> None:
-        self.told, self.project, self.home, self.folder = told, project, home, folder
+        self.event, self.project, self.home, self.folder = event, project, home, folder
         self.began = began
-        path = told.get("transcript_path")
+        path = event.get("transcript_path")
         self.transcript = path if isinstance(path, str) else ""
 
-    def wish(self, name: str, **more: Any) -> None:
-        """Asks the worker for something, and starts one."""
-        here = {"transcript": self.transcript, "project": str(self.project)}
-        files.want(self.folder, name, {**here, **more})
+    def enqueue(self, name: str, **fields: Any) -> None:
+        """Enqueues a job and starts a worker."""
+        job = {"transcript": self.transcript, "project": str(self.project), **fields}
+        queue.enqueue(self.folder, name, job)
         start_worker(self.home, self.folder)
 
 
 def start_worker(home: Path, folder: Path) -> None:
-    """Starts a worker for a session and does not wait for it. Where one is at work already, the
-    new one ends at once."""
+    """Starts a worker for a session and does not wait for it. If one is already running, the
+    new one exits at once."""
     import subprocess
 
-    # -P: what lies in the current folder must not be imported.
+    # -P: modules in the current folder must not be imported.
     program = "leftoff.hooks.entry"
     command = [sys.executable, "-P", "-m", program, str(home), folder.name]
-    own: dict[str, Any] = {"start_new_session": True}
-    if os.name == "nt":
-        own = {"creationflags": 0x00000008 | 0x00000200}  # detached, in a group of its own
+    options: dict[str, Any] = {"start_new_session": True}
+    if os.name == "nt":  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
+        options = {"creationflags": 0x00000008 | 0x00000200}
     quiet = subprocess.DEVNULL
     subprocess.Popen(  # noqa: S603 - our own program, with arguments as a list
-        command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=str(home), close_fds=True, **own
+        command,
+        stdin=quiet,
+        stdout=quiet,
+        stderr=quiet,
+        cwd=str(home),
+        close_fds=True,
+        **options,
     )
 
 
 # -- events ----------------------------------------------------------------------------------
 
 
-def _start(asked: _Asked) -> dict[str, Any]:
-    """A session begins, goes on, or was compacted."""
-    source = asked.told.get("source")
-    own = asked.folder
+def _session_start(call: _HookCall) -> dict[str, Any]:
+    """SessionStart: a session begins, is resumed, or was compacted."""
+    source = call.event.get("source")
+    folder = call.folder
     if source == "compact":
         with suppress(OSError):
-            (own / files.SAID).unlink()
-        _wait_for(own, asked.began)
-        found = files.block(own)
-    elif source in {"resume", "fork"} and (own / files.BRIEFING).exists():
-        # The client sends what was said; it lacks only what a compaction has cut away.
-        found = files.block(own) if (own / files.LOST).exists() else ""
+            (folder / queue.REPORTED).unlink()
+        _wait_for(folder, call.began)
+        block = queue.read_briefing(folder)
+    elif source in {"resume", "fork"} and (folder / queue.BRIEFING).exists():
+        # The client sends the conversation again; it lacks only what a compaction dropped.
+        block = queue.read_briefing(folder) if (folder / queue.LOST).exists() else ""
     else:
-        newest = _newest(asked)
-        if newest is not None:
-            if files.wanted(newest) and not _busy(newest):  # its worker was killed
-                start_worker(asked.home, newest)
-            _wait_for(newest, asked.began)
-        found = files.block(newest) if newest is not None else ""
-    asked.wish("start")
-    if not found:
+        previous = _previous_session(call)
+        if previous is not None:
+            if queue.pending_jobs(previous) and not _busy(previous):  # its worker was killed
+                start_worker(call.home, previous)
+            _wait_for(previous, call.began)
+        block = queue.read_briefing(previous) if previous is not None else ""
+    call.enqueue("start")
+    if not block:
         return {}
-    output = {"hookEventName": "SessionStart", "additionalContext": found}
+    output = {"hookEventName": "SessionStart", "additionalContext": block}
     return {"hookSpecificOutput": output}
 
 
-def _newest(asked: _Asked) -> Path | None:
-    """The folder of the last session of the project before this one."""
+def _previous_session(call: _HookCall) -> Path | None:
+    """The folder of the project's last session before this one; None if there is none younger
+    than `MAX_BRIEFING_AGE` seconds."""
     found: list[tuple[float, Path]] = []
     with suppress(OSError):
-        for entry in os.scandir(asked.home / files.STATE):
-            if entry.name != asked.folder.name and entry.is_dir(follow_symlinks=False):
+        for entry in os.scandir(call.home / queue.STATE):
+            if entry.name != call.folder.name and entry.is_dir(follow_symlinks=False):
                 with suppress(OSError):
-                    changed = os.stat(Path(entry.path) / files.BRIEFING).st_mtime  # noqa: PTH116
+                    changed = os.stat(Path(entry.path) / queue.BRIEFING).st_mtime  # noqa: PTH116
                     found.append((changed, Path(entry.path)))
     if not found:
         return None
-    changed, newest = max(found)
-    return newest if time.time() - changed < OLD else None
+    changed, previous = max(found)
+    return previous if time.time() - changed < MAX_BRIEFING_AGE else None
 
 
 def _wait_for(folder: Path, began: float) -> None:
-    """Gives a worker that is at it a moment to finish."""
-    until = began + PATIENCE
-    while time.monotonic() < until and (files.wanted(folder) or _busy(folder)):
+    """Waits until the worker of a session has finished, at most `WORKER_TIMEOUT` seconds from
+    the start of the hook."""
+    end = began + WORKER_TIMEOUT
+    while time.monotonic() < end and (queue.pending_jobs(folder) or _busy(folder)):
         time.sleep(0.02)
 
 
 def _busy(folder: Path) -> bool:
-    """Whether a worker is at it; the mark of one that was killed grows old."""
+    """Whether a worker is running: its marker exists and is not stale."""
     try:
-        return abs(time.time() - (folder / files.BUSY).stat().st_mtime) < STALE
+        return abs(time.time() - (folder / queue.BUSY).stat().st_mtime) < STALE_SECONDS
     except OSError:
         return False
 
 
-def _stop(asked: _Asked) -> dict[str, Any]:
-    """The agent has answered."""
-    lines = _crossed(asked) if asked.transcript else []
-    asked.wish("stop")
+def _stop(call: _HookCall) -> dict[str, Any]:
+    """Stop: the agent has finished a turn."""
+    lines = _threshold_messages(call) if call.transcript else []
+    call.enqueue("stop")
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _before_compaction(asked: _Asked) -> dict[str, Any]:
-    asked.wish("pre_compact")
+def _before_compaction(call: _HookCall) -> dict[str, Any]:
+    call.enqueue("pre_compact")
     return {}
 
 
-def _after_compaction(asked: _Asked) -> dict[str, Any]:
+def _after_compaction(call: _HookCall) -> dict[str, Any]:
     from leftoff.redaction.redactor import Redactor
 
     with suppress(OSError):
-        (asked.folder / files.SAID).unlink()
-    summary = asked.told.get("compact_summary")
+        (call.folder / queue.REPORTED).unlink()
+    summary = call.event.get("compact_summary")
     if isinstance(summary, str) and summary.strip():
-        asked.wish("post_compact", summary=Redactor().text(summary))
-    else:  # Codex does not say what it wrote; it stands in the transcript
-        asked.wish("post_compact")
+        call.enqueue("post_compact", summary=Redactor().text(summary))
+    else:  # the event of Codex holds no summary; the worker looks for it in the transcript
+        call.enqueue("post_compact")
     return {}
 
 
-def _end(asked: _Asked) -> dict[str, Any]:
-    asked.wish("end")
+def _session_end(call: _HookCall) -> dict[str, Any]:
+    call.enqueue("end")
     return {}
 
 
-_ANSWERS = {
-    "SessionStart": _start,
+_HANDLERS = {
+    "SessionStart": _session_start,
     "Stop": _stop,
     "PreCompact": _before_compaction,
     "PostCompact": _after_compaction,
-    "SessionEnd": _end,
+    "SessionEnd": _session_end,
 }
 
 
 # -- the window ------------------------------------------------------------------------------
 
 
-def _crossed(asked: _Asked) -> list[str]:
-    """What is to be said of thresholds that this turn went over, each once."""
-    found = last_call(asked.transcript)
-    if found is None:
+def _threshold_messages(call: _HookCall) -> list[str]:
+    """The messages of thresholds that this turn crossed; each is reported once."""
+    last = last_call(call.transcript)
+    if last is None:
         return []
-    used = found.used
-    watch = files.load(asked.folder / files.WATCH)
+    used = last.used
+    watch = queue.load(call.folder / queue.WATCH)
     usable = watch.get("usable")
     if not isinstance(usable, int):
         from leftoff.budget.windows import fit
 
         window = fit(
-            found.model,
-            recorded=found.window,
+            last.model,
+            recorded=last.window,
             peak=used,
-            format=found.format,
-            version=found.version,
+            format=last.format,
+            version=last.version,
         )
         if window is None:
             return []
         usable = window.window - window.reserve
     lowest = watch.get("lowest")
-    said = asked.folder / files.SAID
-    known = files.load(said)
+    path = call.folder / queue.REPORTED
+    known = queue.load(path)
     peak = known.get("peak")
     if not known and used < usable * (lowest if isinstance(lowest, float) else 0.5):
         return []
     if isinstance(peak, int) and peak >= used > peak / 2 and not known.get("fallen"):
-        return []  # no more than was used before, and nothing has begun anew
+        return []  # no new peak, and not a fresh context: it did not fall below half of it
     import msgspec
 
-    from leftoff.budget.thresholds import Armed, Preset, crossings, preset
+    from leftoff.budget.thresholds import FiredThresholds, Preset, crossings, preset
 
     chosen = preset("advisory")
     with suppress(msgspec.ValidationError, KeyError):
         chosen = msgspec.convert(watch["preset"], Preset)
-    armed = Armed()
+    armed = FiredThresholds()
     with suppress(msgspec.ValidationError):
-        armed = msgspec.convert(known, Armed)
+        armed = msgspec.convert(known, FiredThresholds)
     reached, after = crossings(chosen, armed, used, usable)
     if after != armed:
-        files.keep(said, codec.dumps(codec.plain(after)))
+        queue.write_durably(path, codec.dumps(codec.to_builtins(after)))
     return [c.words(c.threshold.says or c.threshold.logs).strip() for c in reached]
 
 
 class Call(NamedTuple):
-    """The last call of a session: its tokens, in and out, and what its line tells of the
-    window."""
+    """The last API call of a session: its tokens, in and out, and the model, client version
+    and window that its line records."""
 
     used: int
     format: str
@@ -296,11 +305,11 @@ class Call(NamedTuple):
 
 
 def last_call(path: str) -> Call | None:
-    """The last call in a transcript, with its tokens as the account of the whole would say;
-    None if the last lines hold no call of the main thread.
+    """The last API call of the main thread; None if the last lines hold none, or if a
+    compaction comes after it. Its tokens equal the occupancy that a full pass would give.
 
-    Only these lines are read, and of them only what every version has had: reading them as the
-    formats do would take as long as everything else that a hook does.
+    It reads only the last lines, and in them only keys that every version of the clients has
+    written: parsing them with the readers in `formats` would double the time of a hook.
     """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
@@ -309,9 +318,9 @@ def last_call(path: str) -> Call | None:
                 file.seek(max(0, size - length))
                 lines = file.read(length).split(b"\n")
                 if size > length:
-                    del lines[0]  # it may have lost its beginning
+                    del lines[0]  # it may be cut at its start
                 for line in reversed(lines):
-                    if any(mark in line for mark in _EMPTIED):
+                    if any(mark in line for mark in _COMPACTION_MARKERS):
                         return None
                     if b"usage" in line and (found := _call(line)) is not None:
                         return found
@@ -322,13 +331,13 @@ def last_call(path: str) -> Call | None:
     return None
 
 
-_EMPTIED = (b'"compact_boundary"', b'"isCompactSummary":true', b'"type":"compacted"')
+_COMPACTION_MARKERS = (b'"compact_boundary"', b'"isCompactSummary":true', b'"type":"compacted"')
 
 
 def _call(line: bytes) -> Call | None:
-    """The call that a line tells of."""
+    """The API call that a line of Claude Code or Codex records; None if it records none."""
     try:
-        value = codec.exact(line)
+        value = codec.parse_strict(line)
     except ValueError:
         return None
     if not isinstance(value, dict):
@@ -366,8 +375,8 @@ _CLAUDE = (
 _CODEX = ("input_tokens", "output_tokens")
 
 
-def _complain(asked: _Asked, error: Exception) -> None:
+def _log_failure(call: _HookCall, error: Exception) -> None:
     from leftoff.redaction.redactor import Redactor
 
-    words = Redactor().text(f"{type(error).__name__}: {error}")
-    files.note(asked.home, f"{asked.told.get('hook_event_name')} failed: {words}")
+    text = Redactor().text(f"{type(error).__name__}: {error}")
+    queue.write_log(call.home, f"{call.event.get('hook_event_name')} failed: {text}")

@@ -1,13 +1,13 @@
-"""Where each client looks for hooks, and the command that it is given.
+"""The settings file in which each client looks for hooks, and the command of our hook.
 
-Codex reads `hooks.json` in its folder and sends the events, and takes the replies, that Claude
-Code does, so `leftoff hook` serves both. What differs, as seen with codex 0.169:
+Codex reads `hooks.json` in its folder. It sends the same events and accepts the same replies as
+Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.169:
 
-* it runs a hook only after somebody has looked at it and trusted it, in `/hooks`, and skips it
-  silently until then. We never write that trust;
-* its `PostCompact` does not hold the summary, and what it writes in its place may be encrypted:
-  then nobody can tell what a compaction lost;
-* `hooks.json` may hold nothing but `hooks` and `description`.
+* It runs a hook only after the user has trusted it in `/hooks`, and skips it silently until
+  then. We never write that trust.
+* Its `PostCompact` event does not hold the summary, and the transcript may hold it encrypted:
+  then what a compaction lost is unknown.
+* `hooks.json` may hold only the keys `hooks` and `description`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ HINTS = {
 
 
 def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:
-    """The file in which a client looks for hooks.
+    """The settings file in which a client looks for hooks.
 
     Args:
         client: one of `CLIENTS`.
-        scope: "user", "project" (shared with whoever has the repository) or "local" (this
-            machine's, for Claude Code only).
+        scope: "user", "project" (committed with the repository) or "local" (this project on
+            this machine, Claude Code only).
 
     Raises:
-        UnknownName: there is no such client, or it has no such scope.
+        UnknownName: the client is unknown, or it has no such scope.
     """
     home = home_folder(environ)
-    places = {
+    paths = {
         "claude": {
             "user": Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
             / "settings.json",
@@ -55,25 +55,25 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
             "project": project / ".codex" / "hooks.json",
         },
     }
-    if client not in places:
+    if client not in paths:
         raise UnknownName("client", client, CLIENTS)
-    if scope not in places[client]:
-        raise UnknownName(f"scope of {client}", scope, places[client])
-    return places[client][scope]
+    if scope not in paths[client]:
+        raise UnknownName(f"scope of {client}", scope, paths[client])
+    return paths[client][scope]
 
 
 def command_for(scope: str) -> str:
-    """The command that runs our hook.
+    """The shell command that runs our hook.
 
-    Settings that are shared must not name a folder of this machine; others name the program
-    whole, since a client's PATH need not be the shell's.
+    Shared settings must not contain a path of this machine. Others give the full path of the
+    program, since the client's PATH may differ from the shell's.
     """
     if scope == "project":
         return "leftoff hook"
-    beside = shutil.which("leftoff", path=str(Path(sys.executable).parent))
-    if beside:
-        return f"{shlex.quote(beside)} hook"
-    # -P: a folder named leftoff where the client works must not be imported.
+    program = shutil.which("leftoff", path=str(Path(sys.executable).parent))
+    if program:
+        return f"{shlex.quote(program)} hook"
+    # -P: a folder named leftoff in the client's directory must not be imported.
     return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
 
 

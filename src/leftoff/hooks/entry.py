@@ -1,5 +1,5 @@
-"""Where the worker of the hooks comes in. Nobody reads what it says, so what keeps it from its
-work is told in the hooks' log, also what fails while the engine is imported.
+"""Entry point of the worker process. Its output goes nowhere, so failures, also those while
+importing the engine, are written to the hooks' log.
 """
 
 from __future__ import annotations
@@ -7,31 +7,31 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from leftoff.hooks import queue as files
+from leftoff.hooks import queue
 
 
 def main(home: Path, session: str) -> None:
-    """Does what is wished for a session; a failure is noted, and raised.
+    """Processes the job queue of a session; a failure is logged and raised.
 
     Args:
-        home: where leftoff keeps what it keeps for the project.
+        home: leftoff's folder in the project (`queue.home_of`).
     """
     try:
-        from leftoff.hooks.worker import work
+        from leftoff.hooks.worker import process_jobs
 
-        work(home, session)
+        process_jobs(home, session)
     except BaseException as error:
-        files.note(home, f"worker: {session} failed: {_words(error)}")
+        queue.write_log(home, f"worker: {session} failed: {_redacted_message(error)}")
         raise
 
 
-def _words(error: BaseException) -> str:
+def _redacted_message(error: BaseException) -> str:
     kind = type(error).__name__
     try:
         from leftoff.redaction.redactor import Redactor
 
         return str(Redactor().text(f"{kind}: {error}"))
-    except Exception:  # noqa: BLE001 - the gate itself cannot be imported: what, not why
+    except Exception:  # noqa: BLE001 - without redaction log only the kind
         return kind
 
 

@@ -1,13 +1,13 @@
-"""Our hooks in a client's settings: put in, taken out, looked for. Bytes in, bytes out.
+"""Installs and removes our hooks in a client's settings, and reports where they are installed.
 
 Claude Code and Codex keep hooks in the same shape, one in `settings.json` beside everything
 else, the other in a `hooks.json` of its own:
 
     {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "leftoff hook"}]}]}}
 
-Other hooks and all other settings stay as they are. What was there before the first change is
-kept beside the file, so that taking our hooks out gives the same bytes again; where somebody
-else has changed the file since, only our entries go.
+Other hooks and all other settings stay as they are. A backup from before the first change
+is written beside it, so that removing our hooks restores the same bytes; if another program has
+changed the file since, only our entries are removed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError, StateError
-from leftoff.stores.atomic import NotSynced, write_whole
+from leftoff.stores.atomic import NotSynced, write_atomic
 
 TIMEOUT = 10
-"""Seconds that a client may wait for our hook; the hook itself gives up long before."""
+"""Seconds after which a client stops our hook; the hook itself exits after 2 seconds
+(`answer.TIME_LIMIT`)."""
 
 BEFORE = ".before-leftoff"
-"""Ending of the file that keeps what was there before."""
+"""Suffix of the backup of the settings from before the first change."""
 
 _OURS = re.compile(
     r"""(?:^|[/\\\s"'])leftoff(?:\.exe)?["']?\s+hook\s*$|-m\s+leftoff\s+hook\s*$"""
@@ -39,20 +40,20 @@ _OURS = re.compile(
 
 
 class Change(Struct, frozen=True):
-    """What would become of a settings file.
+    """A planned change of a settings file.
 
     Attributes:
-        path: the file, links followed.
+        path: the file, links resolved.
         old, new: its bytes; None where there is no file.
-        keep: bytes to keep as those before the first change; None to keep none.
-        forget: what was kept is not needed any more.
+        backup: bytes to write as the backup; None to write none.
+        delete_backup: the backup is no longer needed.
     """
 
     path: Path
     old: bytes | None
     new: bytes | None
-    keep: bytes | None = None
-    forget: bool = False
+    backup: bytes | None = None
+    delete_backup: bool = False
 
     @property
     def empty(self) -> bool:
@@ -60,7 +61,7 @@ class Change(Struct, frozen=True):
         return self.old == self.new
 
     def diff(self) -> str:
-        """The change as people read it."""
+        """The change as a unified diff."""
         lines = difflib.unified_diff(
             _lines(self.old),
             _lines(self.new),
@@ -70,27 +71,27 @@ class Change(Struct, frozen=True):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def make(self) -> None:
-        """Makes the change.
+        """Writes the change.
 
         Raises:
-            StateError: the file was changed meanwhile; nothing is done.
-            SourceError: it cannot be written.
+            StateError: the file was changed since the change was planned; nothing is written.
+            SourceError: the file cannot be written.
         """
         if _read(self.path) != self.old:
             raise StateError(f"{self.path}: changed meanwhile; look at it again")
-        before = self.path.with_name(self.path.name + BEFORE)
+        backup = self.path.with_name(self.path.name + BEFORE)
         try:
-            if self.keep is not None:
-                write_whole(before, self.keep)
+            if self.backup is not None:
+                write_atomic(backup, self.backup)
             if self.new is None:
                 self.path.unlink(missing_ok=True)
             elif self.new != self.old:
                 mode = 0o600
                 with suppress(OSError):
                     mode = stat.S_IMODE(self.path.stat().st_mode)
-                write_whole(self.path, self.new, mode=mode)
-            if self.forget:
-                before.unlink(missing_ok=True)
+                write_atomic(self.path, self.new, mode=mode)
+            if self.delete_backup:
+                backup.unlink(missing_ok=True)
         except NotSynced as error:
             why = f"written, but not certain to stay ({error.strerror})"
             raise SourceError(f"{self.path}: {why}") from error
@@ -99,70 +100,70 @@ class Change(Struct, frozen=True):
 
 
 def install(path: Path, command: str, events: Sequence[str]) -> Change:
-    """The change that asks for our hook at these events; ours of before are replaced.
+    """The change that registers our hook for these events and removes its earlier entries.
 
     Raises:
         SourceError: the settings cannot be read.
-        StateError: they are no JSON object, or their hooks have another shape.
+        StateError: the settings are not a JSON object, or their hooks have another shape.
     """
-    path = _real(path)
+    path = _resolved(path)
     old = _read(path)
-    tree = _tree(old, path)
-    hooks = tree.get("hooks")
-    # What is wrong with hooks that are there is said before anything is added.
-    _without(hooks, path)
-    hooks = {} if hooks is None else _without(hooks, path)
+    settings = _parse(old, path)
+    hooks = settings.get("hooks")
+    # Raises before anything is added if the present hooks have another shape.
+    _without_ours(hooks, path)
+    hooks = {} if hooks is None else _without_ours(hooks, path)
     entry = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
-    new = _written({**tree, "hooks": hooks}, old)
-    first = not any(_counts(tree).values())
-    record = codec.dumps({"existed": old is not None, "text": (old or b"").decode("utf-8")})
-    return Change(path, old, new, keep=record if first else None)
+    new = _serialize({**settings, "hooks": hooks}, old)
+    first = not any(_count_ours(settings).values())
+    backup = codec.dumps({"existed": old is not None, "text": (old or b"").decode("utf-8")})
+    return Change(path, old, new, backup=backup if first else None)
 
 
 def uninstall(path: Path) -> Change:
-    """The change that takes our hooks out: the bytes of before the first change, if only we
-    changed the file since.
+    """The change that removes our hooks. It restores the bytes from before the first change if
+    nothing else in the file has changed since.
 
     Raises:
         SourceError: the settings cannot be read.
-        StateError: they are no JSON object, or their hooks have another shape.
+        StateError: the settings are not a JSON object, or their hooks have another shape.
     """
-    path = _real(path)
+    path = _resolved(path)
     old = _read(path)
-    tree = _tree(old, path)
-    if not any(_counts(tree).values()):
-        return Change(path, old, old, forget=True)  # a run that was killed may not have
-    rest = {**tree, "hooks": _without(tree["hooks"], path)}
-    kept = _kept(path)
-    if kept is not None:
-        existed, text = kept
-        was = _tree(text if existed else None, path)
-        if rest == {**was, "hooks": was.get("hooks", {})}:
-            return Change(path, old, text if existed else None, forget=True)
-        if not rest["hooks"] and "hooks" not in was:
-            del rest["hooks"]
-    elif not rest["hooks"]:
-        del rest["hooks"]
-    return Change(path, old, _written(rest, old), forget=True)
+    settings = _parse(old, path)
+    if not any(_count_ours(settings).values()):
+        return Change(path, old, old, delete_backup=True)  # left by a killed run
+    remaining = {**settings, "hooks": _without_ours(settings["hooks"], path)}
+    backup = _read_backup(path)
+    if backup is not None:
+        existed, text = backup
+        original = _parse(text if existed else None, path)
+        if remaining == {**original, "hooks": original.get("hooks", {})}:
+            return Change(path, old, text if existed else None, delete_backup=True)
+        if not remaining["hooks"] and "hooks" not in original:
+            del remaining["hooks"]
+    elif not remaining["hooks"]:
+        del remaining["hooks"]
+    return Change(path, old, _serialize(remaining, old), delete_backup=True)
 
 
 def installed(path: Path) -> dict[str, int]:
-    """How often our hook is asked for, by event; {} if there are no settings.
+    """The number of entries of our hook by event; {} if there are no settings.
 
     Raises:
         SourceError, StateError: as for `install`.
     """
-    path = _real(path)
-    found = _counts(_tree(_read(path), path))
+    path = _resolved(path)
+    found = _count_ours(_parse(_read(path), path))
     return {event: count for event, count in found.items() if count}
 
 
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))  # settings are often links into a folder of dotfiles
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # settings are often links into a dotfiles folder
 
 
 def _read(path: Path) -> bytes | None:
@@ -174,24 +175,25 @@ def _read(path: Path) -> bytes | None:
         raise SourceError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _tree(data: bytes | None, path: Path) -> dict[str, Any]:
+def _parse(data: bytes | None, path: Path) -> dict[str, Any]:
     if data is None or not data.strip():
         return {}
     try:
-        tree = codec.exact(data)
+        settings = codec.parse_strict(data)
     except ValueError as error:
         raise StateError(f"{path}: no JSON ({error}); nothing was changed") from error
-    if not isinstance(tree, dict):
+    if not isinstance(settings, dict):
         raise StateError(f"{path}: no JSON object; nothing was changed")
-    return tree
+    return settings
 
 
-def _kept(path: Path) -> tuple[bool, bytes] | None:
+def _read_backup(path: Path) -> tuple[bool, bytes] | None:
+    """Whether the settings file existed before the first change, and its bytes then."""
     data = _read(path.with_name(path.name + BEFORE))
     if data is None:
         return None
     with suppress(ValueError, KeyError, TypeError, AttributeError):
-        value = codec.exact(data)
+        value = codec.parse_strict(data)
         return bool(value["existed"]), value["text"].encode("utf-8")
     return None
 
@@ -200,8 +202,8 @@ def _is_ours(hook: Any) -> bool:
     return isinstance(hook, dict) and _OURS.search(str(hook.get("command", ""))) is not None
 
 
-def _without(hooks: Any, path: Path) -> dict[str, Any]:
-    """The hooks without ours; a group and an event that only held ours go."""
+def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
+    """The hooks without ours; groups and events that held only ours are removed."""
     if hooks is None:
         return {}
     if not isinstance(hooks, dict):
@@ -210,22 +212,22 @@ def _without(hooks: Any, path: Path) -> dict[str, Any]:
     for event, groups in hooks.items():
         if not isinstance(groups, list):
             raise StateError(f"{path}: hooks.{event} is no list; nothing was changed")
-        rest: list[Any] = []
+        remaining: list[Any] = []
         for group in groups:
             listed = group.get("hooks") if isinstance(group, dict) else None
             if not isinstance(listed, list) or not any(map(_is_ours, listed)):
-                rest.append(group)
+                remaining.append(group)
                 continue
             others = [hook for hook in listed if not _is_ours(hook)]
             if others:
-                rest.append({**group, "hooks": others})
-        if rest or not groups:
-            found[event] = rest
+                remaining.append({**group, "hooks": others})
+        if remaining or not groups:
+            found[event] = remaining
     return found
 
 
-def _counts(tree: dict[str, Any]) -> dict[str, int]:
-    hooks = tree.get("hooks")
+def _count_ours(settings: dict[str, Any]) -> dict[str, int]:
+    hooks = settings.get("hooks")
     found: dict[str, int] = {}
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
@@ -235,9 +237,9 @@ def _counts(tree: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def _written(tree: dict[str, Any], like: bytes | None) -> bytes:
-    """Settings as their client writes them; the final newline is that of before."""
-    data = codec.dumps(tree, indent=2)
+def _serialize(settings: dict[str, Any], like: bytes | None) -> bytes:
+    """Settings formatted as the client writes them; a final newline as in `like`."""
+    data = codec.dumps(settings, indent=2)
     return data if like is None or like.endswith(b"\n") else data.rstrip(b"\n")
 
 

@@ -1,7 +1,8 @@
-"""What hooks leave to be done: reading on, summarising, writing. Runs beside the client.
+"""The worker of the hooks: processes a session's job queue in a process beside the client.
 
-One worker for each session at a time. It takes wishes until there are none; a hook that leaves
-one while it works starts another, which ends at once because this one looks again.
+A job reads the new lines of the transcript, summarises the session and writes documents. One
+worker runs for each session at a time. A hook that enqueues a job while it runs starts another
+worker, which exits at once: the running one checks the queue again before it ends.
 """
 
 from __future__ import annotations
@@ -20,70 +21,72 @@ from msgspec.structs import replace
 from leftoff import api, codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.briefing import briefing
-from leftoff.hooks import queue as files
-from leftoff.incremental.saved_passes import KeptPass
+from leftoff.hooks import queue
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
-from leftoff.settings import Settings, load
-from leftoff.sources.open import parts_of
+from leftoff.settings import Settings, load, user_folder
+from leftoff.sources.open import session_paths
 from leftoff.summary import ContextSummary
 
-LIMIT = 300.0
-"""Seconds after which a worker takes no further wish and reads no further."""
+TIME_LIMIT = 300.0
+"""Seconds after which a worker dequeues no further job and reads no further."""
 
-PATIENCE = 3.0
-"""Seconds that a transcript may lag behind its hook before what is there is taken."""
+SUMMARY_TIMEOUT = 3.0
+"""Seconds to wait for a compaction's summary that is not yet in the transcript."""
 
-SHARE = 20
-"""After a turn a session is summarised again only when so many times as long has passed as the
-last summary took."""
+MIN_INTERVAL_FACTOR = 20
+"""After a turn the session is summarised again only when this many times the duration of the
+last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
+not measured."""
 
-LARGE = 64 << 20
-"""Bytes of a transcript from which a checkpoint holds no history: it would be read twice."""
+MAX_HISTORY_BYTES = 64 << 20
+"""Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
+messages would be a second pass over the file."""
 
-STATE_DAYS = 30
-"""Days after which what is kept of a session that nobody went on with is removed."""
+STATE_RETENTION_DAYS = 30
+"""Days without a change after which the folder of a session is removed."""
 
 
-def work(home: Path, session: str) -> None:
-    """Does what is wished for a session, until nothing is.
+def process_jobs(home: Path, session: str) -> None:
+    """Processes the job queue of a session until it is empty or every job left has failed.
 
     Args:
-        home: where leftoff keeps what it keeps for the project.
+        home: leftoff's folder in the project (`queue.home_of`).
     """
-    folder = files.folder_of(home, session)
+    folder = queue.folder_of(home, session)
     if folder is None:
         return
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)
-    end = time.monotonic() + LIMIT
+    end = time.monotonic() + TIME_LIMIT
     failed: set[str] = set()
-    while not failed.issuperset(files.wanted(folder)) and time.monotonic() < end:
+    while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
-            with files.opened(folder) as own, own.locked(files.LOCK, 0), _busy(folder):
-                files.sweep(home, folder)
-                for name in _in_order(files.wanted(folder)):
-                    wish = files.take(folder, name)
-                    if not wish or _do(home, folder, name, wish, end):
-                        files.done(folder, name)
+            with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
+                queue.sweep(home, folder)
+                for name in _in_order(queue.pending_jobs(folder)):
+                    job = queue.dequeue(folder, name)
+                    if not job or _run_job(home, folder, name, job, end):
+                        queue.acknowledge(folder, name)
                     else:
                         failed.add(name)
         except TimeoutError:
-            return  # the one that is at work looks again before it ends
+            return  # the running worker checks the queue again before it ends
         except OSError as error:
-            files.note(home, f"worker: {session}: {error.strerror}")
+            queue.write_log(home, f"worker: {session}: {error.strerror}")
             return
 
 
 @contextlib.contextmanager
-def _busy(folder: Path) -> Iterator[None]:
-    """A mark that hooks can see without asking for the lock."""
-    mark = folder / files.BUSY
-    files.put(mark, b"")
+def _busy_marker(folder: Path) -> Iterator[None]:
+    """Marks the worker as running by a file that hooks can see without taking the lock."""
+    marker = folder / queue.BUSY
+    queue.write(marker, b"")
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            mark.unlink()
+            marker.unlink()
 
 
 _ORDER = ("start", "pre_compact", "post_compact", "stop", "end")
@@ -93,97 +96,97 @@ def _in_order(names: list[str]) -> list[str]:
     return sorted(names, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
 
 
-def _do(home: Path, folder: Path, name: str, wish: dict[str, Any], end: float) -> bool:
-    """Whether a wish was seen to. One that the disk stood in the way of (full, say) stays for
-    the next worker."""
+def _run_job(home: Path, folder: Path, name: str, job: dict[str, Any], end: float) -> bool:
+    """Runs a job and logs its outcome; returns whether to acknowledge it. A job that failed
+    with an `OSError` (a full disk, for example) stays for the next worker."""
     began = time.monotonic()
-    seen = True
+    finished = True
     try:
-        done = _Work(home, folder, wish, end).do(name)
-    except Exception as error:  # noqa: BLE001 - the next wish is not to suffer from it
-        done = f"failed: {type(error).__name__}: {error}"
-        seen = not isinstance(error, OSError) and not isinstance(error.__cause__, OSError)
+        outcome = _Job(home, folder, job, end).run(name)
+    except Exception as error:  # noqa: BLE001 - the next job must still run
+        outcome = f"failed: {type(error).__name__}: {error}"
+        finished = not isinstance(error, OSError) and not isinstance(error.__cause__, OSError)
     took = time.monotonic() - began
-    files.note(home, Redactor().text(f"worker: {name} {folder.name} {took:.2f} s {done}"))
-    return seen
+    line = f"worker: {name} {folder.name} {took:.2f} s {outcome}"
+    queue.write_log(home, Redactor().text(line))
+    return finished
 
 
-class _Work:
-    """One wish."""
+class _Job:
+    """One job of the queue."""
 
-    def __init__(self, home: Path, folder: Path, wish: dict[str, Any], end: float) -> None:
-        self.home, self.folder, self.wish, self.end = home, folder, wish, end
-        self.project = Path(str(wish.get("project") or home.parent))
-        self.transcript = str(wish.get("transcript") or "")
-        self.kept = KeptPass(folder)
-        self.watch = files.load(folder / files.WATCH)
+    def __init__(self, home: Path, folder: Path, job: dict[str, Any], end: float) -> None:
+        self.home, self.folder, self.job, self.end = home, folder, job, end
+        self.project = Path(str(job.get("project") or home.parent))
+        self.transcript = str(job.get("transcript") or "")
+        self.saved_pass = SavedPass(folder)
+        self.watch = queue.load(folder / queue.WATCH)
 
-    def do(self, name: str) -> str:
-        """Does what the wish of that name is for; says what was done."""
+    def run(self, name: str) -> str:
+        """Runs the job of that name; returns its outcome for the log."""
         settings = self._settings()
         if name == "start":
             self._write_watch(settings, None)
         if not self.transcript or not Path(self.transcript).exists():
             return "no transcript yet"
-        self._read_on()
-        size = Path(parts_of(self.transcript)[0]).stat().st_size
+        self._read_new_lines()
+        size = Path(session_paths(self.transcript)[0]).stat().st_size
         if name in ("start", "stop", "end") and self.watch.get("size") == size:
             if name == "end":
-                self._clean(settings)
+                self._apply_retention(settings)
             return "nothing new"
-        if name in ("start", "stop") and not self._due():
+        if name in ("start", "stop") and not self._summary_due():
             return "read on"
         began = time.monotonic()
-        # Placeholders instead of secrets: everything that is made of it is redacted anyway.
-        summary = self.kept.summary(self.transcript, exact=False)
-        lost = self._lost(name, summary)
-        where = self._log(settings, summary, name)
-        told = briefing(summary, where=where, lost=lost)
-        files.keep(self.folder / files.BRIEFING, told.encode("utf-8", "replace"))
+        # exact=False leaves placeholders for secrets: everything written from it is redacted.
+        summary = self.saved_pass.summary(self.transcript, exact=False)
+        lost = self._lost_points(name, summary)
+        where = self._write_resume_log(settings, summary, name)
+        text = briefing(summary, where=where, lost=lost)
+        queue.write_durably(self.folder / queue.BRIEFING, text.encode("utf-8", "replace"))
         if name == "pre_compact":
-            self._checkpoint(settings, summary)
+            self._write_checkpoint(settings, summary)
         if name == "end":
-            self._clean(settings)
+            self._apply_retention(settings)
         self.watch["cost"], self.watch["at"] = time.monotonic() - began, time.time()
         self.watch["size"] = size
         self._write_watch(settings, summary)
         return "summarised"
 
     def _settings(self) -> Settings:
-        from platformdirs import user_config_path
-
-        user = user_config_path("leftoff", appauthor=False)
+        user = user_folder(os.environ)
         try:
             return load(environ=os.environ, project=self.project, user=user).settings
         except LeftoffError as error:
-            files.note(self.home, Redactor().text(f"worker: {error}; defaults are used"))
+            queue.write_log(self.home, Redactor().text(f"worker: {error}; defaults are used"))
             return Settings()
 
-    def _read_on(self) -> None:
-        """Reads what is new. A recording that cannot be read on is read whole each time."""
-        main, _ = parts_of(self.transcript)
+    def _read_new_lines(self) -> None:
+        """Reads the new lines of the transcript. A recording that cannot be read incrementally
+        is read whole each time."""
+        main, _ = session_paths(self.transcript)
         stop: Callable[[], bool] = lambda: time.monotonic() > self.end  # noqa: E731
         try:
-            self.kept.read_on(main, stop=stop)
+            self.saved_pass.read_on(main, stop=stop)
         except LeftoffError as error:
-            files.note(self.home, Redactor().text(f"worker: {error}"))
+            queue.write_log(self.home, Redactor().text(f"worker: {error}"))
 
-    def _due(self) -> bool:
-        """Whether a summary after a turn is worth its time."""
+    def _summary_due(self) -> bool:
+        """Whether to summarise again after a turn."""
         cost, at = self.watch.get("cost"), self.watch.get("at")
         if not isinstance(cost, float) or not isinstance(at, float):
             return True
-        # A time in the future is that of a clock that was set back since.
-        return cost < 1 or not 0 <= time.time() - at <= SHARE * cost
+        # A time in the future means that the clock was set back since.
+        return cost < 1 or not 0 <= time.time() - at <= MIN_INTERVAL_FACTOR * cost
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
-        """What the hook has to know of window and thresholds."""
+        """Writes window and thresholds to the file that the hook reads."""
         preset = settings.watched()
-        self.watch["preset"] = codec.plain(preset)
+        self.watch["preset"] = codec.to_builtins(preset)
         self.watch["lowest"] = min((t.at for t in preset.thresholds), default=1.0)
         if summary is not None:
             usable = summary.context.usable_window
-            if settings.windows:  # rows that the summary itself does not know
+            if settings.windows:  # the summary was made without these rows
                 from leftoff.budget.windows import fit
 
                 context = summary.context
@@ -197,35 +200,36 @@ class _Work:
                 )
                 usable = window.window - window.reserve if window else usable
             self.watch["usable"] = usable
-        files.keep(self.folder / files.WATCH, codec.dumps(self.watch))
+        queue.write_durably(self.folder / queue.WATCH, codec.dumps(self.watch))
 
     # -- documents -------------------------------------------------------------------------
 
-    def _lost(self, name: str, summary: ContextSummary) -> list[str]:
-        """What the last compaction lost, as far as the recorder told what it kept."""
-        place = self.folder / files.LOST
+    def _lost_points(self, name: str, summary: ContextSummary) -> list[str]:
+        """The points that the last compaction lost; [] if its summary is not known."""
+        path = self.folder / queue.LOST
         if name == "pre_compact":
             with contextlib.suppress(OSError):
-                place.unlink()
+                path.unlink()
             return []
-        recorded = self.wish.get("summary")
+        recorded = self.job.get("summary")
         if name == "post_compact" and not recorded:
-            recorded = self._recorded()
+            recorded = self._recorded_summary()
         if name == "post_compact" and isinstance(recorded, str) and recorded:
-            from leftoff.evaluation.audits import compare, points
+            from leftoff.handover.lost import compare, points
 
             _, missing = compare(points(summary), recorded)
             lost = Redactor().value([point.text for point in missing])
-            files.keep(place, codec.dumps({"lost": lost}))
+            queue.write_durably(path, codec.dumps({"lost": lost}))
             return [point.text for point in missing]
-        found = files.load(place).get("lost")
+        found = queue.load(path).get("lost")
         return [text for text in found if isinstance(text, str)] if found else []
 
-    def _recorded(self) -> str:
-        """The newest summary of a compaction in the transcript; waits for it a little."""
-        end = time.monotonic() + PATIENCE
-        main, _ = parts_of(self.transcript)
-        if Path(main).stat().st_size > LARGE:
+    def _recorded_summary(self) -> str:
+        """The newest summary of a compaction in the transcript; "" if none appears within
+        `SUMMARY_TIMEOUT` seconds."""
+        end = time.monotonic() + SUMMARY_TIMEOUT
+        main, _ = session_paths(self.transcript)
+        if Path(main).stat().st_size > MAX_HISTORY_BYTES:
             return ""
         while True:
             found = [m.text for m in api.read(main) if m.origin == "compaction" and m.text]
@@ -233,8 +237,8 @@ class _Work:
                 return found[-1] if found else ""
             time.sleep(0.3)
 
-    def _log(self, settings: Settings, summary: ContextSummary, name: str) -> str:
-        """Writes the resume log; the place of it, "" if logs are switched off."""
+    def _write_resume_log(self, settings: Settings, summary: ContextSummary, name: str) -> str:
+        """Writes the resume log; returns its absolute path, "" if logs are switched off."""
         from leftoff.handover.resume_log.document import ResumeLog
         from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
@@ -245,7 +249,7 @@ class _Work:
         log = replace(log, metadata={**log.metadata, "trigger": name})
         return str(generator.save_resume_log(log).absolute())
 
-    def _checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
+    def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
         from leftoff.budget.tasks import TaskTokenBudget, limit_of
         from leftoff.handover.checkpoint.document import from_summary
         from leftoff.stores.files import store_for
@@ -264,10 +268,10 @@ class _Work:
             created_at=summary.session.started,
             total_allocated=total,
         ).used(summary.stats.estimated_tokens if used is None else used)
-        main, _ = parts_of(self.transcript)
-        small = Path(main).stat().st_size <= LARGE
+        main, _ = session_paths(self.transcript)
+        small = Path(main).stat().st_size <= MAX_HISTORY_BYTES
         capacity: Any = next((c for c in ("98", "95") if budget.percent_used >= int(c)), "90")
-        made = from_summary(
+        checkpoint = from_summary(
             summary,
             list(api.read(main)) if small else (),
             budget=budget,
@@ -277,20 +281,22 @@ class _Work:
         )
         store_for(settings, self.project).save(
             "checkpoint",
-            made.checkpoint_id,
-            made.to_dict(),
-            text=made.conversation.summary + "\n",
+            checkpoint.checkpoint_id,
+            checkpoint.to_dict(),
+            text=checkpoint.conversation.summary + "\n",
         )
 
-    def _clean(self, settings: Settings) -> None:
-        """Applies retention; resume logs see to theirs when one is saved."""
+    def _apply_retention(self, settings: Settings) -> None:
+        """Applies retention to checkpoints and session folders; saving a resume log applies it
+        to resume logs."""
         from leftoff.stores.files import store_for
         from leftoff.stores.retention import Retention, prune
 
         days = settings.token_budget.context_dump.retention_days
         store = store_for(settings, self.project)
         prune(store, "checkpoint", Retention(days=days), now=time.time())
-        for entry in os.scandir(self.home / files.STATE):
-            old = time.time() - entry.stat(follow_symlinks=False).st_mtime > STATE_DAYS * 86_400
+        oldest = time.time() - STATE_RETENTION_DAYS * 86_400
+        for entry in os.scandir(self.home / queue.STATE):
+            old = entry.stat(follow_symlinks=False).st_mtime < oldest
             if old and entry.is_dir(follow_symlinks=False) and entry.name != self.folder.name:
                 shutil.rmtree(entry.path, ignore_errors=True)

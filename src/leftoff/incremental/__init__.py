@@ -1,1 +1,1 @@
-"""Reading only what is new of a growing file."""
+"""Incremental reading: only what was added to a growing file."""

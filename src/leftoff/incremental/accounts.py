@@ -1,4 +1,4 @@
-"""The account of a recording's tokens, of a whole file or while it grows."""
+"""Token accounts of recordings: of a whole file, or of a growing one."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from leftoff.analysis.assemble import story_of
+from leftoff._moved import moved_name
+from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
-from leftoff.api import Gathered, open_pass
+from leftoff.api import SessionReading, open_pass
 from leftoff.budget.account import Account, account
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
 from leftoff.errors import FormatError, SourceError
-from leftoff.extraction.session_state import Recording
-from leftoff.incremental.cursor import Mark
-from leftoff.sources.multi_file import in_pieces
-from leftoff.sources.open import STDIN, opened, parts_of
+from leftoff.extraction.session_state import SessionState
+from leftoff.incremental.cursor import FilePosition
+from leftoff.sources.multi_file import is_multi_file
+from leftoff.sources.open import STDIN, open_regular, session_paths
 
 _BLOCK = 1 << 20
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
-class Accounted(Struct, frozen=True):
-    """A session's account with the session it is of.
+class SessionAccount(Struct, frozen=True):
+    """The token account of one session.
 
     Attributes:
-        models: of the main thread, in the order in which they first spoke.
+        models: of the main thread, in order of first use.
     """
 
     id: str
@@ -46,7 +47,7 @@ def account_of(
     format: str | None = None,
     session: int = -1,
     windows: Sequence[ModelRow] = (),
-) -> Accounted:
+) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
@@ -58,19 +59,19 @@ def account_of(
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
     """
-    main, beside = parts_of(path)
+    main, beside = session_paths(path)
     reading = open_pass(main, format=format)
     return _accounted(reading, main, _children(beside), preset, session, windows)
 
 
-def _children(beside: Sequence[tuple[str, str]]) -> dict[str, Recording]:
+def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
     """The subagents that have files of their own."""
-    found: dict[str, Recording] = {}
+    found: dict[str, SessionState] = {}
     for name, side in beside:
         try:
             reading = open_pass(side)
         except FormatError:
-            continue  # the empty file of an agent that never spoke
+            continue  # the empty file of a subagent that wrote nothing
         found[name] = next(r for r in reading.sessions[-1].values() if len(r.thread))
     return found
 
@@ -78,17 +79,17 @@ def _children(beside: Sequence[tuple[str, str]]) -> dict[str, Recording]:
 def _accounted(
     reading: Pass,
     path: str,
-    beside: dict[str, Recording],
+    beside: dict[str, SessionState],
     preset: Preset,
     session: int,
     windows: Sequence[ModelRow],
-) -> Accounted:
-    # A subagent's own file stands before the copies in the main one.
-    _, main = story_of({**reading.sessions[session], **beside}, {})
+) -> SessionAccount:
+    # A subagent's own file takes precedence over the copies in the main one.
+    _, main = view_of({**reading.sessions[session], **beside}, {})
     name = reading.format.name if reading.format else ""
-    header = main.recording.header
-    return Accounted(
-        id=main.recording.agent or header.id,
+    header = main.state.header
+    return SessionAccount(
+        id=main.state.agent or header.id,
         format=name,
         path=path,
         models=tuple(header.models),
@@ -97,28 +98,27 @@ def _accounted(
     )
 
 
-def account_of_gathered(
-    gathered: Gathered,
+def account_of_reading(
+    gathered: SessionReading,
     preset: Preset,
     *,
     agent: str = "",
     windows: Sequence[ModelRow] = (),
 ) -> Account:
-    """The account of what was read for a summary, of all of it or of one subagent.
+    """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
         windows: rows that come before the built-in table of models.
     """
-    _, main = story_of(*gathered.recordings(agent))
+    _, main = view_of(*gathered.recordings(agent))
     return account(main, main.children, preset, gathered.formats[0], windows=windows)
 
 
-class Following:
-    """The account of a file that grows: what is new is read, the rest is remembered.
+class AccountFollower:
+    """Keeps the account of a growing file up to date and reads only what was added.
 
-    What is at the path counts: a file that was written anew, or that another has taken the
-    place of, is read from its beginning; so is a recording that is one document whenever it
-    changes, one in pieces, and a compressed one.
+    A file that was rewritten or replaced is read from its beginning. A recording that is one
+    document, compressed, or made of several files is read whole whenever it changes.
 
     Args:
         path: a file or a session's directory.
@@ -140,24 +140,24 @@ class Following:
         self._path, self._preset = path, preset
         self._format, self._windows = format, windows
         self._reading: Pass | None = None
-        self._mark: Mark | None = None
+        self._mark: FilePosition | None = None
         self._seen: tuple[int, ...] | None = None
-        self._latest: Accounted | None = None
+        self._latest: SessionAccount | None = None
 
-    def changed(self) -> Accounted | None:
+    def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.
 
         Raises:
             SourceError: the file cannot be read.
             FormatError: it is surely no recording in a known format.
         """
-        if in_pieces(self._path):
+        if is_multi_file(self._path):
             latest = account_of(self._path, self._preset, windows=self._windows)
             if latest == self._latest:
                 return None
             self._latest = latest
             return latest
-        main, beside = parts_of(self._path)
+        main, beside = session_paths(self._path)
         try:
             state = Path(main).stat()
         except OSError as error:
@@ -166,34 +166,39 @@ class Following:
         if seen == self._seen:
             return None
         self._seen = seen
-        with opened(main) as file:
-            if file.read(4).startswith(_PACKED):
+        with open_regular(main) as file:
+            if file.read(4).startswith(_COMPRESSED):
                 return account_of(self._path, self._preset, windows=self._windows)
-            self._read_on(file, main)
+            self._read_new(file, main)
         if self._reading is None:
             return None
-        twin = self._reading.fork()
+        fork = self._reading.fork()
         try:
-            twin.close()
+            fork.close()
         except FormatError:
             return None  # there is no message in it yet
-        if twin.format is not None and twin.format.shape == "document":
+        if fork.format is not None and fork.format.shape == "document":
             self._reading, self._mark = None, None
-        return _accounted(twin, main, _children(beside), self._preset, -1, self._windows)
+        return _accounted(fork, main, _children(beside), self._preset, -1, self._windows)
 
-    def _read_on(self, file: BinaryIO, path: str) -> None:
-        """Feeds what is new; everything, if the file is not the one that was read before."""
+    def _read_new(self, file: BinaryIO, path: str) -> None:
+        """Feeds what was added; everything, if it is not the file that was read before."""
         before = self._mark
         if self._reading is None or before is None or not before.holds(file):
-            self._reading, before = None, Mark.of(file, 0)
+            self._reading, before = None, FilePosition.of(file, 0)
         offset = before.offset
         file.seek(offset)
         while data := file.read(_BLOCK):
             if self._reading is None:
                 self._reading = Pass(path, self._format)
-                before = Mark.after(file, data)
+                before = FilePosition.after(file, data)
             self._reading.feed(data)
             offset += len(data)
-        self._mark = Mark.of(file, offset)
-        if not before.holds(file):  # written anew meanwhile: the next look begins again
+        self._mark = FilePosition.of(file, offset)
+        if not before.holds(file):  # replaced meanwhile: the next call starts over
             self._reading, self._mark, self._seen = None, None, None
+
+
+def __getattr__(name: str) -> object:
+    """Former names of this module."""
+    return moved_name("incremental.accounts", name)

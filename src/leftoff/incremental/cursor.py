@@ -1,4 +1,4 @@
-"""Where a growing file was read to, and whether it still is the same file."""
+"""The position up to which a growing file was read, and whether it is still the same file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import BinaryIO, Self
 
 from msgspec import Struct
 
-EDGE = 4096
-"""Bytes at both ends of what was read that are compared."""
+EDGE_BYTES = 4096
+"""Bytes at both ends of what was read that are compared. Chosen by hand; not measured."""
 
 
-class Mark(Struct, frozen=True):
-    """How far a file was read, and how to know it again.
+class FilePosition(Struct, frozen=True):
+    """How far a file was read, and how to recognize the file.
 
     Attributes:
-        edges: digest of the first and last bytes before `offset`.
+        offset: bytes read.
+        edges: digest of the first and last `EDGE_BYTES` bytes before `offset`.
     """
 
     device: int
@@ -26,34 +27,34 @@ class Mark(Struct, frozen=True):
 
     @classmethod
     def of(cls, file: BinaryIO, offset: int) -> Self:
-        """The mark at an offset of an open file, as it is now."""
-        told = os.fstat(file.fileno())
-        return cls(told.st_dev, told.st_ino, offset, _edges(file, offset))
+        """The position at an offset of an open file, as it is now."""
+        status = os.fstat(file.fileno())
+        return cls(status.st_dev, status.st_ino, offset, _digest_of_edges(file, offset))
 
     @classmethod
     def after(cls, file: BinaryIO, first: bytes) -> Self:
-        """The mark after the first bytes of a file, which were read a moment ago."""
-        told = os.fstat(file.fileno())
+        """The position after the first bytes of a file, given the bytes."""
+        status = os.fstat(file.fileno())
         size = len(first)
-        edges = _digest(first[:EDGE], first[max(0, size - EDGE) :])
-        return cls(told.st_dev, told.st_ino, size, edges)
+        edges = _digest(first[:EDGE_BYTES], first[max(0, size - EDGE_BYTES) :])
+        return cls(status.st_dev, status.st_ino, size, edges)
 
     def fits(self, file: BinaryIO) -> bool:
-        """Whether a file begins with what was read: the one that was read, or a copy of it."""
+        """Whether a file begins with what was read: the same file or a copy of it."""
         grown = os.fstat(file.fileno()).st_size >= self.offset
-        return grown and _edges(file, self.offset) == self.edges
+        return grown and _digest_of_edges(file, self.offset) == self.edges
 
     def holds(self, file: BinaryIO) -> bool:
         """Whether it is the file that was read, and still begins with what was read."""
-        told = os.fstat(file.fileno())
-        return (told.st_dev, told.st_ino) == (self.device, self.inode) and self.fits(file)
+        status = os.fstat(file.fileno())
+        return (status.st_dev, status.st_ino) == (self.device, self.inode) and self.fits(file)
 
 
-def _edges(file: BinaryIO, offset: int) -> str:
+def _digest_of_edges(file: BinaryIO, offset: int) -> str:
     file.seek(0)
-    first = file.read(min(EDGE, offset))
-    file.seek(max(0, offset - EDGE))
-    return _digest(first, file.read(min(EDGE, offset)))
+    first = file.read(min(EDGE_BYTES, offset))
+    file.seek(max(0, offset - EDGE_BYTES))
+    return _digest(first, file.read(min(EDGE_BYTES, offset)))
 
 
 def _digest(first: bytes, last: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A recording that is read once, for its summary and for whoever wants its messages."""
+"""Reads a recording once, for its summary and for a listener that receives its messages."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from leftoff.analysis.session_pass import Pass
-from leftoff.api import Gathered
-from leftoff.extraction.session_state import Recording
+from leftoff.api import SessionReading
+from leftoff.extraction.session_state import SessionState
 from leftoff.model import Message
-from leftoff.sources.open import lines_of
+from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
 
 class Listener(Protocol):
-    """Is shown the messages of one conversation, in file order."""
+    """Receives the messages of one conversation, in file order."""
 
     def see(self, message: Message) -> None:
-        """Takes in the next message."""
+        """Receives the next message."""
         ...
 
 
 L = TypeVar("L", bound=Listener)
 
 
-class Heard(Struct, Generic[L], frozen=True):
+class ReadResult(Struct, Generic[L], frozen=True):
     """One session of a recording.
 
     Attributes:
-        listener: was shown every message of its main thread; of the subagent, where the
+        listener: received every message of the main thread, or of the subagent if the
             recording is a subagent's own.
         without: messages of that thread that were rewound, or copied from elsewhere.
     """
@@ -41,19 +41,20 @@ class Heard(Struct, Generic[L], frozen=True):
     without: frozenset[int]
 
 
-class _Listening(Pass):
-    """A pass that shows its messages to a listener for each conversation."""
+class _ListeningPass(Pass):
+    """A pass that gives its messages to one listener for each conversation."""
 
     def __init__(
         self,
         where: str,
         format: str | None,
         extractors: Sequence[str],
-        made: Callable[[], Listener],
+        make_listener: Callable[[], Listener],
     ) -> None:
-        # By the session's main recording, which is held so that its identity stays its own.
-        self.told: dict[tuple[int, str], tuple[Recording, Listener]] = {}
-        self._made = made
+        # Keyed by id() of the session's main recording, which is referenced here so that its id
+        # is not reused.
+        self.listeners: dict[tuple[int, str], tuple[SessionState, Listener]] = {}
+        self._make_listener = make_listener
         super().__init__(where, format, extractors)
 
     def _message(self, m: Message) -> None:
@@ -61,23 +62,23 @@ class _Listening(Pass):
         super()._message(m)
         if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
             place = (id(self._main), m.agent)
-            if place not in self.told:
-                self.told[place] = self._main, self._made()
-            self.told[place][1].see(m)
+            if place not in self.listeners:
+                self.listeners[place] = self._main, self._make_listener()
+            self.listeners[place][1].see(m)
 
 
-def listen(
+def read_with_listener(
     path: str | PathLike[str],
-    made: Callable[[], L],
+    make_listener: Callable[[], L],
     *,
     format: str | None = None,
     session: int | str = -1,
-) -> Heard[L]:
+) -> ReadResult[L]:
     """Reads a recording once.
 
     Args:
         path: a file, a session's directory, or "-" for standard input.
-        made: makes a listener; one for each conversation in the recording.
+        make_listener: called once for each conversation in the recording.
         session: which one, where a file holds several: its place from 0, or its id.
 
     Raises:
@@ -85,28 +86,28 @@ def listen(
         FormatError: there is no message in a known format.
         UnknownName, UsageError: no such session.
     """
-    first: list[_Listening] = []
+    first: list[_ListeningPass] = []
 
     def opened(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
         reading = (
             Pass(path, format, extractors)
             if first
-            else _Listening(path, format, extractors, made)
+            else _ListeningPass(path, format, extractors, make_listener)
         )
-        if isinstance(reading, _Listening):
+        if isinstance(reading, _ListeningPass):
             first.append(reading)
-        with lines_of(path) as lines:
+        with open_lines(path) as lines:
             reading.feed_lines(lines)
         reading.close()
         return reading
 
-    gathered = Gathered(opened)
+    gathered = SessionReading(opened)
     gathered.add(str(path), format, (), session)
     main, _ = gathered.mains[0]
     chosen = next(s for s in first[0].sessions if s[""] is main)
     # A subagent's own file has nothing on the main thread: the subagent is the session.
     agent = next(name for name, r in sorted(chosen.items()) if len(r.thread))
     thread = chosen[agent].thread
-    listener: L = first[0].told[id(main), agent][1]  # type: ignore[assignment]
+    listener: L = first[0].listeners[id(main), agent][1]  # type: ignore[assignment]
     without = frozenset(thread.abandoned() | thread.copies())
-    return Heard(gathered.summary(), listener, without)
+    return ReadResult(gathered.summary(), listener, without)

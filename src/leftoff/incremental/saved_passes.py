@@ -1,24 +1,23 @@
-"""The pass over a growing recording, kept on the disk: what was read is not read again.
+"""The saved pass over a growing recording: what was read once is not read again.
 
-    kept = KeptPass(folder)
-    kept.read_on("session.jsonl")      # reads what is new; needs only the head
-    reading = kept.whole("session.jsonl")   # everything that was found so far
+    saved = SavedPass(folder)
+    saved.read_on("session.jsonl")          # reads what was added; loads only the head
+    reading = saved.whole("session.jsonl")  # loads everything found so far
 
-Two files in a folder of their own. `pass.head` is replaced whole after each reading and says
-how much of `pass.found` belongs to it; what was found is appended there. What a killed reader
-appended without a new head is written over by the next one.
+Two files in one folder: `pass.found`, to which each read appends what it found, and
+`pass.head`, which is then replaced atomically and records the valid length of `pass.found`.
+What a killed reader appended without replacing the head is overwritten by the next one.
 
-A kept pass is valid for the same leftoff and rules, and for a file that still begins with what
+A saved pass is valid for the same leftoff and rules, and for a file that still begins with what
 was read: the same device and inode, not shorter, the same first and last bytes before the
-offset. Else everything is read again. A file that is written anew in the middle of a reading
-is noticed and read again.
+offset. Otherwise everything is read again. A file that is rewritten during a read is detected
+and read again.
 
-What is kept was redacted. Where something was, the original words are missing: they are needed
-for the summary that `summarize` gives (which counts secrets, and places words by their length),
-so that reads the recording whole. With `exact=False` what was kept is told instead.
+The saved data is redacted. If anything was redacted, the summary that `summarize` gives cannot
+be made from it, because that counts secrets and locates text by its length: then the recording
+is read whole. With `exact=False` the redacted data is used instead.
 
-Two that read on at the same time need a lock, which `following.Follower` and the hooks' worker
-have.
+Concurrent readers of one folder need a lock; `follow.Follower` and the hooks' worker have one.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff._version import __version__
 from leftoff.errors import FormatError, SourceError, StateError
-from leftoff.extraction.collector import Fold, State
+from leftoff.extraction.collector import Collector, State
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import Mark
+from leftoff.incremental.cursor import FilePosition
 from leftoff.redaction.redactor import Redactor
-from leftoff.sources.open import opened, parts_of
-from leftoff.stores.atomic import Folder, make_folders, own, write_whole
+from leftoff.sources.open import open_regular, session_paths
+from leftoff.stores.atomic import Directory, make_directories, open_private, write_atomic
 
-if TYPE_CHECKING:  # reading on takes a tenth of a second, and half of it would be these
+if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half of it
     from leftoff.analysis.session_pass import Pass
     from leftoff.summary import ContextSummary
 
@@ -51,39 +50,40 @@ HEAD, FOUND = "pass.head", "pass.found"
 
 BLOCK = 1 << 20
 SAVE_EVERY = 64 << 20
-"""Bytes read after which the state is saved, so that a reader that is stopped loses little."""
+"""Bytes read after which the state is saved, so that a killed reader loses little. Chosen by
+hand; not measured."""
 
-ANEW = 3
-"""How often a recording that is written anew while it is read is tried again."""
+MAX_RETRIES = 3
+"""Retries of a read during which the recording is replaced. Chosen by hand; not measured."""
 
-_PACKED_FORMATS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-
-
-class NotReadOn(SourceError):
-    """A recording that has to be read whole each time: compressed, or one document."""
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
-class WrittenAnew(SourceError):
-    """A recording that was written anew while it was read."""
+class NotResumable(SourceError):
+    """The recording is compressed or one document and has to be read whole each time."""
+
+
+class FileReplaced(SourceError):
+    """The recording was replaced or rewritten while it was read."""
 
 
 class _Head(Struct):
     """What `pass.head` holds.
 
     Attributes:
-        mark: how much of which file was read.
-        head: the head of the pass.
+        mark: position in the file.
+        head: the head of the pass, as MessagePack.
         agents, counts: its recordings and how many messages each has.
         found: how much of `pass.found` belongs to it.
         sums: digest of that.
-        earlier: sessions that stand before it in the recording.
+        earlier: number of sessions before it in the recording.
         placeholders: the highest number of a redacted secret.
-        redacted: something that is kept was redacted.
+        redacted: whether anything in it was redacted.
     """
 
     leftoff: str
     rules: str
-    mark: Mark
+    mark: FilePosition
     head: bytes
     agents: list[str]
     counts: list[int]
@@ -94,11 +94,11 @@ class _Head(Struct):
     redacted: bool
 
 
-class KeptPass:
+class SavedPass:
     """The pass over one recording, in a folder of its own.
 
     Args:
-        folder: made when something is saved.
+        folder: created at the first save.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -107,25 +107,25 @@ class KeptPass:
     def read_on(
         self, path: str, *, stop: Callable[[], bool] = lambda: False
     ) -> tuple[int, bool]:
-        """Reads what is new in a recording and keeps what was found.
+        """Reads what was added to a recording and saves what was found.
 
         Args:
-            stop: asked after each MiB; True ends the reading early, and what was read is kept.
+            stop: called after each MiB; True ends the read early, and what was read is saved.
 
         Returns:
-            how many bytes were read, and whether nothing is left.
+            The number of bytes read, and whether the end was reached.
 
         Raises:
-            SourceError: the recording cannot be read; `NotReadOn`: not read on; `WrittenAnew`:
-                it changes too often.
+            SourceError: the recording cannot be read; `NotResumable`: it has to be read whole;
+                `FileReplaced`: it was replaced during each attempt.
             FormatError: it is no recording in a known format.
-            OSError: the state cannot be kept; what was kept stays.
+            OSError: the state cannot be saved; the old state stays.
         """
-        for last in (*[False] * ANEW, True):
+        for last in (*[False] * MAX_RETRIES, True):
             try:
-                with opened(path) as file:
+                with open_regular(path) as file:
                     return self.read_file(file, path, stop=stop)
-            except WrittenAnew:
+            except FileReplaced:
                 if last:
                     raise
         raise AssertionError
@@ -133,34 +133,34 @@ class KeptPass:
     def read_file(
         self, file: BinaryIO, path: str, *, stop: Callable[[], bool] = lambda: False
     ) -> tuple[int, bool]:
-        """Reads what is new in an open file, as `read_on` does.
+        """Reads what was added to an open file, as `read_on` does.
 
         Raises:
-            WrittenAnew: it was not the same file from beginning to end; what was kept stays.
+            FileReplaced: the file was replaced or rewritten meanwhile; the old state stays.
         """
-        known = self._valid(file)
-        reading = Fold(path)
+        known = self._valid_head(file)
+        reading = Collector(path)
         if known is not None:
             with suppress(StateError):
                 reading = _read_on(known, path)
         if known is None or not reading.offset:
-            known, witness = None, Mark.of(file, 0)
+            known, snapshot = None, FilePosition.of(file, 0)
         else:
-            witness = known.mark
+            snapshot = known.mark
         file.seek(reading.offset)
         total, unsaved, complete = 0, 0, True
         while data := file.read(BLOCK):
-            if not witness.offset:
-                if data.startswith(_PACKED_FORMATS):
-                    raise NotReadOn(f"{path}: is compressed and cannot be read on")
-                witness = Mark.after(file, data)
+            if not snapshot.offset:
+                if data.startswith(_COMPRESSED):
+                    raise NotResumable(f"{path}: is compressed and cannot be read on")
+                snapshot = FilePosition.after(file, data)
             reading.feed(data)
             total += len(data)
             unsaved += len(data)
             if unsaved >= SAVE_EVERY:
-                saved = self._saved(file, reading, known, witness, path)
+                saved = self._save(file, reading, known, snapshot, path)
                 if saved is not None:
-                    known, witness = saved, saved.mark
+                    known, snapshot = saved, saved.mark
                     reading = _read_on(known, path)
                     file.seek(reading.offset)
                 unsaved = 0
@@ -168,20 +168,20 @@ class KeptPass:
                 complete = False
                 break
         if _is_document(reading):
-            raise NotReadOn(f"{path}: is one document and cannot be read on")
+            raise NotResumable(f"{path}: is one document and cannot be read on")
         if unsaved:
-            self._saved(file, reading, known, witness, path)
+            self._save(file, reading, known, snapshot, path)
         return total, complete
 
     def whole(self, path: str) -> Pass | None:
-        """Everything that was found up to the last `read_on`, None if nothing is kept. It may
-        be fed on, closed and summarised."""
-        with suppress(SourceError), opened(path) as file:
+        """The pass up to the last `read_on`, None if nothing valid is saved. It can be fed
+        further, closed and summarized."""
+        with suppress(SourceError), open_regular(path) as file:
             return self._whole(file, path)
         return None
 
     def _whole(self, file: BinaryIO, path: str, *, exact: bool = False) -> Pass | None:
-        known = self._valid(file)
+        known = self._valid_head(file)
         if known is None or (exact and known.redacted):
             return None
         threads = [Thread() for _ in known.agents]
@@ -195,31 +195,31 @@ class KeptPass:
             state = State(
                 known.mark.offset,
                 known.head,
-                codec.freeze([t.pack() for t in threads]),
-                codec.freeze(evidence),
+                codec.pack_state([t.pack() for t in threads]),
+                codec.pack_state(evidence),
             )
             del evidence
             from leftoff.analysis.session_pass import Pass
 
             reading = Pass.load(state, path)
         except (OSError, ValueError, KeyError, StateError):
-            return None  # damaged: it costs the time to read it again
+            return None  # damaged: the caller reads the recording again
         reading.earlier = known.earlier
         return reading
 
     def complete(self, path: str, *, exact: bool = True) -> Pass:
-        """The recording read to its end and closed; what was kept is not read again.
+        """The pass read to its end and closed; what was saved is not read again.
 
         Raises:
             SourceError: it cannot be read.
             FormatError: it holds no message in a known format.
         """
-        for _ in range(ANEW):
-            with opened(path) as file:
+        for _ in range(MAX_RETRIES):
+            with open_regular(path) as file:
                 reading = self._whole(file, path, exact=exact)
                 if reading is None:
                     break
-                before = Mark.of(file, reading.offset)
+                before = FilePosition.of(file, reading.offset)
                 while data := file.read(BLOCK):
                     reading.feed(data)
                 if not before.holds(file):
@@ -231,10 +231,10 @@ class KeptPass:
         return api.open_pass(path)
 
     def summary(self, path: str, *, exact: bool = True) -> ContextSummary:
-        """The summary of a recording as `summarize` gives it; what was kept is not read again.
+        """The summary of a recording as `summarize` gives it; what was saved is not read again.
 
         Args:
-            exact: False for placeholders in place of secrets before anything is judged.
+            exact: False analyses redacted text, with placeholders in place of secrets.
 
         Raises:
             SourceError: it cannot be read.
@@ -242,60 +242,67 @@ class KeptPass:
         """
         from leftoff import api
 
-        main, _ = parts_of(path)
+        main, _ = session_paths(path)
 
         def read(path: str, **options: Any) -> Pass:
             if path != main:
                 return api.open_pass(path, **options)
             return self.complete(path, exact=exact)
 
-        found = api.Gathered(read)
+        found = api.SessionReading(read)
         found.add(path, None, (), -1)
         return found.summary("")
 
     @property
     def size(self) -> int:
-        """Bytes of what was found, which a summary has to load."""
+        """Bytes that a summary has to load."""
         with suppress(OSError):
             return (self.folder / FOUND).stat().st_size
         return 0
 
-    # -- keeping ---------------------------------------------------------------------------
+    # -- saving ----------------------------------------------------------------------------
 
-    def _saved(
-        self, file: BinaryIO, reading: Fold, known: _Head | None, witness: Mark, path: str
+    def _save(
+        self,
+        file: BinaryIO,
+        reading: Collector,
+        known: _Head | None,
+        snapshot: FilePosition,
+        path: str,
     ) -> _Head | None:
-        """Keeps what was found since the last time; None if it can only be kept with more.
+        """Saves what was found since the last save; None if nothing can be saved yet.
 
         Args:
-            witness: of bytes that were read before. While it holds, the file was not written
-                anew, so all of it was read from one recording.
+            snapshot: a position taken earlier. While it matches, the file was not replaced, so
+                everything was read from one recording.
         """
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
-            return None  # of a session that has just begun the one before is told
+            return None  # until a new session has a message, the one before is reported
         gate = Redactor()
-        gate._last = known.placeholders if known else 0  # numbers go on where they ended
+        gate._last = (
+            known.placeholders if known else 0
+        )  # continue the numbering of placeholders
         redacted = _redacted_head(state.head, gate)
         if redacted is None:
             return None
-        mark = Mark.of(file, state.offset)
-        if not witness.holds(file):
-            raise WrittenAnew(f"{path}: was written anew while it was read")
+        mark = FilePosition.of(file, state.offset)
+        if not snapshot.holds(file):
+            raise FileReplaced(f"{path}: was written anew while it was read")
         earlier = known.earlier if known else 0
         if len(reading.sessions) > 1:
-            known = None  # another session begins: what was kept is not of it
+            known = None  # another session begins: the saved data is not part of it
             earlier += sum(
                 any(len(r.thread) for r in s.values()) for s in reading.sessions[:-1]
             )
-        evidence = gate.value(codec.thaw(state.evidence, Any))
-        frame = codec.freeze(
-            ([r.agent for r in recordings], codec.thaw(state.thread, Any), evidence)
+        evidence = gate.value(codec.unpack_state(state.evidence, Any))
+        frame = codec.pack_state(
+            ([r.agent for r in recordings], codec.unpack_state(state.thread, Any), evidence)
         )
         start = known.found if known else 0
-        with _keeping(self.folder):
-            if known is None:  # the old head must not speak for what is written now
+        with _name_folder_in_errors(self.folder):
+            if known is None:  # the old head must not describe the new data
                 (self.folder / HEAD).unlink(missing_ok=True)
             end = self._append(start, len(frame).to_bytes(8, "big") + frame)
         head = _Head(
@@ -311,15 +318,15 @@ class KeptPass:
             placeholders=gate._last,
             redacted=bool(gate.total) or (known is not None and known.redacted),
         )
-        with _keeping(self.folder):
-            data = codec.freeze(head)
-            write_whole(self.folder / HEAD, _sum(b"", data) + data)
+        with _name_folder_in_errors(self.folder):
+            data = codec.pack_state(head)
+            write_atomic(self.folder / HEAD, _sum(b"", data) + data)
         return head
 
     def _append(self, start: int, data: bytes) -> int:
-        """Puts data at `start`, over what stands there; says where it ends."""
-        make_folders(self.folder)
-        with os.fdopen(own(self.folder / FOUND), "r+b") as found:
+        """Writes data at `start`, truncating what follows; returns its end offset."""
+        make_directories(self.folder)
+        with os.fdopen(open_private(self.folder / FOUND), "r+b") as found:
             found.truncate(start)
             found.seek(start)
             found.write(data)
@@ -330,10 +337,10 @@ class KeptPass:
     def _frames(
         self, known: _Head
     ) -> Iterator[tuple[list[str], list[Packed], list[list[Any]]]]:
-        """What was found, piece by piece.
+        """The frames of `pass.found`.
 
         Raises:
-            ValueError: it is not what was kept; known when the last piece was given.
+            ValueError: they are damaged; raised after the last frame at the latest.
         """
         sums = b""
         with (self.folder / FOUND).open("rb") as found:
@@ -343,23 +350,23 @@ class KeptPass:
                     raise ValueError("damaged")
                 frame = found.read(size)
                 sums = _sum(sums, frame)
-                agents, packed, evidence = codec.thaw(
+                agents, packed, evidence = codec.unpack_state(
                     frame, tuple[list[str], list[Packed], list[list[Any]]]
                 )
                 yield agents, packed, evidence
         if sums != known.sums:
             raise ValueError("damaged")
 
-    # -- trusting --------------------------------------------------------------------------
+    # -- validity --------------------------------------------------------------------------
 
-    def _valid(self, file: BinaryIO) -> _Head | None:
-        """The head that was kept, if the recording still begins with what it is of."""
+    def _valid_head(self, file: BinaryIO) -> _Head | None:
+        """The saved head, if the recording still begins with what was read."""
         try:
-            with Folder.opened(self.folder) as folder:  # not what somebody else put there
+            with Directory.open(self.folder) as folder:  # not through a symbolic link
                 data = folder.read(HEAD, codec.MAX_DOCUMENT)
             if data[:_SUM] != _sum(b"", data[_SUM:]):
                 return None
-            head: _Head = codec.thaw(data[_SUM:], _Head)
+            head: _Head = codec.unpack_state(data[_SUM:], _Head)
         except (OSError, ValueError):
             return None
         same = (
@@ -371,8 +378,8 @@ class KeptPass:
         return head if same else None
 
 
-def _is_document(reading: Fold) -> bool:
-    if reading.format is None:  # of a short one it is known when it has ended
+def _is_document(reading: Collector) -> bool:
+    if reading.format is None:  # a short recording is recognized only at its end
         reading = reading.fork()
         with suppress(FormatError):
             reading.close()
@@ -383,13 +390,13 @@ _SUM = 16
 
 
 def _sum(before: bytes, data: bytes) -> bytes:
-    """A digest of data and of what stands before it, by its digest."""
+    """The digest of `data` chained to the digest of what precedes it."""
     return hashlib.blake2b(before + data, digest_size=_SUM).digest()
 
 
 @contextmanager
-def _keeping(folder: Path) -> Iterator[None]:
-    """Says of an error in writing what was written: not the recording."""
+def _name_folder_in_errors(folder: Path) -> Iterator[None]:
+    """Names the folder in errors of writing, so that they are not taken for the recording's."""
     try:
         yield
     except OSError as error:
@@ -397,34 +404,34 @@ def _keeping(folder: Path) -> Iterator[None]:
         raise
 
 
-def _read_on(known: _Head, path: str) -> Fold:
-    """The pass as it was kept, to be fed on.
+def _read_on(known: _Head, path: str) -> Collector:
+    """The pass as it was saved, to be fed further.
 
     Raises:
-        StateError: what was kept is damaged.
+        StateError: the saved data is damaged.
     """
-    return Fold.read_on(State(known.mark.offset, known.head, b"", b""), known.counts, path)
+    return Collector.resume(State(known.mark.offset, known.head, b"", b""), known.counts, path)
 
 
 def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
-    """The head of a pass with its texts redacted; parts of it are frozen in themselves.
+    """The head of a pass, redacted; parts of it are MessagePack inside MessagePack.
 
-    None if the reader holds lines with a secret: of lines nothing can be replaced. They belong
-    to a message that goes on, and are read again.
+    None if the reader holds raw lines with a secret, in which nothing can be replaced: they
+    belong to an unfinished message and are read again.
     """
-    head, issues = codec.thaw(frozen, Any)
-    parts = [codec.thaw(place[name], Any) for place, name in _parts(head)]
+    head, issues = codec.unpack_state(frozen, Any)
+    parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
     lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
     if lines and gate.text(lines) != lines:
         return None
     head, parts = gate.value((head, parts))
     for (place, name), part in zip(_parts(head), parts, strict=True):
-        place[name] = codec.freeze(part)
-    return codec.freeze((head, issues))
+        place[name] = codec.pack_state(part)
+    return codec.pack_state((head, issues))
 
 
 def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Where in a head something stands that is frozen in itself."""
+    """The places in a head that hold MessagePack values."""
     found = [(head, "reader")]
     for recording in head["recordings"]:
         found += [(recording["extractors"], name) for name in recording["extractors"]]

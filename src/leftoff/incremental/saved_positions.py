@@ -1,7 +1,7 @@
-"""Where a file was read to, saved so that only what was added has to be read the next time.
+"""Saved read positions: the next run of a batch reads only what was added to a file.
 
-A state is worth its place only for a large file, and is kept only where it holds nothing that
-must not leave: a state with secrets in it is thrown away, and its file read again.
+A state is saved only for a large file and only if it contains no secrets; any other file is
+read again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from leftoff.redaction.redactor import Redactor
 
 
 class SavedPosition(Struct, frozen=True):
-    """The saved state of a file that was read up to `offset`, and how to know it again.
+    """The saved state of a file that was read up to `offset`, and how to recognize the file.
 
     Attributes:
         place: see `File`.
         first, last: digests of the first 4 KiB and of the 4 KiB before `offset`.
-        state: frozen `collector.State`, packed.
+        state: `collector.State` as MessagePack, compressed.
     """
 
     place: str
@@ -38,99 +38,99 @@ class SavedPosition(Struct, frozen=True):
     state: bytes
 
 
-FROM = 1 << 20
-"""Bytes from which on a file's state is kept; a smaller one is read in a moment."""
+MIN_SIZE = 1 << 20
+"""Bytes: the state of a smaller file is not saved. Chosen by hand; not measured."""
 
-_ENDS = 4096
+_END_BYTES = 4096
 
 
-def keep(reading: Pass, path: str) -> SavedPosition | None:
-    """The state of a pass that has taken in `path` up to its last whole line; None if it
-    cannot be taken up again, or must not be kept."""
-    if reading.offset < FROM or reading.format is None or reading.format.shape != "lines":
+def save_position(reading: Pass, path: str) -> SavedPosition | None:
+    """The state of a pass that has read `path` up to its last whole line; None if it cannot be
+    resumed or contains secrets."""
+    if reading.offset < MIN_SIZE or reading.format is None or reading.format.shape != "lines":
         return None
     if len(reading.sessions) > 1:
         return None  # only the last of them would be in it
-    reading.cursor.raw = b""  # the last record: nobody reads it again
+    reading.cursor.raw = b""  # the last record; not needed to resume
     try:
         state = reading.save()
     except StateError:
         return None
-    if _tells(state):
+    if _contains_secrets(state):
         return None
-    ends = _ends_of(path, reading.offset)
+    ends = _identity(path, reading.offset)
     if ends is None:
         return None
-    packed = zlib.compress(codec.freeze(state), 1)
+    packed = zlib.compress(codec.pack_state(state), 1)
     return SavedPosition(ends[0], reading.offset, ends[1], ends[2], packed)
 
 
-def revive(
-    kept: SavedPosition, path: str, extra: tuple[str, ...], builtin: tuple[str, ...]
+def resume_pass(
+    saved: SavedPosition, path: str, extra: tuple[str, ...], builtin: tuple[str, ...]
 ) -> Pass:
-    """The pass that was saved, to be fed from `kept.offset` on.
+    """The pass that was saved, to be fed from `saved.offset` on.
 
     Raises:
-        StateError: the file is another one, was written anew, or the state is damaged.
+        StateError: the file was replaced or rewritten, or the state is damaged.
     """
-    ends = _ends_of(path, kept.offset)
-    if ends != (kept.place, kept.first, kept.last):
+    ends = _identity(path, saved.offset)
+    if ends != (saved.place, saved.first, saved.last):
         raise StateError(f"{path}: not the file that was read")
     try:
-        state: State = codec.thaw(zlib.decompress(kept.state), State)
+        state: State = codec.unpack_state(zlib.decompress(saved.state), State)
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: the saved state is damaged ({error})") from error
     return Pass.load(state, path, extra, builtin)
 
 
-def _ends_of(path: str, offset: int) -> tuple[str, bytes, bytes] | None:
+def _identity(path: str, offset: int) -> tuple[str, bytes, bytes] | None:
     """Device and inode, and digests of the first 4 KiB and of those before `offset`; None if
     it cannot be read so far."""
     try:
         with Path(path).open("rb", buffering=0) as file:
-            told = os.fstat(file.fileno())
-            if told.st_size < offset:
+            status = os.fstat(file.fileno())
+            if status.st_size < offset:
                 return None
-            first = file.read(min(_ENDS, offset))
-            file.seek(max(0, offset - _ENDS))
-            last = file.read(min(_ENDS, offset))
+            first = file.read(min(_END_BYTES, offset))
+            file.seek(max(0, offset - _END_BYTES))
+            last = file.read(min(_END_BYTES, offset))
     except OSError:
         return None
-    return f"{told.st_dev}:{told.st_ino}", _digest(first), _digest(last)
+    return f"{status.st_dev}:{status.st_ino}", _digest(first), _digest(last)
 
 
 def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _tells(state: State) -> bool:
-    """Whether a state holds anything that the gate would hide."""
+def _contains_secrets(state: State) -> bool:
+    """Whether a state contains anything that redaction would hide."""
     texts: list[Any] = []
     for section in (state.head, state.evidence):
-        texts += _unpacked(codec.thaw(section, Any))
+        texts += _decoded(codec.unpack_state(section, Any))
     gate = Redactor()
     gate.value(texts)
     return gate.total > 0
 
 
-def _unpacked(value: Any) -> Iterator[Any]:
-    """A value with what is packed inside it unpacked."""
+def _decoded(value: Any) -> Iterator[Any]:
+    """A value with the MessagePack values inside it decoded."""
     if isinstance(value, bytes):
         try:
-            inner = codec.thaw(value, Any)
+            inner = codec.unpack_state(value, Any)
         except ValueError:
             yield value.decode(errors="replace")
         else:
-            yield from _unpacked(inner)
+            yield from _decoded(inner)
     elif isinstance(value, dict):
-        # Kept together: a name tells what its value is.
-        yield {str(k): list(_unpacked(v)) if _deep(v) else v for k, v in value.items()}
+        # In one dict: redaction rules look at the key of a value.
+        yield {str(k): list(_decoded(v)) if _is_container(v) else v for k, v in value.items()}
     elif isinstance(value, list):
         for item in value:
-            yield from _unpacked(item)
+            yield from _decoded(item)
     else:
         yield value
 
 
-def _deep(value: Any) -> bool:
+def _is_container(value: Any) -> bool:
     return isinstance(value, (bytes, dict, list))

@@ -1,1 +1,1 @@
-"""Other programs and libraries that leftoff works with; loaded on first use."""
+"""Integrations with other programs and libraries; loaded on first use."""

@@ -1,7 +1,7 @@
-"""The Claude Code client in print mode: the calls, what it answers, and how it fails.
+"""The Claude Code client in print mode: command line, output and failures.
 
-Tried with version 2.1.197. It keeps a conversation for the folder in which it began: the same
-id is unknown elsewhere.
+Tested with version 2.1.197. A session id is valid only in the folder in which the conversation
+began.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"Invalid `?signature`? in `?thinking`? block"),
     ("full", r"Prompt is too long"),
 )
-"""What the client says on standard error, or as the result of a failed call; everything else is
-`other`."""
+"""Patterns of error messages, on standard error or in the result of a failed call; a message
+that matches none is `other`."""
 
 
 class ClaudeClient:
-    """How the client is called, and what its output means.
+    """Builds the client's command line and parses its output.
 
     Args:
-        program: its name or path.
+        program: the client's name or path.
         options: arguments that every call has, before all others.
     """
 
@@ -49,11 +49,11 @@ class ClaudeClient:
     def build_command(
         self, model: str = DEFAULT_MODEL, session_id: str = "", allowed_tools: str = ""
     ) -> list[str]:
-        """The arguments of a first call, or with a session id of a follow-up. The prompt goes
-        to standard input.
+        """The command line of a first call, or with a session id of a follow-up. The prompt
+        goes to standard input.
 
         Raises:
-            UsageError: a value would be taken for an option.
+            UsageError: the client would take a value for an option.
 
         >>> ClaudeClient().build_command("opus", "abc-123", "Read")[1:3]
         ['--resume', 'abc-123']
@@ -71,38 +71,39 @@ class ClaudeClient:
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ""
     ) -> Answer | Failure:
-        """What a finished call means; the answer's own words are never taken for a failure."""
+        """The answer or failure of a finished call. The answer's text is never matched against
+        `FAILURES`."""
         result = _result(stdout)
-        said = stderr.decode("utf-8", "replace").strip()
+        message = stderr.decode("utf-8", "replace").strip()
         if result is None:
-            said = said or stdout.decode("utf-8", "replace").strip()
-            return failure(said or f"exit code {code} and no JSON result", FAILURES)
+            message = message or stdout.decode("utf-8", "replace").strip()
+            return failure(message or f"exit code {code} and no JSON result", FAILURES)
         text, subtype = result.get("result"), result.get("subtype")
         if result.get("is_error") is True or code != 0 or not isinstance(text, str):
-            told = [t for t in (text, said) if isinstance(t, str) and t]
-            told += [str(e) for e in result.get("errors") or () if isinstance(e, str)]
-            return failure("; ".join(told) or f"{subtype}, exit code {code}", FAILURES)
+            messages = [t for t in (text, message) if isinstance(t, str) and t]
+            messages += [str(e) for e in result.get("errors") or () if isinstance(e, str)]
+            return failure("; ".join(messages) or f"{subtype}, exit code {code}", FAILURES)
         found = result.get("session_id")
         return Answer(
             text, found if isinstance(found, str) else "", _usage(result.get("usage"))
         )
 
 
-def failure(said: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
-    """What a client's words mean, by a table of patterns; the first that is found counts."""
+def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
+    """Classifies a client's error message by the first pattern of `kinds` that matches."""
     for kind, pattern in kinds:
-        if re.search(pattern, said, re.IGNORECASE):
-            return Failure(kind, said)
-    return Failure("other", said)
+        if re.search(pattern, message, re.IGNORECASE):
+            return Failure(kind, message)
+    return Failure("other", message)
 
 
 def count(value: Any) -> int:
-    """A count of tokens; 0 for what is none."""
+    """A token count; 0 for anything that is not a positive integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _result(stdout: bytes) -> dict[str, Any] | None:
-    """The result object: all of the output, or in verbose settings the last of a list."""
+    """The result object: the whole output, or with verbose output the last item of a list."""
     try:
         value = codec.parse(stdout)
     except ValueError:
@@ -127,7 +128,7 @@ class ClaudeReviewer(Reviewer):
     """A `Reviewer` that asks Claude Code.
 
     Args:
-        store: where reviews are kept.
+        store: stores the reviews.
         program: the client's name or path.
         options: those of `Reviewer`.
     """

@@ -1,8 +1,8 @@
-"""The Codex client's `exec`: the calls, what its events mean, and how it fails.
+"""The Codex client's `exec`: command line, events and failures.
 
-Tried with version 0.169.0. Two of its ways are seen to here: an id that is none, it takes for
-the name of a conversation and begins a new one without a word; and it reports the usage of the
-whole conversation.
+Tested with version 0.169.0. Two peculiarities are handled here: it takes an unknown id for the
+name of a conversation and silently begins a new one; and it reports the usage of the whole
+conversation.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"encrypted content could not be verified"),
     ("full", r"ran out of room in the model's context window"),
 )
-"""What the client says in its last error event or on standard error; everything else is
-`other`."""
+"""Patterns of error messages, in the last error event or on standard error; a message that
+matches none is `other`."""
 
 
 class CodexClient:
-    """How the client is called, and what its output means.
+    """Builds the client's command line and parses its output.
 
     Args:
-        program: its name or path.
+        program: the client's name or path.
         options: arguments of `codex exec` that every call has, such as
             `--skip-git-repo-check`.
     """
@@ -53,12 +53,12 @@ class CodexClient:
     def build_command(
         self, model: str = DEFAULT_MODEL, session_id: str = "", allowed_tools: str = ""
     ) -> list[str]:
-        """The arguments of a first call, or with a session id of a follow-up. The prompt goes
-        to standard input.
+        """The command line of a first call, or with a session id of a follow-up. The prompt
+        goes to standard input.
 
         Raises:
-            UsageError: a value would be taken for an option, or tools are named, which this
-                client does not know.
+            UsageError: the client would take a value for an option, or `allowed_tools` is
+                given, which this client does not support.
 
         >>> CodexClient().build_command("default", "abc-123")
         ['codex', 'exec', '--json', 'resume', 'abc-123', '-']
@@ -77,10 +77,11 @@ class CodexClient:
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ""
     ) -> Answer | Failure:
-        """What a finished call means; the answer's own words are never taken for a failure."""
+        """The answer or failure of a finished call. The answer's text is never matched against
+        `FAILURES`."""
         thread, texts, errors, usage, ended = "", [], [], None, False
         for line in stdout.splitlines():
-            for event in codec.mend(line)[0]:
+            for event in codec.repair(line)[0]:
                 if not isinstance(event, dict):
                     continue
                 kind, item = event.get("type"), event.get("item")
@@ -96,27 +97,27 @@ class CodexClient:
                 elif kind == "error":
                     errors.append(_message(event))
         if code != 0 or not ended:
-            said = [t for t in errors[-1:] if t] or [_last_words(stderr)]
-            return failure(said[0] or f"exit code {code} and no answer", FAILURES)
+            messages = [t for t in errors[-1:] if t] or [_last_line(stderr)]
+            return failure(messages[0] or f"exit code {code} and no answer", FAILURES)
         if session_id and thread != session_id:
             return Failure("unknown", "it began a new conversation instead")
-        # What it says before its last message is about what it is doing.
+        # Messages before the last one only report progress.
         return Answer(texts[-1] if texts else "", thread, usage)
 
 
 def _message(value: Any) -> str:
-    said = value.get("message") if isinstance(value, dict) else None
-    return said if isinstance(said, str) else ""
+    message = value.get("message") if isinstance(value, dict) else None
+    return message if isinstance(message, str) else ""
 
 
-def _last_words(stderr: bytes) -> str:
+def _last_line(stderr: bytes) -> str:
     """The last line of standard error; warnings come before it."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else ""
 
 
 def _usage(value: Any) -> Usage | None:
-    """Its `input_tokens` include what was read from the cache."""
+    """Usage in our terms: Codex counts cached tokens as part of `input_tokens`."""
     if not isinstance(value, dict):
         return None
     read = count(value.get("cached_input_tokens"))
@@ -134,7 +135,7 @@ class CodexReviewer(Reviewer):
     """A `Reviewer` that asks Codex.
 
     Args:
-        store: where reviews are kept.
+        store: stores the reviews.
         program: the client's name or path.
         arguments: arguments of `codex exec` that every call has.
         options: those of `Reviewer`.

@@ -1,16 +1,16 @@
-"""What may stand on another program's command line."""
+"""Checks of values that are passed on another program's command line."""
 
 from __future__ import annotations
 
 from leftoff.errors import UsageError
-from leftoff.handover.review import is_plain
+from leftoff.handover.review import is_valid_session_id
 
 
 def argument(name: str, value: str) -> str:
-    """A value that the program cannot take for an option.
+    """Returns the value if the program cannot take it for an option.
 
     Raises:
-        UsageError: it begins like one, or holds a control character.
+        UsageError: it begins with "-" or holds a non-printable character.
     """
     if value.startswith("-") or not value.isprintable():
         raise UsageError(f"{name} {value!r}: must not begin with '-' or hold line breaks")
@@ -18,11 +18,11 @@ def argument(name: str, value: str) -> str:
 
 
 def session_argument(value: str) -> str:
-    """The id of a conversation.
+    """Returns the value if it is a session id.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not one.
     """
-    if not is_plain(value):
+    if not is_valid_session_id(value):
         raise UsageError("a session id is letters, digits, '.', '_' and '-'")
     return value

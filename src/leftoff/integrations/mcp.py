@@ -1,7 +1,7 @@
-"""`leftoff mcp`: the sessions of this machine for agents, over the Model Context Protocol.
+"""`leftoff mcp`: an MCP server with read-only tools over the sessions of this machine.
 
-Read-only tools on standard input and output, by the official library (`pip install
-leftoff[mcp]`). What they answer is in `mcp_answers`.
+It serves on standard input and output by the official library (`pip install leftoff[mcp]`). The
+tools themselves are in `mcp_tools`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from leftoff._version import __version__
 from leftoff.errors import LeftoffError, UsageError
-from leftoff.integrations.mcp_tools import PATIENCE, Answers
+from leftoff.integrations.mcp_tools import REPLY_TIMEOUT, Answers
 from leftoff.redaction.redactor import Redactor
 
 INSTRUCTIONS = (
@@ -38,59 +38,62 @@ TOOLS: Mapping[str, str] = {
     "search_decisions": "Decisions of all sessions in which every word of `query` stands, "
     "newest session first.",
 }
-"""Name of each tool, which is a method of `Answers`, and what it is for."""
+"""The description of each tool by its name, which is that of a method of `Answers`."""
 
 
 def server(answers: Answers) -> Any:
-    """The server with all tools; `run("stdio")` serves.
+    """An `mcp` server with all tools; call `run("stdio")` on it.
 
     Raises:
-        UsageError: the library is not installed.
+        UsageError: the `mcp` library is not installed.
     """
     try:
         hints: Any = import_module("mcp.types").ToolAnnotations
         try:
-            made_of: Any = import_module("mcp.server.mcpserver").MCPServer
-            refused: Any = import_module("mcp.server.mcpserver.exceptions").ToolError
-        except ImportError:  # before its version 2
-            made_of = import_module("mcp.server.fastmcp").FastMCP
-            refused = import_module("mcp.server.fastmcp.exceptions").ToolError
+            server_class: Any = import_module("mcp.server.mcpserver").MCPServer
+            tool_error: Any = import_module("mcp.server.mcpserver.exceptions").ToolError
+        except ImportError:  # mcp 1.x
+            server_class = import_module("mcp.server.fastmcp").FastMCP
+            tool_error = import_module("mcp.server.fastmcp.exceptions").ToolError
     except ImportError:
         raise UsageError("leftoff mcp needs `pip install 'leftoff[mcp]'`") from None
-    made: Any = made_of("leftoff", instructions=INSTRUCTIONS)
+    made: Any = server_class("leftoff", instructions=INSTRUCTIONS)
     if hasattr(made, "_mcp_server"):
         made._mcp_server.version = __version__
-    reads = hints(**{_spelled(hints, "readOnlyHint"): True})
-    for name, what in TOOLS.items():
-        told = _told(getattr(answers, name), refused)
-        made.tool(name=name, description=what, annotations=reads)(told)
+    read_only = hints(**{_field_name(hints, "readOnlyHint"): True})
+    for name, description in TOOLS.items():
+        tool = _wrap_errors(getattr(answers, name), tool_error)
+        made.tool(name=name, description=description, annotations=read_only)(tool)
     return made
 
 
-def _spelled(model: Any, name: str) -> str:
-    """A field of a model of the library, which spells them in two ways."""
+def _field_name(model: Any, name: str) -> str:
+    """The name of a model's field: camel case in mcp 1.x, snake case in 2.x."""
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
     return snake if snake in model.model_fields else name
 
 
-def _told(method: Callable[..., str], refused: type[Exception]) -> Callable[..., str]:
-    """A question whose error is told as the library wants it, without secrets."""
+def _wrap_errors(method: Callable[..., str], tool_error: type[Exception]) -> Callable[..., str]:
+    """Wraps a tool so that it raises its errors as `tool_error`, redacted."""
 
     @functools.wraps(method)
-    def asked(*args: Any, **options: Any) -> str:
+    def wrapped(*args: Any, **options: Any) -> str:
         try:
             return method(*args, **options)
         except (LeftoffError, OSError) as error:
-            raise refused(Redactor().text(str(error))) from None
+            raise tool_error(Redactor().text(str(error))) from None
 
-    return asked
+    return wrapped
 
 
-def serve(patience: float = PATIENCE) -> None:
-    """Serves on standard input and output until the client ends.
+def serve(timeout: float = REPLY_TIMEOUT) -> None:
+    """Serves on standard input and output until the client closes the connection.
+
+    Args:
+        timeout: seconds that a call may wait for a recording to be read.
 
     Raises:
-        UsageError: the library is not installed.
+        UsageError: the `mcp` library is not installed.
     """
-    answers = Answers(os.environ, os.getcwd(), patience=patience)  # noqa: PTH109
+    answers = Answers(os.environ, os.getcwd(), timeout=timeout)  # noqa: PTH109
     server(answers).run("stdio")

@@ -1,8 +1,8 @@
-"""What an agent may ask of the sessions on this machine, answered as bounded, redacted JSON.
+"""The tools of the MCP server: queries over recorded sessions; bounded, redacted JSON answers.
 
-Nothing here knows the protocol; `integrations.mcp` does. Nothing is written, and no session is
-changed. A long recording is read once, in a thread, and read on when it has grown; a question
-that would wait longer than `PATIENCE` is answered with how far the reading has come.
+This module does not depend on the protocol (see `integrations.mcp`) and writes no files. A
+recording is read in a thread and cached; when it has grown, only its new bytes are read. A call
+that waits longer than `REPLY_TIMEOUT` returns the progress of the reading instead.
 """
 
 from __future__ import annotations
@@ -26,100 +26,100 @@ from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text
 from leftoff.sources import discover
-from leftoff.sources.open import parts_of
+from leftoff.sources.open import session_paths
 from leftoff.summary import ContextSummary
 
-PATIENCE = 15.0
-"""Seconds that a question waits for a recording to be read."""
+REPLY_TIMEOUT = 15.0
+"""Seconds that a call waits for a recording to be read. Chosen by hand; not measured."""
 
-MOST = 40_000
-"""Characters of an answer."""
+MAX_ANSWER_CHARS = 40_000
+"""Maximum length of an answer in characters."""
 
-ITEMS = 200
-"""Most items of one list in an answer."""
+MAX_ITEMS = 200
+"""Maximum number of items of a list in an answer."""
 
-ITEM = 1_000
-"""Characters of one text in a list."""
+MAX_ITEM_CHARS = 1_000
+"""Maximum length of a text in a list, in characters."""
 
-REMEMBERED = 8
-"""Recordings that are kept in memory to be read on."""
+CACHE_SIZE = 8
+"""Number of recordings that are cached in memory."""
 
 _BLOCK = 1 << 20
 
 
-class _Growing:
-    """One recording, read as far as it went."""
+class _CachedRecording:
+    """A recording that is read incrementally, with the summary of the last read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.lock = threading.Lock()
         self.read = 0
-        self._reading: Pass | None = None
-        self._seen: tuple[int, int] = (-1, -1)
+        self._pass: Pass | None = None
+        self._state: tuple[int, int] = (-1, -1)
         self._summary: ContextSummary | None = None
 
     def summary(self) -> ContextSummary:
-        """The summary of all that is there now; only what is new is read."""
+        """The summary of the recording as it is now; reads only new bytes."""
         with self.lock:
-            main, _ = parts_of(self.path)
-            told = Path(main).stat()
-            seen = (told.st_size, told.st_mtime_ns)
-            if self._summary is not None and seen == self._seen:
+            main, _ = session_paths(self.path)
+            status = Path(main).stat()
+            state = (status.st_size, status.st_mtime_ns)
+            if self._summary is not None and state == self._state:
                 return self._summary
-            if told.st_size < self.read:
-                self._reading, self.read = None, 0
-            self._summary, self._seen = self._summarised(main), seen
+            if status.st_size < self.read:
+                self._pass, self.read = None, 0
+            self._summary, self._state = self._read_new(main), state
             return self._summary
 
-    def _summarised(self, main: str) -> ContextSummary:
-        reading = self._reading or Pass(main)
+    def _read_new(self, main: str) -> ContextSummary:
+        session_pass = self._pass or Pass(main)
         with open(main, "rb") as file:  # noqa: PTH123 - a path as its user spells it
             file.seek(self.read)
             while data := file.read(_BLOCK):
                 if not self.read and data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
                     return api.summarize(self.path)
-                reading.feed(data)
+                session_pass.feed(data)
                 self.read += len(data)
-        twin = reading.fork()
-        twin.close()
-        if twin.format is not None and twin.format.shape == "document":
+        closed = session_pass.fork()
+        closed.close()
+        if closed.format is not None and closed.format.shape == "document":
             self.read = 0
         else:
-            self._reading = reading
+            self._pass = session_pass
 
         def opened(path: str, **options: Any) -> Pass:
-            return twin if path == main else api.open_pass(path, **options)
+            return closed if path == main else api.open_pass(path, **options)
 
-        found = api.Gathered(opened)
+        found = api.SessionReading(opened)
         found.add(self.path, None, (), -1)
         return found.summary("")
 
 
 class Answers:
-    """Answers questions about the sessions of this machine. May be asked from any thread.
+    """The tools, as methods. Thread-safe.
 
     Args:
-        environ: the environment: where clients keep their sessions.
-        cwd: the folder that `latest` is looked for from.
-        patience: seconds that a question may wait.
+        environ: the environment; it says where clients store their sessions.
+        cwd: the directory whose newest session is `latest`.
+        timeout: seconds that a call may wait for a recording to be read.
     """
 
     def __init__(
-        self, environ: Mapping[str, str], cwd: str, *, patience: float = PATIENCE
+        self, environ: Mapping[str, str], cwd: str, *, timeout: float = REPLY_TIMEOUT
     ) -> None:
-        self._environ, self._cwd, self._patience = environ, cwd, patience
+        self._environ, self._cwd, self._timeout = environ, cwd, timeout
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="leftoff")
-        self._growing: OrderedDict[str, _Growing] = OrderedDict()
+        self._cache: OrderedDict[str, _CachedRecording] = OrderedDict()
         self._running: dict[Any, Future[Any]] = {}
         self._lock = threading.Lock()
 
-    # -- questions -------------------------------------------------------------------------
+    # -- tools -----------------------------------------------------------------------------
 
     def list_sessions(self, project: str = "", limit: int = 20) -> str:
-        """Sessions recorded on this machine, the last changed first."""
+        """Sessions recorded on this machine, most recently changed first."""
         folder = _folder(project)
-        found = discover.sessions(self._environ, project=folder)
-        some = list(islice(found, _within(limit, ITEMS) + 1))
+        found = discover.list_sessions(self._environ, project=folder)
+        some = list(islice(found, _clamp(limit, MAX_ITEMS) + 1))
         rows = [
             {
                 "id": s.id,
@@ -131,12 +131,12 @@ class Answers:
                 "modified": s.modified,
                 "bytes": s.size,
             }
-            for s in some[: _within(limit, ITEMS)]
+            for s in some[: _clamp(limit, MAX_ITEMS)]
         ]
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
 
     def summarize(self, session: str = "latest") -> str:
-        """What a session decided, did, left open, and how far it is."""
+        """Decisions, file changes, open requests, progress and errors of a session."""
         return self._about(session, _overview)
 
     def decisions(self, session: str = "latest", query: str = "") -> str:
@@ -144,12 +144,12 @@ class Answers:
         return self._about(session, lambda s: {"decisions": _decisions(s, query)})
 
     def files(self, session: str = "latest", action: str = "") -> str:
-        """What a session did to which file."""
+        """The file changes of a session."""
         actions = ("created", "modified", "deleted", "read")
         if action and action not in actions:
             raise UsageError(f"action is one of {', '.join(actions)}, not {action!r}")
 
-        def told(summary: ContextSummary) -> dict[str, Any]:
+        def build(summary: ContextSummary) -> dict[str, Any]:
             rows = [
                 {
                     "path": f.path,
@@ -164,10 +164,10 @@ class Answers:
             ]
             return {"files": rows}
 
-        return self._about(session, told)
+        return self._about(session, build)
 
     def resume_prompt(self, session: str = "latest", budget: int = 4_000) -> str:
-        """Markdown with all that whoever goes on needs, in at most `budget` tokens."""
+        """The resume log of a session as markdown, in at most `budget` tokens."""
         from leftoff.handover.resume_log.document import ResumeLog
 
         size = min(max(budget, 300), 10_000)
@@ -175,7 +175,7 @@ class Answers:
         summary = self._summary(path)
         if not isinstance(summary, ContextSummary):
             return _answer(summary)
-        return ResumeLog.from_summary(summary).to_markdown(size)[:MOST]
+        return ResumeLog.from_summary(summary).to_markdown(size)[:MAX_ANSWER_CHARS]
 
     def show(self, session: str, first: int, last: int = 0) -> str:
         """The messages `first` to `last` of a session as they were, from 1."""
@@ -183,7 +183,9 @@ class Answers:
         if first < 1 or last < first:
             raise UsageError("first and last count messages from 1, as summaries cite them")
         path = self._path(session)
-        found = self._waited(("show", path, first, last), lambda: _shown(path, first, last))
+        found = self._wait_for(
+            ("show", path, first, last), lambda: _rendered(path, first, last)
+        )
         if isinstance(found, dict):
             return _answer({**found, "session": session})
         if not found:
@@ -191,20 +193,20 @@ class Answers:
         return str(found)
 
     def search_decisions(self, query: str, project: str = "", limit: int = 20) -> str:
-        """Decisions of all sessions in which every word of `query` stands, newest session
-        first. Sessions that there was no time to read are counted."""
+        """Decisions of all sessions that contain every word of `query`, newest session first.
+        Sessions that could not be read within the timeout are counted, not searched."""
         if not query.split():
             raise UsageError("query: say which words to look for")
-        end, most = time.monotonic() + self._patience, _within(limit, ITEMS)
+        end, most = time.monotonic() + self._timeout, _clamp(limit, MAX_ITEMS)
         found: list[dict[str, Any]] = []
         searched, left, damaged = 0, 0, 0
-        for listed in discover.sessions(self._environ, project=_folder(project)):
-            room = end - time.monotonic()
-            if room <= 0 or len(found) >= most:
+        for listed in discover.list_sessions(self._environ, project=_folder(project)):
+            time_left = end - time.monotonic()
+            if time_left <= 0 or len(found) >= most:
                 left += 1
                 continue
             try:
-                summary = self._summary(listed.path, room)
+                summary = self._summary(listed.path, time_left)
             except (LeftoffError, OSError):
                 damaged += 1
                 continue
@@ -216,55 +218,59 @@ class Answers:
                 {**row, "session": listed.id, "project": listed.project}
                 for row in _decisions(summary, query)
             ]
-        told = {"searched": searched, "not_searched": left, "not_readable": damaged}
-        return _answer({"decisions": found[:most], **told})
+        counts = {"searched": searched, "not_searched": left, "not_readable": damaged}
+        return _answer({"decisions": found[:most], **counts})
 
     # -- waiting ---------------------------------------------------------------------------
 
-    def _about(self, session: str, told: Callable[[ContextSummary], dict[str, Any]]) -> str:
+    def _about(self, session: str, build: Callable[[ContextSummary], dict[str, Any]]) -> str:
+        """The answer that `build` makes of a session's summary, or the reading progress."""
         path = self._path(session)
         found = self._summary(path)
         if not isinstance(found, ContextSummary):
             return _answer({"session": session, **found})
-        return _answer({"session": found.session.id or path, **told(found)})
+        return _answer({"session": found.session.id or path, **build(found)})
 
     def _path(self, session: str) -> str:
-        """The recording that is meant: an id, its beginning, `latest`, or the path of a session
-        in a known place. Other files of the machine are none of ours to read out."""
+        """The path of a session that is given by its id, a prefix of it, `latest`, or its path.
+
+        Only recordings in the folders of known clients are allowed: an agent must not read
+        other files of the machine through this server.
+        """
         if session != discover.LATEST and (os.sep in session or "/" in session):
-            known = {os.path.realpath(r.path) for r in discover.recordings(self._environ)}
+            known = {os.path.realpath(r.path) for r in discover.session_files(self._environ)}
             if os.path.realpath(session) not in known:
                 raise SourceError(f"{session}: is no session in the place of a known client")
             return session
-        known_ids = discover.find(session, self._environ, self._cwd)
+        known_ids = discover.find_session(session, self._environ, self._cwd)
         if session != discover.LATEST and Path(session).exists():
             raise SourceError(f"{session}: name a session by its id")
         return known_ids
 
     def _summary(
-        self, path: str, patience: float | None = None
+        self, path: str, timeout: float | None = None
     ) -> ContextSummary | dict[str, Any]:
         with self._lock:
-            growing = self._growing.pop(path, None) or _Growing(path)
-            self._growing[path] = growing
-            while len(self._growing) > REMEMBERED:
-                self._growing.popitem(last=False)
-        found = self._waited(("summary", path), growing.summary, patience)
+            recording = self._cache.pop(path, None) or _CachedRecording(path)
+            self._cache[path] = recording
+            while len(self._cache) > CACHE_SIZE:
+                self._cache.popitem(last=False)
+        found = self._wait_for(("summary", path), recording.summary, timeout)
         if isinstance(found, dict):
             with suppress(OSError):
-                size = Path(parts_of(path)[0]).stat().st_size or 1
-                found["percent_read"] = min(99, 100 * growing.read // size)
+                size = Path(session_paths(path)[0]).stat().st_size or 1
+                found["percent_read"] = min(99, 100 * recording.read // size)
         return found  # type: ignore[no-any-return]
 
-    def _waited(self, key: Any, work: Callable[[], Any], patience: float | None = None) -> Any:
-        """What `work` gives; a dict that says so if it is not done in time. Asked again, the
-        same work is waited for."""
+    def _wait_for(self, key: Any, work: Callable[[], Any], timeout: float | None = None) -> Any:
+        """The result of `work`, which runs in a thread; a dict with a status if it is not done
+        in time. A later call with the same key waits for the same thread."""
         with self._lock:
             future = self._running.get(key)
             if future is None:
                 future = self._running[key] = self._pool.submit(work)
         try:
-            found = future.result(self._patience if patience is None else patience)
+            found = future.result(self._timeout if timeout is None else timeout)
         except TimeoutError:
             return {"status": "reading", "what": "this session is long; ask again"}
         except BaseException:
@@ -274,7 +280,7 @@ class Answers:
         return found
 
 
-# -- what is told ----------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------
 
 
 def _overview(summary: ContextSummary) -> dict[str, Any]:
@@ -291,15 +297,15 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
         "percent": progress.progress_percentage,
         "tests_older_than_last_edit": progress.tests_older_than_last_edit,
         "open": [
-            *(_said(s.text, s.status, s.ref.message) for s in summary.next_steps),
+            *(_item(s.text, s.status, s.ref.message) for s in summary.next_steps),
             *(
-                _said(r.text, r.kind, r.ref.message)
+                _item(r.text, r.kind, r.ref.message)
                 for r in summary.user_requests
                 if r.status == "open"
             ),
         ][:50],
         "constraints": [
-            _said(r.text, r.kind, r.ref.message)
+            _item(r.text, r.kind, r.ref.message)
             for r in summary.user_requests
             if r.kind in ("constraint", "correction") and r.status != "withdrawn"
         ][-50:],
@@ -310,10 +316,10 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
             if f.action != "read"
         ][:100],
         "errors_not_mended": [
-            _said(e.text, e.tool, e.ref.message) for e in summary.errors if not e.fixed
+            _item(e.text, e.tool, e.ref.message) for e in summary.errors if not e.fixed
         ][-20:],
         "checks": [
-            {**_said(c.text, c.kind, c.ref.message), "passed": c.passed}
+            {**_item(c.text, c.kind, c.ref.message), "passed": c.passed}
             for c in summary.working_set.commands
             if c.kind in ("test", "build", "lint")
         ][:20],
@@ -323,36 +329,36 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
     }
 
 
-def _said(text: str, note: str, message: int) -> dict[str, Any]:
-    return {"text": brief(text, ITEM), "note": note, "message": message + 1}
+def _item(text: str, note: str, message: int) -> dict[str, Any]:
+    return {"text": brief(text, MAX_ITEM_CHARS), "note": note, "message": message + 1}
 
 
 def _decisions(summary: ContextSummary, query: str) -> list[dict[str, Any]]:
-    """Decisions with all words of a query, the latest first."""
-    wanted = query.casefold().split()
+    """Decisions that contain all words of a query, latest first."""
+    terms = query.casefold().split()
     rows = []
     for d in reversed(summary.key_decisions):
         words = f"{d.text} {d.rationale} {d.alternative}".casefold()
-        if all(word in words for word in wanted):
+        if all(term in words for term in terms):
             rows.append(
                 {
-                    "text": brief(d.text, ITEM),
+                    "text": brief(d.text, MAX_ITEM_CHARS),
                     "type": d.type,
                     "confidence": d.confidence,
                     "status": d.status,
                     "owner": d.owner,
-                    "rationale": brief(d.rationale, ITEM),
-                    "alternative": brief(d.alternative, ITEM),
+                    "rationale": brief(d.rationale, MAX_ITEM_CHARS),
+                    "alternative": brief(d.alternative, MAX_ITEM_CHARS),
                     "message": d.message_index + 1,
                 }
             )
     return rows
 
 
-def _shown(path: str, first: int, last: int) -> str:
+def _rendered(path: str, first: int, last: int) -> str:
     gate = Redactor()
     parts: list[str] = []
-    room = MOST
+    room = MAX_ANSWER_CHARS
     for message in _between(api.read(path), first, last):
         text = message_text(message, gate)
         if len(text) > room:
@@ -375,30 +381,31 @@ def _between(messages: Iterable[Message], first: int, last: int) -> Iterable[Mes
 
 
 def _folder(project: str) -> str:
-    """A directory as sessions name it, "" for any."""
+    """The absolute path of a project directory; "" for any."""
     return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
 
 
-def _within(limit: int, most: int) -> int:
+def _clamp(limit: int, most: int) -> int:
     return min(max(1, limit), most)
 
 
 def _answer(value: dict[str, Any]) -> str:
-    """An answer as JSON: redacted, lists cut to `ITEMS`, the longest cut until it fits."""
-    cut = {k: v[:ITEMS] if isinstance(v, list) else v for k, v in value.items()}
-    left_out = {k: len(v) - ITEMS for k, v in value.items() if _is_long(v)}
+    """An answer as redacted JSON: lists are cut to `MAX_ITEMS`, then the largest list is
+    halved until the text fits into `MAX_ANSWER_CHARS`."""
+    cut = {k: v[:MAX_ITEMS] if isinstance(v, list) else v for k, v in value.items()}
+    left_out = {k: len(v) - MAX_ITEMS for k, v in value.items() if _is_too_long(v)}
     gate = Redactor()
     while True:
-        told = {**cut, "left_out": left_out} if left_out else cut
-        text = codec.dumps(gate.value(codec.mended(told))).decode()
+        answer = {**cut, "left_out": left_out} if left_out else cut
+        text = codec.dumps(gate.value(codec.to_valid_json(answer))).decode()
         lists = {k: v for k, v in cut.items() if isinstance(v, list) and v}
-        if len(text) <= MOST or not lists:
-            return text[:MOST]
-        name = max(lists, key=lambda k: len(codec.dumps(codec.mended(lists[k]))))
+        if len(text) <= MAX_ANSWER_CHARS or not lists:
+            return text[:MAX_ANSWER_CHARS]
+        name = max(lists, key=lambda k: len(codec.dumps(codec.to_valid_json(lists[k]))))
         half = max(1, len(lists[name]) // 2)
         cut[name] = lists[name][:-half]
         left_out[name] = left_out.get(name, 0) + half
 
 
-def _is_long(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > ITEMS
+def _is_too_long(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > MAX_ITEMS

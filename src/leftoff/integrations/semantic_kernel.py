@@ -1,9 +1,8 @@
-"""Semantic Kernel for Python: calls of functions captured as they happen, and `ChatHistory`
-read and made.
+"""Semantic Kernel for Python: captures function calls, and converts `ChatHistory` both ways.
 
     capture(kernel, manager, workflow)            every call is a tool of the resume state
     manager.save_resume_state(workflow, context, remembered(history))
-    history = chat_history(state.chat_history)    the conversation, for who goes on
+    history = chat_history(state.chat_history)    the saved conversation as a ChatHistory
 
 The package `semantic-kernel` (`pip install 'leftoff[semantic-kernel]'`) is imported on first
 use.
@@ -21,35 +20,36 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from leftoff import codec
-from leftoff.api import Collector
+from leftoff.api import MessageCollector
 from leftoff.errors import UsageError
-from leftoff.handover.resume_state.conversation import Conversation, shortened
+from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
-from leftoff.live.resume_states.tracking import Tracker, Tracking, told
+from leftoff.live.resume_states.tracking import Tracker, Tracking, result_text
 from leftoff.live.telemetry import logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import short, whole
 
-_STREAMED = 100_000
-"""Code points that are kept of a streamed result."""
+_MAX_STREAM_CHARS = 100_000
+"""Maximum length of a captured streamed result, in code points."""
 
-_PARAMETER = 2_000
-"""Code points that are kept of a parameter that is no plain value."""
+_MAX_PARAMETER_CHARS = 2_000
+"""Maximum length of a parameter that is not a JSON value, in code points."""
 
-_OURS = frozenset({"workflow_id", "reasoning"})
-"""Arguments that are for us: to which workflow a call belongs, and why it is made."""
+_OWN_ARGUMENTS = frozenset({"workflow_id", "reasoning"})
+"""Arguments that are for us and not parameters of the function: the workflow that a call
+belongs to, and why it is made."""
 
 
 class Captured(Struct, frozen=True):
-    """A call that came back.
+    """A function call that has ended.
 
     Attributes:
-        name: Plugin.function.
-        result: as text; None for nothing, and where it failed.
-        error: what it failed with, "" if it did not.
-        seconds: how long it took.
-        workflow: its `workflow_id` argument, or that of the filter.
+        name: "plugin.function".
+        result: the result as text; None if there is none or the call failed.
+        error: the error message; "" if the call succeeded.
+        seconds: duration of the call.
+        workflow: the call's `workflow_id` argument, else that of the filter.
     """
 
     name: str
@@ -61,18 +61,18 @@ class Captured(Struct, frozen=True):
 
 
 Taker: TypeAlias = Tracker | Callable[[Captured], object]
-"""What calls are handed to: a `FileResumeStateManager`, or any function."""
+"""Receives the calls: a `FileResumeStateManager`, or any function."""
 
 
 class ToolCapture:
-    """A function-invocation filter that hands on every call, completed or failed.
+    """A function-invocation filter that reports every call, completed or failed, to `taker`.
 
-    A call that gives nothing has succeeded. A streamed result is handed on when the stream has
-    ended. Where handing on fails, that is logged and the call itself is not disturbed.
+    A call without a result has succeeded. A call with a streamed result is reported when the
+    stream has ended. If `taker` raises, the error is logged and the call is not affected.
 
     Args:
-        taker: what the calls are handed to.
-        workflow: to which calls without an argument `workflow_id` belong; None is the session.
+        taker: receives the calls.
+        workflow: the workflow of calls without a `workflow_id` argument; None is the session.
     """
 
     def __init__(self, taker: Taker, workflow: str | None = None) -> None:
@@ -83,26 +83,26 @@ class ToolCapture:
         try:
             await next(context)
         except BaseException as error:
-            # Keeping it waits for a disk, so that is done beside the loop.
+            # Saving waits for the disk, so it must not run on the event loop.
             await asyncio.to_thread(call.end, None, error)
             raise
         value = None if context.result is None else context.result.value
         if isasyncgen(value):
-            context.result.value = _heard(value, call)
+            context.result.value = _capture_async_stream(value, call)
         elif isgenerator(value):
-            context.result.value = _heard_here(value, call)
+            context.result.value = _capture_stream(value, call)
         else:
             await asyncio.to_thread(call.end, _text(value), None)
 
 
 class _Call:
-    """A call that is under way."""
+    """A call in progress."""
 
     def __init__(self, taker: Taker, workflow: str | None, context: Any) -> None:
         function, given = context.function, dict(context.arguments)
         plugin = function.plugin_name
         self._name = f"{plugin}.{function.name}" if plugin else str(function.name)
-        self._parameters = {k: _plain(v) for k, v in given.items() if k not in _OURS}
+        self._parameters = {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS}
         self._workflow = str(given.get("workflow_id") or "") or workflow
         self._began = time.monotonic()
         self._taker: Any = taker
@@ -115,7 +115,7 @@ class _Call:
             self._tracking.__enter__()
 
     def end(self, result: str | None, error: BaseException | None) -> None:
-        """Hands the call on."""
+        """Reports the call."""
         if self._tracking is not None:
             self._tracking.result = result
             self._tracking.__exit__(None if error is None else type(error), error, None)
@@ -125,122 +125,122 @@ class _Call:
         made = Captured(self._name, self._parameters, result, failed, seconds, self._workflow)
         try:
             self._taker(made)
-        except Exception as failure:  # noqa: BLE001 - what listens must not break what works
+        except Exception as failure:  # noqa: BLE001 - a listener must not break the call
             words = Redactor().text(f"{type(failure).__name__}: {failure}")
             logger.warning("a call of %s was not taken: %s", self._name, words)
 
 
-async def _heard(stream: Any, call: _Call) -> AsyncIterator[Any]:
-    """A stream as it comes; its end is the call's."""
-    heard = _Heard()
+async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
+    """Passes a stream through and ends the call with it."""
+    collected = _StreamText()
     try:
         async for piece in stream:
-            heard.add(piece)
+            collected.add(piece)
             yield piece
-    except GeneratorExit:  # nobody wants to hear the rest
-        call.end(heard.text(), None)
+    except GeneratorExit:  # the consumer stopped early
+        call.end(collected.text(), None)
         raise
     except BaseException as error:
         await asyncio.to_thread(call.end, None, error)
         raise
-    await asyncio.to_thread(call.end, heard.text(), None)
+    await asyncio.to_thread(call.end, collected.text(), None)
 
 
-def _heard_here(stream: Any, call: _Call) -> Iterator[Any]:
-    """The same for a stream that is not awaited."""
-    heard = _Heard()
+def _capture_stream(stream: Any, call: _Call) -> Iterator[Any]:
+    """`_capture_async_stream` for a synchronous generator."""
+    collected = _StreamText()
     try:
         for piece in stream:
-            heard.add(piece)
+            collected.add(piece)
             yield piece
     except GeneratorExit:
-        call.end(heard.text(), None)
+        call.end(collected.text(), None)
         raise
     except BaseException as error:
         call.end(None, error)
         raise
-    call.end(heard.text(), None)
+    call.end(collected.text(), None)
 
 
-class _Heard:
-    """The text of a stream, as far as it is kept."""
+class _StreamText:
+    """The text of a stream, up to `_MAX_STREAM_CHARS`."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._room = _STREAMED
+        self._room_left = _MAX_STREAM_CHARS
 
     def add(self, piece: Any) -> None:
         words = "".join(map(str, piece)) if isinstance(piece, list) else str(piece)
-        if self._room > 0:
+        if self._room_left > 0:
             self._pieces.append(words)
-            self._room -= len(words)
+            self._room_left -= len(words)
 
     def text(self) -> str:
-        return whole("".join(self._pieces), _STREAMED)
+        return whole("".join(self._pieces), _MAX_STREAM_CHARS)
 
 
 def _text(value: Any) -> str | None:
-    """A result as text: contents of a model by their words."""
+    """A result as text; a list of model contents as their texts, one on each line."""
     if isinstance(value, list) and value and all(hasattr(v, "content_type") for v in value):
         return "\n".join(map(str, value))
-    return told(value)
+    return result_text(value)
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it; another object by its text, cut."""
+    """A parameter as a JSON value; another object as its text, truncated."""
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
-        return shortened(codec.mended(value))
-    return short(f"{type(value).__name__}: {value}", _PARAMETER, "…")
+        return truncate_values(codec.to_valid_json(value))
+    return short(f"{type(value).__name__}: {value}", _MAX_PARAMETER_CHARS, "…")
 
 
 def capture(kernel: Any, taker: Taker, workflow: str | None = None) -> ToolCapture:
-    """Hands every call of the kernel's functions to `taker`; gives the filter, which
-    `kernel.remove_filter` takes out again by its id.
+    """Reports every call of the kernel's functions to `taker`. Returns the filter;
+    `kernel.remove_filter` removes it by its id.
 
     Args:
         kernel: a `semantic_kernel.Kernel`.
         taker: a `FileResumeStateManager`, or a function that takes a `Captured`.
-        workflow: to which calls without an argument `workflow_id` belong.
+        workflow: the workflow of calls without a `workflow_id` argument.
     """
-    made = ToolCapture(taker, workflow)
-    kernel.add_filter("function_invocation", made)
-    return made
+    tool_filter = ToolCapture(taker, workflow)
+    kernel.add_filter("function_invocation", tool_filter)
+    return tool_filter
 
 
 # -- conversations ---------------------------------------------------------------------------
 
 
 def messages_of(history: Any) -> list[Message]:
-    """The messages of a `ChatHistory`, as its serialised form is read."""
+    """The messages of a `ChatHistory`, read from its serialised form."""
     if not len(history):
         return []
     return _read(history.serialize().encode())
 
 
 def remembered(history: Any) -> tuple[ChatMessage, ...]:
-    """A `ChatHistory` as a resume state keeps it: what was asked, said, called and given back.
+    """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results.
 
-    Values are raw; whoever keeps them redacts.
+    Values are raw; stores redact them.
     """
-    conversation = Conversation()
+    conversation = ConversationTail()
     for message in messages_of(history):
         conversation.see(message)
-    return tuple(words.chat for words in conversation.words)
+    return tuple(words.chat for words in conversation.entries)
 
 
 def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
-    """A `ChatHistory` of messages of any recording, or of a resume state's.
+    """A `ChatHistory` of the messages of any recording or of a resume state.
 
-    Results stand in messages of the tool; reasoning and attachments are left out, and so are
-    messages of which nothing remains.
+    Results become messages of the tool role. Reasoning, attachments and messages that are then
+    empty are left out.
 
     Raises:
         UsageError: semantic-kernel is not installed.
     """
     given = list(messages)
     if any(isinstance(m, ChatMessage) for m in given):
-        kept = [m.to_dict() for m in given if isinstance(m, ChatMessage)]
-        given = list(_read(codec.dumps(kept)))
+        saved = [m.to_dict() for m in given if isinstance(m, ChatMessage)]
+        given = list(_read(codec.dumps(saved)))
     contents = _contents()
     names: dict[str, str] = {}
     made: list[Any] = []
@@ -254,7 +254,7 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
             elif type(part) is ToolCall:
                 names[part.id] = part.name
                 plugin, _, name = part.name.rpartition(".")
-                arguments = codec.dumps(codec.mended(part.input)).decode().strip()
+                arguments = codec.dumps(codec.to_valid_json(part.input)).decode().strip()
                 items.append(
                     contents.FunctionCallContent(
                         id=part.id,
@@ -283,10 +283,10 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
 
 
 def _read(data: bytes) -> list[Message]:
-    reading = Collector("<chat history>", "semantic_kernel")
-    reading.feed(data)
-    reading.close()
-    return reading.take()
+    collector = MessageCollector("<chat history>", "semantic_kernel")
+    collector.feed(data)
+    collector.close()
+    return collector.take()
 
 
 def _contents() -> Any:

@@ -1,3 +1,3 @@
-"""What has a disk, a clock or waiting: sessions that are running now."""
+"""Services for running sessions; unlike the documents, they use the disk and the clock."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""API responses as they come: why they ended and what they used, told to a session manager.
+"""Reports the stop reason and token usage of API responses to a session manager.
 
-Reads Anthropic messages, OpenAI chat completions and responses, and Gemini responses, whole or
-as the events of a stream, as dicts or as the objects of the vendors' libraries.
+Reads Anthropic messages, OpenAI chat completions and responses, and Gemini responses: complete
+or as stream events, as dicts or as the objects of the vendors' libraries.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ STOP_REASONS = {
     "function_call": "tool_use",
     "context_length_exceeded": "model_context_window_exceeded",
 }
-"""What vendors call a reason, to the name that session managers know; others stay."""
+"""The vendors' names of stop reasons that differ from those of session managers."""
+
+_MAX_OPEN_STREAMS = 256
+"""Maximum number of open streams that are tracked; beyond it the oldest is dropped."""
 
 
-_STREAMS = 256
-"""Streams that may be open at once; the oldest is given up for more."""
-
-
-class Told(Struct, frozen=True):
-    """What a response or an event of a stream tells; "" or None for what it does not.
+class ResponseInfo(Struct, frozen=True):
+    """What a response or a stream event says; "" or None for what it does not say.
 
     Attributes:
-        final: nothing that matters follows.
-        nameless: the events that follow do not name their response.
+        final: no later event of the stream holds usage or a stop reason.
+        nameless: the later events of the stream do not hold the response's id.
     """
 
     id: str = ""
@@ -50,23 +49,23 @@ class Told(Struct, frozen=True):
 
 
 class ResponseTracker:
-    """Tells a session manager what each API response used.
+    """Reports the usage of each API response to a session manager.
 
-    Nothing that it is given makes it raise: what it cannot read it leaves out and logs.
+    Its methods do not raise: a response that cannot be read is logged and ignored.
 
     Args:
-        manager: the session's; by default the one of this process.
+        manager: the session's manager; by default that of this process.
     """
 
     def __init__(self, manager: SessionManager | None = None) -> None:
         self._manager = manager
         self._lock = threading.Lock()
-        self._open: dict[str, Told] = {}
+        self._open: dict[str, ResponseInfo] = {}
         self._unnamed = 0
 
     @property
     def manager(self) -> SessionManager:
-        """The session manager that is told."""
+        """The session manager that receives the usage."""
         return self._manager or get_session_manager()
 
     def track_stop_response(
@@ -76,15 +75,15 @@ class ResponseTracker:
         metadata: dict[str, Any],
         pending_prompts: Sequence[Any] = (),
     ) -> None:
-        """Fills `metadata` with the `stop_reason` and `usage` of a stop event; tells the
-        manager."""
+        """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
+        usage to the manager."""
         self._safely(lambda: self._stop(event, session_id, metadata))
 
     def track(self, response: Any, *, session_id: str = "", **task: str) -> None:
-        """Tells the manager of a response, or of one event of a stream.
+        """Reports a response, or one event of a stream, to the manager.
 
         Args:
-            session_id: keeps streams apart whose events do not name their response.
+            session_id: distinguishes streams whose events do not hold the response's id.
             task: `task_id` and `provider`, as for `SessionManager.update_token_usage`.
         """
         self._safely(lambda: self._track(response, session_id, task))
@@ -93,15 +92,15 @@ class ResponseTracker:
     def _safely(action: Callable[[], None]) -> None:
         try:
             action()
-        except Exception as error:  # noqa: BLE001 - the caller's work goes on
+        except Exception as error:  # noqa: BLE001 - the caller must not fail
             words = Redactor().text(f"{type(error).__name__}: {error}")
             logger.warning("a response could not be tracked: %s", words)
 
     def _stop(self, event: Any, session_id: str, metadata: dict[str, Any]) -> None:
-        told = read(event)
-        if told.stop_reason:
-            metadata["stop_reason"] = told.stop_reason
-        usage = told.usage
+        info = read(event)
+        if info.stop_reason:
+            metadata["stop_reason"] = info.stop_reason
+        usage = info.usage
         if usage is None:
             return
         metadata["usage"] = {"input_tokens": usage.input, "output_tokens": usage.output}
@@ -109,35 +108,35 @@ class ResponseTracker:
             metadata["usage"]["cache_read_input_tokens"] = usage.cache_read
         if usage.cache_write:
             metadata["usage"]["cache_creation_input_tokens"] = usage.cache_write
-        reason = told.stop_reason or str(metadata.get("stop_reason") or "")
-        self._tell(Told(told.id, told.model, reason, usage), session_id, {})
+        reason = info.stop_reason or str(metadata.get("stop_reason") or "")
+        self._report(ResponseInfo(info.id, info.model, reason, usage), session_id, {})
 
     def _track(self, response: Any, session_id: str, task: dict[str, str]) -> None:
-        told = read(response)
+        info = read(response)
         with self._lock:
-            # Events of one stream: the first names the response, the last one its usage.
-            key = f"#{session_id}" if told.nameless or not told.id else told.id
-            known = None if told.nameless else self._open.pop(key, None)
+            # Of a stream the first event holds the response's id, the last one its usage.
+            key = f"#{session_id}" if info.nameless or not info.id else info.id
+            known = None if info.nameless else self._open.pop(key, None)
             if known is not None:
-                told = _joined(known, told)
-            if not told.final:
-                if told.id or told.usage or told.stop_reason:
-                    self._open[key] = told
-                while len(self._open) > _STREAMS:
+                info = _merged(known, info)
+            if not info.final:
+                if info.id or info.usage or info.stop_reason:
+                    self._open[key] = info
+                while len(self._open) > _MAX_OPEN_STREAMS:
                     del self._open[next(iter(self._open))]
                 return
-        self._tell(told, session_id, task)
+        self._report(info, session_id, task)
 
-    def _tell(self, told: Told, session_id: str, task: dict[str, str]) -> None:
-        usage = told.usage
+    def _report(self, info: ResponseInfo, session_id: str, task: dict[str, str]) -> None:
+        usage = info.usage
         if usage is None or not usage.total:
             return
-        number = told.id
+        number = info.id
         if not number:
             with self._lock:
                 self._unnamed += 1
                 number = f"{session_id}#{self._unnamed}"
-        reason = told.stop_reason
+        reason = info.stop_reason
         self.manager.update_token_usage(
             usage.input,
             usage.output,
@@ -145,13 +144,13 @@ class ResponseTracker:
             cache_read_tokens=usage.cache_read,
             cache_creation_tokens=usage.cache_write,
             message_id=number,
-            model=told.model or None,
+            model=info.model or None,
             **task,
         )
 
 
-def _joined(first: Told, then: Told) -> Told:
-    """Two events of one stream; of usage that counts up, the largest of each kind."""
+def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
+    """Merges two events of one stream. Usage is cumulative: the maximum of each count."""
     usage = then.usage or first.usage
     if first.usage is not None and then.usage is not None:
         usage = Usage(
@@ -161,7 +160,7 @@ def _joined(first: Told, then: Told) -> Told:
             max(first.usage.cache_write, then.usage.cache_write),
             max(first.usage.reasoning, then.usage.reasoning),
         )
-    return Told(
+    return ResponseInfo(
         then.id or first.id,
         then.model or first.model,
         then.stop_reason or first.stop_reason,
@@ -200,30 +199,30 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, (list, tuple)) and value else None
 
 
-def read(response: Any) -> Told:
-    """What a response, or an event of a stream, tells. Nothing makes it raise."""
+def read(response: Any) -> ResponseInfo:
+    """Parses a response or a stream event of any of the vendors. Does not raise."""
     kind = _word(_get(response, "type"))
     if kind == "message_start":
         message = _get(response, "message")
         usage = _anthropic(_get(message, "usage"))
         name, model = _word(_get(message, "id")), _word(_get(message, "model"))
-        return Told(name, model, "", usage, final=False, nameless=True)
+        return ResponseInfo(name, model, "", usage, final=False, nameless=True)
     if kind == "message_delta":
         reason = _word(_get(_get(response, "delta"), "stop_reason"))
-        return Told(stop_reason=reason, usage=_anthropic(_get(response, "usage")))
+        return ResponseInfo(stop_reason=reason, usage=_anthropic(_get(response, "usage")))
     if kind.startswith(("content_block", "message_stop", "ping")):
-        return Told(final=False)
+        return ResponseInfo(final=False)
     if kind.startswith("response."):
         if kind in {"response.completed", "response.incomplete", "response.failed"}:
             return _openai_response(_get(response, "response"))
-        return Told(final=False)
+        return ResponseInfo(final=False)
     if _get(response, "usage_metadata", "usageMetadata", "candidates") is not None:
         return _gemini(response)
     if _get(response, "choices") is not None:
         return _openai_chat(response)
     if _word(_get(response, "object")) == "response" or _get(response, "output") is not None:
         return _openai_response(response)
-    return Told(
+    return ResponseInfo(
         _word(_get(response, "id", "message_id")),
         _word(_get(response, "model")),
         _word(_get(response, "stop_reason")),
@@ -245,7 +244,7 @@ def _anthropic(usage: Any) -> Usage | None:
 
 
 def _openai_usage(usage: Any) -> Usage | None:
-    """OpenAI counts cached tokens as input; here they are apart."""
+    """Usage in our terms: OpenAI counts cached tokens as part of the input."""
     if usage is None:
         return None
     details = _get(usage, "input_tokens_details", "prompt_tokens_details")
@@ -260,12 +259,12 @@ def _openai_usage(usage: Any) -> Usage | None:
     )
 
 
-def _openai_chat(response: Any) -> Told:
+def _openai_chat(response: Any) -> ResponseInfo:
     choice = _first(_get(response, "choices"))
     usage = _openai_usage(_get(response, "usage"))
-    # The usage of a stream stands in its last piece, after the reason.
+    # In a stream the usage is in the last chunk, after the one with the reason.
     pieces = "chunk" in _word(_get(response, "object"))
-    return Told(
+    return ResponseInfo(
         _word(_get(response, "id")),
         _word(_get(response, "model")),
         _word(_get(choice, "finish_reason")),
@@ -274,10 +273,10 @@ def _openai_chat(response: Any) -> Told:
     )
 
 
-def _openai_response(response: Any) -> Told:
+def _openai_response(response: Any) -> ResponseInfo:
     reason = _word(_get(_get(response, "incomplete_details"), "reason"))
     reason = reason or _word(_get(_get(response, "error"), "code"))
-    return Told(
+    return ResponseInfo(
         _word(_get(response, "id")),
         _word(_get(response, "model")),
         reason or _word(_get(response, "status")),
@@ -285,7 +284,7 @@ def _openai_response(response: Any) -> Told:
     )
 
 
-def _gemini(response: Any) -> Told:
+def _gemini(response: Any) -> ResponseInfo:
     usage = _get(response, "usage_metadata", "usageMetadata")
     candidate = _first(_get(response, "candidates"))
     found: Usage | None = None
@@ -297,7 +296,7 @@ def _gemini(response: Any) -> Told:
         written = _tokens(_get(usage, "candidates_token_count", "candidatesTokenCount"))
         cached = min(cached, whole)
         found = Usage(whole - cached, written + thought, cached, reasoning=thought)
-    return Told(
+    return ResponseInfo(
         _word(_get(response, "response_id", "responseId")),
         _word(_get(response, "model_version", "modelVersion")),
         _word(_get(candidate, "finish_reason", "finishReason")),

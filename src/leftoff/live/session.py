@@ -1,4 +1,4 @@
-"""A session that is running now: what it has used, what that sets off, and its resume logs."""
+"""`SessionManager`: token usage of a running session, its thresholds and its resume logs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
-from leftoff.budget.thresholds import Armed, Crossing, crossings
+from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.live.session_file import RECENT, SessionState
 from leftoff.live.tasks import TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logger
@@ -23,16 +23,16 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
 
-_COUNTS = 512
-"""Calls that are remembered for the forecast."""
+_MAX_COUNTS = 512
+"""Number of calls that are saved for the forecast."""
 
 
 class Generator(Protocol):
-    """What makes and keeps resume logs."""
+    """Makes and stores resume logs."""
 
     @property
     def enabled(self) -> bool:
-        """Whether it makes any."""
+        """Whether it makes logs."""
         ...
 
     def generate_from_session_state(
@@ -42,16 +42,16 @@ class Generator(Protocol):
         ...
 
     def save_resume_log(self, resume_log: Any) -> Path:
-        """Keeps a resume log; says where."""
+        """Stores a resume log; returns its path."""
         ...
 
     def get_latest_resume_log(self) -> Any:
-        """Gives the newest resume log, or None."""
+        """Returns the newest resume log, or None."""
         ...
 
 
 class SessionSummary(Struct, frozen=True, rename="camel"):
-    """A conversation in short."""
+    """A short summary of a conversation."""
 
     conversation_length: int
     key_decisions: tuple[str, ...]
@@ -60,22 +60,22 @@ class SessionSummary(Struct, frozen=True, rename="camel"):
 
 
 class SessionManager(TaskBudgets):
-    """Follows the tokens of one session, says when they run low, and saves what happened.
+    """Counts the tokens of one session, reports crossed thresholds and writes resume logs.
 
-    Every method may be called from any thread and from coroutines; none waits for a subscriber
-    while it holds a lock.
+    All methods are thread-safe and may be called from coroutines. No subscriber is called while
+    a lock is held.
 
     Args:
-        path: a file that keeps the session over a restart, and that several processes may
+        path: a file that stores the session across restarts and that several processes may
             share (see `TaskBudgets`); in memory if None.
-        session_id: an id of one's own; by default the saved one, or the time.
-        settings: budgets, thresholds and what is logged; the defaults if None.
-        generator: what makes and keeps resume logs; a `ResumeLogGenerator` with the same
-            settings, made when it is first needed, if None.
-        clock: gives the time now, with its zone.
+        session_id: by default the saved id, else one made from the time.
+        settings: budgets, thresholds and logging; the defaults if None.
+        generator: makes and stores resume logs; if None, a `ResumeLogGenerator` with the same
+            settings, created when it is first needed.
+        clock: returns the current time, with its zone.
 
     Raises:
-        StateError: there is something at `path` that is no saved session.
+        StateError: the file at `path` is not a saved session.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class SessionManager(TaskBudgets):
 
     @property
     def generator(self) -> Generator:
-        """What makes and keeps resume logs."""
+        """The generator of resume logs."""
         with self._lock:
             if self._generator is None:
                 from leftoff.live.resume_logs.generator import ResumeLogGenerator
@@ -109,13 +109,13 @@ class SessionManager(TaskBudgets):
         return self._state.session_id
 
     def start_session(self, session_id: str | None = None) -> Any:
-        """Begins a session with nothing used; gives the latest resume log, or None.
+        """Starts a session with zero usage; returns the latest resume log, or None.
 
         Args:
-            session_id: its id; by default the time.
+            session_id: by default made from the time.
         """
         with self._changing(begins=True):
-            self._state = self._begun(session_id)
+            self._state = self._new_session(session_id)
         return self.load_resume_log_on_startup()
 
     def load_resume_log_on_startup(self) -> Any:
@@ -123,16 +123,17 @@ class SessionManager(TaskBudgets):
         return self.generator.get_latest_resume_log()
 
     def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
-        """Marks the session as paused and writes a resume log, always.
+        """Marks the session as paused and writes a resume log, whatever was used.
 
-        Gives where it is; None, with a warning in the log, if that fails.
+        Returns:
+            the path of the log; None if writing it fails, which is logged as a warning.
         """
         with self._changing() as state:
             state.status = "paused"
         return self._try_log("manual_pause", session_state)
 
     def resume_session(self) -> Any:
-        """Marks the session as active again; gives the latest resume log, or None."""
+        """Marks the session as active again; returns the latest resume log, or None."""
         with self._changing() as state:
             state.status = "active"
         return self.load_resume_log_on_startup()
@@ -146,7 +147,7 @@ class SessionManager(TaskBudgets):
         return self._try_log("session_end", session_state) if needed else None
 
     def summarize_context(self, conversation_history: Iterable[Any]) -> SessionSummary:
-        """A conversation in short: its length, key decisions, text form and progress."""
+        """Summarises a conversation: length, key decisions, text form and progress."""
         summary = create_context_summary(conversation_history)
         return SessionSummary(
             summary.stats.message_count,
@@ -170,17 +171,17 @@ class SessionManager(TaskBudgets):
         task_id: str | None = None,
         provider: str | None = None,
     ) -> tuple[Crossing, ...]:
-        """Counts an API call; gives the thresholds of the session that it reached.
+        """Counts an API call; returns the session's thresholds that it crossed.
 
-        With the first three arguments only, calls are added up (basis `sum`). With any of the
-        cache counts or a message id each call is what the window holds now (basis
-        `occupancy`). The first call decides for the session. Of a response that is reported
-        several times the largest usage counts, once.
+        With only the first three arguments, the tokens of all calls are added up (basis `sum`).
+        With a cache count or a message id, the tokens of a call are what the window holds after
+        it (basis `occupancy`). The first call decides the basis of the session. A response that
+        is reported several times is counted once, with its largest usage.
 
         Args:
-            input_tokens: without what was read from or written to the cache.
-            task_id: counts the call for this task, too, with `provider` or the one that works
-                on it.
+            input_tokens: without tokens read from or written to the cache.
+            task_id: also counts the call for this task, with `provider` or the task's present
+                provider.
         """
         usage = Usage(
             _count(input_tokens),
@@ -197,7 +198,7 @@ class SessionManager(TaskBudgets):
                 usage, more = before, 0
             else:
                 more = usage.total - (before.total if before else 0)
-                state.spent = _plus(state.spent, usage, before)
+                state.spent = _added(state.spent, usage, before)
             if message_id:
                 state.calls.pop(message_id, None)
                 state.calls[message_id] = usage
@@ -209,7 +210,7 @@ class SessionManager(TaskBudgets):
             if usage.total:
                 state.used = state.used + more if state.basis == "sum" else usage.total
                 if before is None:
-                    state.counts = [*state.counts, state.used][-_COUNTS:]
+                    state.counts = [*state.counts, state.used][-_MAX_COUNTS:]
                 elif state.counts:
                     state.counts[-1] = state.used
             reached = self._reached(state)
@@ -228,7 +229,7 @@ class SessionManager(TaskBudgets):
         reached, state.armed = crossings(
             self._preset, state.armed, state.used, management.budget_total
         )
-        if state.armed.peak < peak:  # it began anew without saying so
+        if state.armed.peak < peak:  # a compaction that was not announced
             state.logged_for, state.counts = (), state.counts[-1:]
         for crossing in reached:
             self._channel.put(
@@ -249,7 +250,7 @@ class SessionManager(TaskBudgets):
         return reached
 
     def _reasons(self, state: SessionState, reached: tuple[Crossing, ...]) -> list[str]:
-        """Why resume logs have to be written now, each reason once between compactions."""
+        """The reasons to write a resume log now; each counts once between compactions."""
         management = self.settings.context_management
         logs = management.resume_logs
         if not (management.enabled and logs.enabled and logs.auto_generate):
@@ -262,23 +263,23 @@ class SessionManager(TaskBudgets):
         allowed: tuple[str, ...] = logs.triggers
         new = [r for r in reasons if r in allowed and r not in state.logged_for]
         state.logged_for += tuple(new)
-        return new[:1]  # one log tells it all
+        return new[:1]  # one log covers all reasons
 
     def note_compaction(self, task_id: str | None = None) -> None:
-        """The conversation was replaced by a summary: every threshold is armed again.
+        """Notes a compaction of the conversation: every threshold is armed again.
 
         Args:
-            task_id: only this task's, with the provider that works on it.
+            task_id: only for this task and its present provider.
         """
         if task_id is not None:
             self.empty_task(task_id)
             return
         with self._changing() as state:
-            state.armed, state.used, state.counts = Armed(), 0, []
+            state.armed, state.used, state.counts = FiredThresholds(), 0, []
             state.logged_for = ()
 
     def should_warn_context_limit(self, threshold: float = 0.70) -> bool:
-        """Whether the share of the budget that is used has reached `threshold`."""
+        """Whether the used share of the budget has reached `threshold`."""
         with self._lock:
             total = self.settings.context_management.budget_total
             return self._state.used >= (threshold - 1e-9) * total
@@ -289,7 +290,7 @@ class SessionManager(TaskBudgets):
             return {**self.context_metrics().to_dict(), "basis": self._state.basis or "sum"}
 
     def context_metrics(self) -> ContextMetrics:
-        """What is used of the session's budget, at the time of the last change."""
+        """Usage of the session's budget as of the last change."""
         with self._lock:
             state = self._state
             return ContextMetrics.of(
@@ -302,11 +303,11 @@ class SessionManager(TaskBudgets):
 
     @property
     def spent(self) -> Usage:
-        """Tokens over distinct API calls."""
+        """Tokens spent, over distinct API calls."""
         return self._state.spent
 
     def forecast(self) -> Forecast | None:
-        """Calls and tokens left of the session's budget, None if it cannot be told yet."""
+        """Calls and tokens left of the session's budget; None if too few calls are known."""
         with self._lock:
             total = self.settings.context_management.budget_total
             return forecast(self._state.counts, total)
@@ -314,10 +315,10 @@ class SessionManager(TaskBudgets):
     # -- resume logs -----------------------------------------------------------------------
 
     def generate_resume_log(self, session_state: dict[str, Any] | None = None) -> Path | None:
-        """Writes a resume log of the session; None where settings or generator forbid it.
+        """Writes a resume log of the session; None if settings or generator disable it.
 
         Args:
-            session_state: what stands in it; without, the metrics and tasks that are known.
+            session_state: the content; by default the session's metrics and tasks.
         """
         generator = self.generator
         if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
@@ -345,7 +346,7 @@ class SessionManager(TaskBudgets):
         }
 
     def _try_log(self, reason: str, session_state: dict[str, Any] | None) -> Path | None:
-        """A resume log that the session asks for itself: failing, it stops nothing."""
+        """Writes a resume log; a failure is logged and not raised."""
         try:
             return self.generate_resume_log(session_state)
         except Exception as error:  # noqa: BLE001 - a log that fails must not end the session
@@ -355,14 +356,14 @@ class SessionManager(TaskBudgets):
 
 
 def _count(value: Any) -> int:
-    """A count of tokens; 0 for what is none."""
+    """A token count; 0 for anything that is not a finite non-negative number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return int(value) if 0 <= value < float("inf") else 0
 
 
-def _plus(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
-    """What is spent after a call of which `before` is already counted."""
+def _added(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
+    """The spent tokens after a call of which `before` is already counted."""
     known = before or Usage()
     return Usage(
         spent.input + usage.input - known.input,

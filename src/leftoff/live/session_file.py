@@ -1,4 +1,4 @@
-"""What a running session has to remember, and where: in memory or in one file."""
+"""The state of a running session, and the locked file that holds it."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff.budget.tasks import DEFAULT_MODEL, TaskDocument
-from leftoff.budget.thresholds import Armed
+from leftoff.budget.thresholds import FiredThresholds
 from leftoff.errors import StateError
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.atomic import make_folders, sweep, write_whole
+from leftoff.stores.atomic import make_directories, remove_stale_temporaries, write_atomic
 
 SCHEMA = "leftoff.session/1"
 
 RECENT = 256
-"""API responses whose usage is remembered, to know a repeated one from a new one."""
+"""Number of API responses whose usage is saved, to recognise repeated reports."""
 
-
-PATIENCE = 5.0
-"""Seconds to wait for another process that is changing the same session."""
+LOCK_TIMEOUT = 5.0
+"""Seconds to wait for another process that holds the lock of the session's file."""
 
 
 class SessionState(Struct):
-    """A running session.
+    """The saved state of a running session.
 
     Attributes:
-        basis: "sum", "occupancy", or "" before the first call, which decides.
+        basis: "sum" or "occupancy", decided by the first call; "" before it.
         used: tokens used on that basis.
-        spent: over distinct API calls.
-        calls: usage by id of the latest responses, as far as they have one.
-        counts: occupancy at each call since the last compaction, the latest ones.
+        spent: tokens over distinct API calls.
+        armed: the session's thresholds that have fired since the last compaction.
+        calls: usage by response id of the latest `RECENT` responses that have an id.
+        counts: `used` after each of the latest calls since the last compaction.
         logged_for: reasons for which a resume log was written since the last compaction.
-        unlogged: something was used since the last resume log.
+        unlogged: tokens were used since the last resume log.
     """
 
     session_id: str
@@ -52,7 +52,7 @@ class SessionState(Struct):
     started: str = ""
     updated: str = ""
     status: str = "active"
-    armed: Armed = Armed()
+    armed: FiredThresholds = FiredThresholds()
     calls: dict[str, Usage] = field(default_factory=dict)
     counts: list[int] = field(default_factory=list)
     logged_for: tuple[str, ...] = ()
@@ -61,13 +61,13 @@ class SessionState(Struct):
 
 
 def load(path: Path) -> SessionState | None:
-    """The session that was saved at `path`, None if there is none. What a killed writer left
-    beside it is removed.
+    """Loads the session saved at `path`; None if there is none. Removes temporary files that
+    killed writers left beside it.
 
     Raises:
-        StateError: the file is damaged, or of another kind.
+        StateError: the file cannot be read, is damaged, or is of another kind.
     """
-    sweep(path)
+    remove_stale_temporaries(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -87,17 +87,17 @@ def load(path: Path) -> SessionState | None:
 
 
 def save(path: Path, state: SessionState) -> None:
-    """Writes a session over the one at `path`, whole or not at all.
+    """Replaces the session at `path` atomically; redacted.
 
     Raises:
-        OSError: it cannot be written; what was there stays.
+        OSError: it cannot be written; the old content stays.
     """
-    write_whole(path, codec.dumps(Redactor().value(codec.plain(state))))
+    write_atomic(path, codec.dumps(Redactor().value(codec.to_builtins(state))))
 
 
 class StateFile:
-    """The file of a session that several processes may change: one at a time, and each sees
-    what the others did.
+    """The file of a session that several processes may share. A lock serialises their changes,
+    and each process loads the changes of the others before its own.
 
     Raises:
         StateError: as for `load`.
@@ -108,52 +108,53 @@ class StateFile:
         self._lock: Any = None
         self._seen: tuple[int, ...] | None = None
         self.found: SessionState | None = None
-        """The session that was in the file when it was last looked at."""
-        self._look()
+        """The session that was last loaded from the file; None if there was none."""
+        self._reload()
 
-    def _look(self) -> bool:
-        """Loads what is in the file, if it is not what was last seen; whether it was not."""
-        seen = self._now()
+    def _reload(self) -> bool:
+        """Loads the file if it has changed since the last load; returns whether it has."""
+        seen = self._identity()
         if seen == self._seen:
             return False
-        self.found, self._seen = load(self.path), seen  # no older than what is loaded
+        # The identity is taken before loading: a change in between is loaded again later.
+        self.found, self._seen = load(self.path), seen
         return True
 
-    def _now(self) -> tuple[int, ...] | None:
+    def _identity(self) -> tuple[int, ...] | None:
         try:
-            told = os.stat(self.path)  # noqa: PTH116
+            status = os.stat(self.path)  # noqa: PTH116
         except OSError:
             return None
-        return told.st_ino, told.st_mtime_ns, told.st_size
+        return status.st_ino, status.st_mtime_ns, status.st_size
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """Keeps other processes from changing the session; whether one has changed it since
-        it was last looked at: then `found` is the session now.
+        """Holds the lock of the file. Yields whether another process has changed the session
+        since the last load; `found` is then the changed session.
 
         Raises:
-            OSError: it cannot be locked, or another process holds it for too long.
-            StateError: what another process wrote is no session.
+            OSError: the lock cannot be taken; `TimeoutError` after `LOCK_TIMEOUT` seconds.
+            StateError: the file does not hold a session.
         """
         from filelock import FileLock, Timeout
 
         if self._lock is None:
-            make_folders(self.path.parent)
-            self._lock = FileLock(f"{self.path}.lock", timeout=PATIENCE, mode=0o600)
+            make_directories(self.path.parent)
+            self._lock = FileLock(f"{self.path}.lock", timeout=LOCK_TIMEOUT, mode=0o600)
         try:
             self._lock.acquire(poll_interval=0.005)
         except Timeout:
             raise TimeoutError(110, "held by another process", str(self.path)) from None
         try:
-            yield self._look() and self.found is not None
+            yield self._reload() and self.found is not None
         finally:
             self._lock.release()
 
     def save(self, state: SessionState) -> None:
-        """Writes the session; to be called while it is held.
+        """Writes the session. The caller holds the lock.
 
         Raises:
             OSError: as for `save`.
         """
         save(self.path, state)
-        self._seen = self._now()
+        self._seen = self._identity()

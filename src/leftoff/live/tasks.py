@@ -18,7 +18,7 @@ from leftoff.budget.tasks import (
     TaskTokenBudget,
     limit_of,
 )
-from leftoff.budget.thresholds import Armed, Crossing, crossings
+from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.errors import UnknownName, UsageError
 from leftoff.live import session_file as states
 from leftoff.live.session_file import SessionState
@@ -34,31 +34,31 @@ from leftoff.live.telemetry import (
 )
 from leftoff.settings import Settings
 
-HANDOFFS = 3
-"""Handoffs without progress after which a task is stuck."""
+MAX_HANDOFFS = 3
+"""Handoffs without progress after which a task is stuck; as in the decision table."""
 
-CROSSINGS = 32
-"""Crossings of a task that are remembered."""
+MAX_CROSSINGS = 32
+"""Number of threshold crossings that are saved for a task."""
 
 
 def now() -> datetime:
-    """The time, in UTC."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 class TaskBudgets:
-    """The tasks of a session and the state that they are kept in.
+    """The token budgets of a session's tasks, and the saved state of the session.
 
     Args:
-        path: a file that keeps the session over a restart; in memory if None. Processes that
-            name the same file share one session: nothing that one of them counts is lost. The
-            one that begins another session has the file from then on.
-        session_id: an id of one's own; by default the saved one, or the time.
-        settings: budgets, thresholds and what is logged; the defaults if None.
-        clock: gives the time now, with its zone.
+        path: a file that stores the session across restarts; in memory if None. Processes that
+            use the same file share one session, and no count of theirs is lost. A process that
+            starts another session takes over the file.
+        session_id: by default the saved id, else one made from the time.
+        settings: budgets, thresholds and logging; the defaults if None.
+        clock: returns the current time, with its zone.
 
     Raises:
-        StateError: there is something at `path` that is no saved session.
+        StateError: the file at `path` is not a saved session.
     """
 
     def __init__(
@@ -75,59 +75,61 @@ class TaskBudgets:
         self._handoff = self.settings.preset_of("handoff")
         self._lock = threading.RLock()
         self._channel = Channel()
-        self._ours = True
+        self._owns_file = True
         saved = self._file.found if self._file else None
         if saved is None or session_id not in {None, saved.session_id}:
-            saved = self._begun(session_id)
+            saved = self._new_session(session_id)
         self._state = saved
 
-    def _begun(self, session_id: str | None) -> SessionState:
+    def _new_session(self, session_id: str | None) -> SessionState:
         now = self._clock()
         return SessionState(session_id or f"{now:%Y%m%d_%H%M%S}", started=now.isoformat())
 
     @contextmanager
     def _changing(self, *, begins: bool = False) -> Iterator[SessionState]:
-        """Changes of the state: saved when they are done; events go out after that.
+        """A transaction on the state: it is saved at the end, then events are delivered.
 
         Args:
-            begins: another session takes the place of whatever is in the file.
+            begins: a new session replaces the one in the file.
         """
-        with self._lock, self._held(begins=begins) as keeps:
+        with self._lock, self._locked(begins=begins) as writable:
             try:
                 yield self._state
             finally:
                 self._state.updated = self._clock().isoformat()
-                if keeps and self._file:
-                    with self._told():
+                if writable and self._file:
+                    with self._errors_logged():
                         self._file.save(self._state)
         self._channel.deliver()
 
     @contextmanager
-    def _held(self, *, begins: bool) -> Iterator[bool]:
-        """Takes in what another process has changed; whether the session may be saved."""
+    def _locked(self, *, begins: bool) -> Iterator[bool]:
+        """Locks the file and loads what another process has changed. Yields whether this
+        session may be saved to the file."""
         with ExitStack() as stack:
-            keeps = False
+            writable = False
             if self._file is not None:
-                with self._told():
+                with self._errors_logged():
                     changed = stack.enter_context(self._file.held())
-                    self._take_in(self._file.found if changed and not begins else None)
-                    self._ours = keeps = self._ours or begins
-            yield keeps
+                    self._replace_state(self._file.found if changed and not begins else None)
+                    self._owns_file = writable = self._owns_file or begins
+            yield writable
 
-    def _take_in(self, found: SessionState | None) -> None:
-        """Goes on from what another process has saved."""
+    def _replace_state(self, found: SessionState | None) -> None:
+        """Replaces the state by one that another process has saved. If that is another session,
+        this one is no longer saved."""
         if found is None:
             return
         if found.session_id == self._state.session_id:
-            self._state, self._ours = found, True
-        elif self._ours and self._file is not None:
-            self._ours = False
+            self._state, self._owns_file = found, True
+        elif self._owns_file and self._file is not None:
+            self._owns_file = False
             what = "another session was begun in it; this one is no longer saved"
             logger.error("%s: %s", self._file.path, what)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """A session that cannot be saved, as on a full disk, must not end: that is said."""
+    def _errors_logged(self) -> Iterator[None]:
+        """Logs an `OSError` instead of raising it: a full disk must not end the session."""
         try:
             yield
         except OSError as error:
@@ -135,18 +137,18 @@ class TaskBudgets:
             logger.error("%s: the session is not saved (%s)", where, error.strerror)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Tells `subscriber` every `Event` from now on; calling the result ends that."""
+        """Calls `subscriber` with every later `Event`; returns a function that ends that."""
         return self._channel.subscribe(subscriber)
 
     def set_task_budget(
         self, task_id: str, provider: str, total_allocated: int | None = None
     ) -> TaskTokenBudget:
-        """The budget of a task with a provider, which works on it from now on.
+        """Makes `provider` the task's present provider; returns the task's budget with it.
 
-        A budget that exists stays as it is, but for another `total_allocated`.
+        An existing budget is changed only in `total_allocated`, if that is given.
 
         Raises:
-            UsageError: nobody said how much this provider may use.
+            UsageError: no limit is known for this provider.
         """
         total = total_allocated or self._limit(provider)
         if not total:
@@ -176,7 +178,7 @@ class TaskBudgets:
         )
 
     def task(self, task_id: str) -> TaskDocument:
-        """All that is kept of a task.
+        """The document of a task.
 
         Raises:
             UnknownName: there is no such task.
@@ -191,7 +193,7 @@ class TaskBudgets:
         return state.tasks[task_id]
 
     def adopt(self, task: TaskDocument) -> None:
-        """Goes on with a task that was kept elsewhere; one that is known stays as it is."""
+        """Adds a task that was loaded from a store, unless the session already has it."""
         with self._changing() as state:
             state.tasks.setdefault(task.task_id, task)
 
@@ -203,21 +205,21 @@ class TaskBudgets:
     def _task_used(
         self, state: SessionState, task_id: str, provider: str | None, total: int, more: int
     ) -> None:
-        """Counts a call for a task; a task or provider without a budget gets one."""
+        """Counts a call for a task; creates task and budget if they are missing."""
         options = self.settings.token_budget
         if not options.enabled:
             return
         task = state.tasks.get(task_id, TaskDocument(task_id))
         present = task.token_budget
         name = provider or (present.provider if present else state.model)
-        # A provider that nobody set a limit for may use what the session may.
+        # A provider without a limit of its own has that of the session.
         limit = self._limit(name) or self.settings.context_management.budget_total
         budget = task.budgets.get(name) or self._new_budget(task_id, name, limit)
         used = budget.tokens_consumed + more if state.basis == "sum" else total
         budget = budget.used(used) if total else budget
         reached, armed = crossings(
             self._handoff.at(budget.shares),
-            task.armed.get(name, Armed()),
+            task.armed.get(name, FiredThresholds()),
             budget.tokens_consumed,
             budget.total_allocated,
         )
@@ -230,7 +232,7 @@ class TaskBudgets:
             Crossed(number + n, name, crossing.threshold.name, self._clock().isoformat())
             for n, crossing in enumerate(reached, 1)
         )
-        crossed = (*task.crossed, *new)[-CROSSINGS:]
+        crossed = (*task.crossed, *new)[-MAX_CROSSINGS:]
         state.tasks[task_id] = msgspec.structs.replace(task, crossed=crossed)
         logging = options.logging
         if not reached:
@@ -241,7 +243,7 @@ class TaskBudgets:
     def record_checkpoint(
         self, task_id: str, checkpoint_id: str, capacity: str, reason: str = ""
     ) -> None:
-        """A checkpoint of a task was made at "90", "95" or "98" percent.
+        """Records that a checkpoint of a task was made at "90", "95" or "98" percent.
 
         Raises:
             UnknownName: there is no such task, or no such checkpoint.
@@ -266,7 +268,7 @@ class TaskBudgets:
             self._channel.put(Event(CHECKPOINT_CREATED, fields))
 
     def request_dump(self, task_id: str, paths: Iterable[str], status: str = "sent") -> None:
-        """The agent was asked to write its context to `paths`, or has answered."""
+        """Reports that the agent was asked to write its context to `paths`, or has answered."""
         fields = {"task_id": task_id, "paths": list(paths), "status": status}
         self._channel.put(Event(CONTEXT_DUMP_REQUESTED, fields))
         self._channel.deliver()
@@ -274,8 +276,8 @@ class TaskBudgets:
     def record_handoff(
         self, task_id: str, to_provider: str, reason: str, checkpoint_id: str = ""
     ) -> int:
-        """A task goes to another provider or a fresh session; gives the number of handoffs
-        since it last made progress.
+        """Records a handoff to another provider or a fresh session; returns the number of
+        handoffs since the task last made progress.
 
         Raises:
             UnknownName: there is no such task.
@@ -305,7 +307,7 @@ class TaskBudgets:
         return task.handoffs
 
     def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
-        """A task goes to nobody: a `HANDOFF_DECISION` without a provider to go to.
+        """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`.
 
         Raises:
             UnknownName: there is no such task.
@@ -322,7 +324,7 @@ class TaskBudgets:
             self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
 
     def empty_task(self, task_id: str) -> None:
-        """The provider of a task begins anew: every threshold of the task is armed again.
+        """Resets the usage of a task's provider to 0: every threshold is armed again.
 
         Raises:
             UnknownName: there is no such task.
@@ -330,23 +332,25 @@ class TaskBudgets:
         with self._changing() as state:
             task = self._task(state, task_id)
             if task.token_budget is not None:
-                state.tasks[task_id] = with_budget(task, task.token_budget.used(0), Armed())
+                state.tasks[task_id] = with_budget(
+                    task, task.token_budget.used(0), FiredThresholds()
+                )
 
     def record_progress(self, task_id: str) -> None:
-        """A task got on: earlier handoffs no longer count against it."""
+        """Records progress of a task: earlier handoffs no longer count against it."""
         with self._changing() as state:
             task = self._task(state, task_id)
             state.tasks[task_id] = msgspec.structs.replace(task, handoffs=0)
 
     def stuck(self, task_id: str) -> bool:
-        """Whether a task was handed over three times without getting on."""
-        return self.task(task_id).handoffs >= HANDOFFS
+        """Whether a task was handed over `MAX_HANDOFFS` times without progress."""
+        return self.task(task_id).handoffs >= MAX_HANDOFFS
 
 
 def with_budget(
-    task: TaskDocument, budget: TaskTokenBudget, armed: Armed | None = None
+    task: TaskDocument, budget: TaskTokenBudget, armed: FiredThresholds | None = None
 ) -> TaskDocument:
-    """A task with a budget of the provider that works on it now."""
+    """The task with `budget` as that of its present provider."""
     states_of = task.armed if armed is None else {**task.armed, budget.provider: armed}
     return msgspec.structs.replace(
         task,

@@ -1,7 +1,7 @@
-"""What happens in a running session, told to subscribers and to the log.
+"""Events of a running session: delivery to subscribers, and log records.
 
-Records go to the logger `leftoff.telemetry`, one for each event: the message is the event's
-name and its fields, which are also attributes of the record. Lines for people go to
+The logger `leftoff.telemetry` gets one record for each event: the message is the event's name
+and its fields, which are also attributes of the record. Messages for people go to
 `leftoff.live`.
 """
 
@@ -31,21 +31,23 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     CONTEXT_DUMP_REQUESTED: ("task_id", "paths", "status"),
     CONTEXT_THRESHOLD: ("session_id", "used", "remaining", "percent", "threshold"),
 }
-"""Every event with its fields: the last is of a session's own budget, the others of a task."""
+"""The fields of each event. The last event is about the session's budget, the others about a
+task."""
 
 telemetry = logging.getLogger("leftoff.telemetry")
 logger = logging.getLogger("leftoff.live")
 
 
 class Event(Struct, frozen=True):
-    """Something that happened.
+    """An event of a running session.
 
     Attributes:
-        name: one of `FIELDS`.
-        fields: values by the names in `FIELDS`, raw.
-        crossing: the threshold that was reached, if one was.
+        name: a key of `FIELDS`.
+        fields: values by the names in `FIELDS`, not redacted.
+        crossing: the threshold that was crossed, None if none was.
         logged: whether a telemetry record is written.
-        line: a line for people, "" if there is none; `level` is its level.
+        line: a log message for people, "" if there is none.
+        level: log level of `line`: "critical", else it is logged as a warning.
     """
 
     name: str
@@ -60,20 +62,21 @@ Subscriber: TypeAlias = Callable[[Event], object]
 
 
 class Channel:
-    """Hands events to subscribers: in one order for all, one at a time, holding no lock.
+    """An event queue. Delivers events to all subscribers in the same order, one at a time,
+    without holding a lock.
 
-    A thread that puts an event while another delivers leaves it to that one. A subscriber that
-    raises is logged and loses nothing but this event.
+    An event that is put while another thread delivers is delivered by that thread. If a
+    subscriber raises, the error is logged and delivery goes on.
     """
 
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
-        self._waiting: deque[Event] = deque()
+        self._queued: deque[Event] = deque()
         self._lock = threading.Lock()
         self._delivering = False
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """From now on every event goes to `subscriber`; calling the result ends that."""
+        """Adds a subscriber to all later events; returns a function that removes it."""
         with self._lock:
             self._subscribers = [*self._subscribers, subscriber]
 
@@ -84,25 +87,25 @@ class Channel:
         return unsubscribe
 
     def put(self, event: Event) -> None:
-        """Adds an event to those to be delivered."""
-        self._waiting.append(event)
+        """Adds an event to the queue."""
+        self._queued.append(event)
 
     def deliver(self) -> None:
-        """Delivers what waits, unless another thread is at it."""
+        """Delivers the queued events, unless another thread is delivering."""
         while True:
             with self._lock:
-                if self._delivering or not self._waiting:
+                if self._delivering or not self._queued:
                     return
                 self._delivering = True
-                event, subscribers = self._waiting.popleft(), self._subscribers
+                event, subscribers = self._queued.popleft(), self._subscribers
             try:
-                self._tell(event, subscribers)
+                self._notify(event, subscribers)
             finally:
                 with self._lock:
                     self._delivering = False
 
     @staticmethod
-    def _tell(event: Event, subscribers: list[Subscriber]) -> None:
+    def _notify(event: Event, subscribers: list[Subscriber]) -> None:
         record(event)
         for subscriber in subscribers:
             try:
@@ -112,7 +115,7 @@ class Channel:
 
 
 def record(event: Event) -> None:
-    """Writes an event to the logs, redacted."""
+    """Logs an event, redacted."""
     gate = Redactor()
     if event.line:
         level = logging.CRITICAL if event.level == "critical" else logging.WARNING

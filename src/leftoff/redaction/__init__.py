@@ -15,7 +15,7 @@ from leftoff.redaction.redactor import (
     redact,
     redactors,
     rules_digest,
-    shown_alone,
+    safe_quote_end,
 )
 
 __all__ = [
@@ -31,5 +31,5 @@ __all__ = [
     "redact",
     "redactors",
     "rules_digest",
-    "shown_alone",
+    "safe_quote_end",
 ]

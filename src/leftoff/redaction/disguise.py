@@ -1,5 +1,5 @@
-"""How a reader would spell a text: without escapes of ASCII, percent codes, invisible
-characters and look-alike letters."""
+"""Spellings that hide a secret from a pattern: escapes of ASCII, percent codes, invisible
+characters, look-alike letters. `reveal` undoes them, `positions` maps the result back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _look_alikes() -> Callable[[bytes], list[int] | None]:
 
 
 def disguised(text: str) -> bool:
-    """Whether the text holds a spelling that a reader or a parser would see through."""
+    """Whether the text contains a spelling that `reveal` would undo."""
     if not text.isascii() and _look_alikes()(text.encode("utf-8", "surrogatepass")):
         return True
     if "\\" in text and ("\\u00" in text or "\\/" in text):
@@ -50,7 +50,7 @@ def disguised(text: str) -> bool:
 
 
 def reveal(match: re.Match[str]) -> str:
-    """What a stretch that `DISGUISE` matched stands for; nothing for what cannot be seen."""
+    """The character that a match of `DISGUISE` stands for; "" for an invisible one."""
     found = match.group()
     first = found[0]
     if first == "\\":
@@ -63,7 +63,7 @@ def reveal(match: re.Match[str]) -> str:
 
 
 def positions(text: str) -> tuple[list[int], list[int]]:
-    """For each character of the revealed text, where it began and ended in `text`."""
+    """The start and end in `text` of each character of the revealed text."""
     starts: list[int] = []
     ends: list[int] = []
     at = 0

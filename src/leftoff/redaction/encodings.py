@@ -1,4 +1,4 @@
-"""Stretches of text that are private keys, or text in base64 or hexadecimal."""
+"""Finds private keys, and text encoded in base64 or hexadecimal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _key_words(text: str) -> list[int]:
 
 
 def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Private key blocks with a body; one that is cut short ends where its body ends."""
+    """Private key blocks with a body; a truncated one ends where its body ends."""
     after = 0
     closing = 0
     for word in _key_words(text):
@@ -69,17 +69,18 @@ _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 def _as_text(raw: bytes) -> str:
-    """The text that these bytes spell, or nothing when it is not mostly readable."""
+    """The bytes as text, or "" if more than a tenth of them is not readable."""
     if len(raw.translate(None, _READABLE)) * 10 > len(raw):
         return ""
     return raw.decode("utf-8", "replace")
 
 
 def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str]]:
-    """Runs of base64 that spell text: start, end, text.
+    """Runs of base64 that decode to text: start, end, text.
 
-    A hint is where seven groups of four begin that stand for ASCII; it tells how a run is
-    aligned.
+    Args:
+        hints: places where seven groups of four characters begin that decode to ASCII; a hint
+            gives the alignment of its run.
     """
     after = 0
     for hint in hints:
@@ -107,7 +108,7 @@ def _is_base64(text: str, start: int) -> bool:
 
 
 def hex_text(text: str) -> Iterator[tuple[int, int, str]]:
-    """Runs of hexadecimal that spell text: start, end, text."""
+    """Runs of hexadecimal that decode to text: start, end, text."""
     for run in _HEX_RUN.finditer(text):
         decoded = _as_text(bytes.fromhex(run.group()))
         if decoded:

@@ -1,19 +1,40 @@
-"""The gate in front of every output: what looks like a credential becomes a placeholder.
+"""The redactor: replaces whatever looks like a credential by a placeholder, in every output.
 
-A `Redactor` belongs to one document. `[REDACTED:kind:n]` stands for one secret; n counts the
-secrets of the document by first appearance, over all kinds, and the same secret keeps its n.
-There is no key and no clock, so that the output is a function of the input, and what is
-already redacted stays as it is.
+What lives here: where a secret is, and the text without it. The rules are data (`rules.toml`,
+loaded by `rules`); `plausible` decides whether a match may be real, `disguise` undoes spellings
+that hide a secret, `encodings` finds private keys, base64 and hexadecimal. No files, clocks or
+random numbers: the output is a function of the input.
 
-How it is fast: all rules give a short RE2 shape to one fused automaton. Text is joined and
-shown to it in blocks; only where it fires do the exact patterns run, over that block alone.
-How it sees through disguise: a block that holds JSON escapes of ASCII letters, percent codes,
-invisible characters or look-alike letters is judged a second time in the spelling that a
-reader would see; runs of base64 or hexadecimal that spell text are decoded, two levels deep.
-JSON inside strings is read as text at every depth of escaping, so its layout survives.
+Theory of operation
+-------------------
+*Gate, then pattern.* Each rule has a short RE2 expression, its gate; all gates are fused into
+two automata. Short strings are joined into blocks of `BLOCK` characters, and each block is
+shown to them once; most fire nothing and are done. Where a rule fires, its exact Python pattern
+is tried at the places of its gate (`_matches_of`), and a check of `plausible` may refuse it.
 
-The rules are data (`redaction_rules`); what patterns cannot judge is
-in `credentials`.
+*Disguise.* A block with JSON escapes of ASCII letters, percent codes, invisible characters or
+look-alike letters is scanned again in the spelling that a reader would see; `positions` maps
+the hits back. Base64 and hexadecimal that decode to text are scanned as texts of their own.
+JSON inside a string is scanned as text at every depth of escaping, so its layout survives.
+
+*Placeholders.* `[REDACTED:kind:n]` stands for one secret; n counts the secrets of a document by
+first appearance, over all kinds, and the same secret always gets the same n. A secret found by
+its surroundings (`token = ...`) is replaced where it stands alone, too (`_seen`); that is why a
+`Redactor` belongs to one document and takes its strings together.
+
+Invariants
+----------
+* A gate fires on every text that its pattern matches; the reverse need not hold. It sees one
+  byte for each character (`_encode`), so its positions are those of the text.
+* Blocks of one long line overlap by `OVERLAP`, and a match may reach `REACH` past the end; a
+  checked match that touches the end of that reach is left to the next block.
+* Hits are disjoint and sorted before anything is replaced (`_disjoint`).
+* Redacting redacted text changes nothing; new numbers begin after those in the text.
+* Containers nested deeper than `MAX_NESTING` are replaced whole: the redactor fails closed.
+
+Before you edit: run `python -m benchmarks.accuracy.redaction` (recall, false redactions, speed)
+before and after. No rule matches half of a secret, so code that shortens raw text must use
+`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes read and set `_last`.
 """
 
 from __future__ import annotations
@@ -37,35 +58,26 @@ from leftoff.redaction.rules import RULES, Rule, expand_macros, is_secret_path, 
 from leftoff.registry import Registry
 
 __all__ = [
-    "BLOCK",
-    "MAX_NESTING",
-    "RULES",
-    "Finder",
-    "Redactor",
-    "Rule",
-    "Span",
-    "expand_macros",
-    "is_secret_path",
-    "redact",
-    "redactors",
-    "rules_digest",
-    "shown_alone",
-]
+    "BLOCK", "MAX_NESTING", "RULES", "Finder", "Redactor", "Rule", "Span", "expand_macros",
+    "is_secret_path", "redact", "redactors", "rules_digest", "safe_quote_end",
+]  # fmt: skip
 
 BLOCK: Final = 16_384
-"""Characters shown to the automaton at once; a line that is longer is cut with an overlap."""
+"""Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
 OVERLAP: Final = 512
+"""Characters that two blocks of one line share. Chosen by hand; not measured."""
 REACH: Final = 16_384
-"""A single credential that begins in a block of a long line is followed this far."""
+"""A credential that begins in a block of a long line is matched up to this far past its end."""
 MAX_ENCODING_DEPTH: Final = 2
+"""How often base64 or hexadecimal is decoded again. Chosen by hand; not measured."""
 MAX_NESTING: Final = 200
-"""Containers nested deeper than this are replaced whole: the gate fails closed."""
+"""Containers nested deeper than this are replaced whole."""
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:([0-9]{1,9})\]")
 
 
 class Span(NamedTuple):
-    """A stretch of a text that must not be shown, in code points, end exclusive."""
+    """A part of a text to be replaced, in code points, end exclusive."""
 
     start: int
     end: int
@@ -73,7 +85,7 @@ class Span(NamedTuple):
 
 
 class Finder(Protocol):
-    """A redactor of one's own: says which stretches of a text must go."""
+    """A redactor of a plug-in: finds the parts of a text to be replaced."""
 
     def __call__(self, text: str) -> Iterable[Span]:
         """The spans of one text, inside it, in any order; must not raise for any text."""
@@ -81,8 +93,7 @@ class Finder(Protocol):
 
 
 redactors: Registry[Finder] = Registry("redactor")
-"""Redactors of other packages. The built-in rules always run; these only when named, as
-`Redactor(extra=[redactors.get(name)])`."""
+"""Redactors of other packages; they run as `Redactor(extra=[redactors.get(name)])`."""
 
 
 class _Hit(NamedTuple):
@@ -116,7 +127,7 @@ def _gate_of(rule: Rule) -> Any:
     return re2.compile(rule.gate.encode(), _gate_options())
 
 
-def _fuse(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
+def _fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
     fused = re2.Set.SearchSet(_gate_options())
     for rule in rules:
         fused.Add(rule.gate)
@@ -125,16 +136,16 @@ def _fuse(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[
 
 
 class _Gate:
-    """All rules fused into two automata: one of both would be far larger than the two."""
+    """All gates, fused into two automata: a single one would be far larger than both."""
 
     def __init__(self, *, personal: bool) -> None:
         rules = [rule for rule in RULES if personal or not rule.personal]
         self._sets = [
-            _fuse([rule for rule in rules if rule.kind != "encoded"]),
-            _fuse([rule for rule in rules if rule.kind == "encoded"]),
+            _fused([rule for rule in rules if rule.kind != "encoded"]),
+            _fused([rule for rule in rules if rule.kind == "encoded"]),
         ]
 
-    def fires(self, text: bytes) -> list[Rule]:
+    def firing_rules(self, text: bytes) -> list[Rule]:
         """The rules of which this text may hold a match, in the order of the file."""
         return [rules[i] for match, rules in self._sets for i in sorted(match(text) or ())]
 
@@ -149,8 +160,8 @@ def _gate(personal: bool) -> _Gate:
 _SECRET_GROUPS: Final = ("secret", "secret2", "secret3")
 
 
-def _apply(rule: Rule, text: str, start: int, end: int) -> Iterator[_Hit]:
-    """The matches of one rule, tried only where its gate says that one may begin."""
+def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[_Hit]:
+    """The matches of one rule, tried only at the places of its gate."""
     pattern = _compiled(rule.pattern)
     groups = [name for name in _SECRET_GROUPS if name in pattern.groupindex]
     check = CHECKS.get(rule.check)
@@ -165,13 +176,13 @@ def _apply(rule: Rule, text: str, start: int, end: int) -> Iterator[_Hit]:
             group = next((name for name in groups if match[name] is not None), 0)
             value = match[group]
             if check is not None and match.end() == end < len(text) and not text[end].isspace():
-                continue  # cut by our own reach: the next block sees it whole, and judges it
+                continue  # cut off by the reach: the next block contains it whole
             if check is None or check(value, match):
                 yield _Hit(match.start(group), match.end(group), rule.rank, rule.kind, value)
                 at = max(at, match.end())
 
 
-def _nested(rule: Rule, text: str, gate: _Gate, depth: int) -> Iterator[_Hit]:
+def _decoded_hits(rule: Rule, text: str, gate: _Gate, depth: int) -> Iterator[_Hit]:
     if depth >= MAX_ENCODING_DEPTH:
         return
     if rule.matcher == "base64_text":
@@ -187,41 +198,41 @@ def _nested(rule: Rule, text: str, gate: _Gate, depth: int) -> Iterator[_Hit]:
             yield _Hit(start, end, rule.rank, inner[0].kind, secret)
 
 
-def _run(
+def _hits_of(
     rules: list[Rule], text: str, start: int, end: int, gate: _Gate, depth: int
 ) -> list[_Hit]:
-    """The hits of these rules between two places; private keys are looked for elsewhere."""
+    """The hits of these rules between two places, but for private keys (`_private_keys`)."""
     hits: list[_Hit] = []
     for rule in rules:
         if rule.pattern:
-            hits.extend(_apply(rule, text, start, end))
+            hits.extend(_matches_of(rule, text, start, end))
         elif rule.kind == "encoded":
             hits.extend(
                 hit._replace(start=hit.start + start, end=hit.end + start)
-                for hit in _nested(rule, text[start:end], gate, depth)
+                for hit in _decoded_hits(rule, text[start:end], gate, depth)
             )
     return hits
 
 
-def _scan(text: str, start: int, end: int, gate: _Gate, depth: int) -> Iterator[_Hit]:
-    """The hits of one block as it stands, then as a reader would see it."""
+def _scan_block(text: str, start: int, end: int, gate: _Gate, depth: int) -> Iterator[_Hit]:
+    """The hits of one block as it is spelt, then as a reader would see it."""
     block = text[start:end]
     reach = end
     if end < len(text) and text[end - 1] != "\n":  # cut from a long line: follow past the end
         line_end = text.find("\n", end, end + REACH)
         reach = line_end if line_end >= 0 else min(len(text), end + REACH)
-    fired = gate.fires(_encode(block))
+    fired = gate.firing_rules(_encode(block))
     if fired:
-        yield from _run(fired, text, start, reach, gate, depth)
+        yield from _hits_of(fired, text, start, reach, gate, depth)
     if not disguised(block):
         return
-    fired = gate.fires(_encode(DISGUISE.sub(reveal, block)))
+    fired = gate.firing_rules(_encode(DISGUISE.sub(reveal, block)))
     if not fired:
         return
     keys = any(rule.matcher == "private_key" for rule in fired)
     block = text[start : max(reach, start + MAX_KEY) if keys else reach]
     shown = DISGUISE.sub(reveal, block)
-    seen = _run(fired, shown, 0, len(shown), gate, depth)
+    seen = _hits_of(fired, shown, 0, len(shown), gate, depth)
     if keys:
         seen.extend(_private_keys(shown))
     if seen:
@@ -257,13 +268,13 @@ def _find(text: str, gate: _Gate, depth: int = 0) -> list[_Hit]:
     """Disjoint hits, in order."""
     hits: list[_Hit] = []
     for start, end in _blocks(text):
-        hits.extend(_scan(text, start, end, gate, depth))
+        hits.extend(_scan_block(text, start, end, gate, depth))
     hits.extend(_private_keys(text))
     return _disjoint(text, hits) if hits else hits
 
 
 def _disjoint(text: str, hits: list[_Hit]) -> list[_Hit]:
-    """Overlapping hits become one, of the kind and secret that the first rule gave."""
+    """Merges overlapping hits; kind and secret are those of the rule that comes first."""
     merged: list[_Hit] = []
     for hit in sorted(hits):
         if hit.start >= hit.end:
@@ -275,12 +286,12 @@ def _disjoint(text: str, hits: list[_Hit]) -> list[_Hit]:
         else:
             merged.append(hit)
     if "[REDACTED:" in text:
-        merged = [h for h in merged if _left_over(text[h.start : h.end])]
+        merged = [h for h in merged if _beyond_placeholder(text[h.start : h.end])]
     return merged
 
 
-def _left_over(found: str) -> bool:
-    """Whether a hit holds more than a placeholder or a piece of one."""
+def _beyond_placeholder(found: str) -> bool:
+    """Whether a hit contains more than a placeholder or a piece of one."""
     rest = _PLACEHOLDER.sub("", found)
     if rest == found and "[REDACTED:" not in found:
         return True
@@ -293,7 +304,7 @@ _NAME_TK = r"(?i)<TK><SUFFIX>$"
 
 @lru_cache(maxsize=4096)
 def _name_check(name: str) -> str:
-    """The check that a value under this name must pass to be replaced, or nothing."""
+    """The check that decides whether a value under this name is replaced; "" for none."""
     if len(name) > 80:
         return ""
     if _compiled(_NAME_PW).search(name):
@@ -309,7 +320,7 @@ class Redactor:
 
     Args:
         personal: also replace e-mail addresses, phone numbers and card numbers (Luhn digit).
-        extra: functions from a text to the `Span`s of it that must go; they see every string.
+        extra: functions from a text to the `Span`s to be replaced; they get every string.
 
     Attributes:
         counts: kind to number of replaced occurrences, so far.
@@ -322,7 +333,7 @@ class Redactor:
         self._gate = _gate(personal)
         self._extra = tuple(extra)
         self._numbers: dict[str, str] = {}
-        self._known: dict[str, _Hit] = {}
+        self._seen: dict[str, _Hit] = {}
         self._last = 0
 
     @property
@@ -331,16 +342,16 @@ class Redactor:
         return sum(self.counts.values())
 
     def text(self, s: str) -> str:
-        """`s` with every secret replaced; `s` itself when it holds none."""
+        """`s` with every secret replaced; `s` itself if it contains none."""
         return self._replace([s], {})[0]
 
     def value(self, v: Any) -> Any:
         """`v` with every secret in its strings replaced, in keys and at every depth: plain
         values and msgspec Structs of them.
 
-        `v` is never changed: containers that hold a replaced string are rebuilt, and `v`
-        itself is returned when nothing was replaced. A value under a name such as `password`
-        or `api_key` is judged as an assignment is. Strings of JSON are read as text.
+        `v` is never changed: containers of a replaced string are rebuilt, and `v` itself is
+        returned if nothing was replaced. A value under a name such as `password` or `api_key`
+        is treated like an assignment. Strings of JSON are treated as text.
         """
         texts: list[str] = []
         names: dict[int, str] = {}
@@ -351,12 +362,12 @@ class Redactor:
         return self._rebuild(v, iter(replaced), 0)
 
     def file(self, path: str, content: str) -> str:
-        """`content` with its secrets replaced; replaced whole where `path` says so."""
+        """`content` with its secrets replaced; replaced whole if `is_secret_path(path)`."""
         if not content.strip() or not is_secret_path(path):
             return self.text(content)
         if _PLACEHOLDER.fullmatch(content.strip()):
             return content
-        self._bump(content)
+        self._skip_used_numbers(content)
         return self._placeholder("file", content)
 
     def _placeholder(self, kind: str, secret: str) -> str:
@@ -367,37 +378,37 @@ class Redactor:
             placeholder = self._numbers[secret] = f"[REDACTED:{kind}:{self._last}]"
         return placeholder
 
-    def _bump(self, text: str) -> None:
-        """New numbers begin after those that the text already uses."""
+    def _skip_used_numbers(self, text: str) -> None:
+        """Lets new numbers begin after those that the text already uses."""
         for found in _PLACEHOLDER.finditer(text):
             self._last = max(self._last, int(found.group(1)))
 
     def _replace(self, given: list[str], names: dict[int, str]) -> list[str]:
-        """The strings, redacted; those at the indices in `names` are judged as named values."""
+        """The strings, redacted; those with an index in `names` as values under a name."""
         pending: Iterable[int] = self._candidates(given) | names.keys()
-        if not pending and not self._known:
+        if not pending and not self._seen:
             return given
         texts = list(given)
-        for _ in range(3):  # a replacement may uncover another; two rounds settle all we know
+        for _ in range(3):  # a replacement may uncover another hit; two rounds sufficed so far
             found = {i: hits for i in sorted(pending) if (hits := self._hits(texts, i, names))}
             for hits in found.values():
                 for hit in hits:
                     if len(hit.secret) >= 16 and _TOKEN_RUN.fullmatch(hit.secret.rstrip("=")):
-                        self._known[hit.secret.rstrip("=")] = hit
-            if self._known:
-                self._add_known(texts, found)
+                        self._seen[hit.secret.rstrip("=")] = hit
+            if self._seen:
+                self._add_repeats(texts, found)
             if not found:
                 break
             for text in texts:
                 if "[REDACTED:" in text:
-                    self._bump(text)
+                    self._skip_used_numbers(text)
             for i in sorted(found):
-                texts[i] = self._cut(texts[i], found[i])
+                texts[i] = self._substitute(texts[i], found[i])
             pending = found.keys()
         return texts
 
     def _candidates(self, texts: list[str]) -> set[int]:
-        """The strings on which the automaton fires; short ones are asked in company."""
+        """Indices of the strings on which a gate fires; short ones are joined for the scan."""
         if self._extra:
             return set(range(len(texts)))
         wanted: set[int] = set()
@@ -411,15 +422,15 @@ class Redactor:
                 group.append(i)
                 size += length
                 if size >= BLOCK:
-                    wanted.update(self._fired(texts, group))
+                    wanted.update(self._firing_texts(texts, group))
                     group, size = [], 0
-        wanted.update(self._fired(texts, group))
+        wanted.update(self._firing_texts(texts, group))
         return wanted
 
-    def _fired(self, texts: list[str], group: list[int]) -> set[int]:
+    def _firing_texts(self, texts: list[str], group: list[int]) -> set[int]:
         joined = "\n".join([texts[i] for i in group])
         raw = _encode(joined)
-        fired = self._gate.fires(raw)
+        fired = self._gate.firing_rules(raw)
         wanted: set[int] = set()
         if fired:
             ends = list(accumulate(len(texts[i]) + 1 for i in group))
@@ -455,20 +466,20 @@ class Redactor:
                 more.append(_Hit(span.start, span.end, len(RULES), span.kind, secret))
         return _disjoint(text, hits + more) if more else hits
 
-    def _add_known(self, texts: list[str], found: dict[int, list[_Hit]]) -> None:
-        """A secret that its surroundings gave away is replaced where it stands bare, too."""
+    def _add_repeats(self, texts: list[str], found: dict[int, list[_Hit]]) -> None:
+        """Adds hits for secrets that were found by their surroundings and stand alone here."""
         for i, text in enumerate(texts):
             if len(text) < 16:
                 continue
             more = [
-                self._known[run.group()]._replace(start=run.start(), end=run.end())
+                self._seen[run.group()]._replace(start=run.start(), end=run.end())
                 for run in _TOKEN_RUN.finditer(text)
-                if run.group() in self._known
+                if run.group() in self._seen
             ]
             if more:
                 found[i] = _disjoint(text, found.get(i, []) + more)
 
-    def _cut(self, text: str, hits: list[_Hit]) -> str:
+    def _substitute(self, text: str, hits: list[_Hit]) -> str:
         parts: list[str] = []
         at = 0
         for hit in hits:
@@ -503,11 +514,12 @@ class Redactor:
         return v
 
 
-_LEAVES: Final = frozenset({int, float, bool, type(None)})
+_SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> bool:
-    """All strings of `v` in order, keys before their values; true if some lie too deep."""
+    """Appends all strings of `v` to `texts` in order, keys before values, and to `names` the
+    checks for values under a name, by index. True if some are nested too deeply to be read."""
     deep = False
     if isinstance(v, dict):
         if depth >= MAX_NESTING:
@@ -522,7 +534,7 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
                         names[len(texts)] = check
                     texts.append(item)
                     continue
-            if type(item) not in _LEAVES:
+            if type(item) not in _SCALARS:
                 deep |= _collect(item, texts, names, depth + 1)
     elif isinstance(v, Struct):
         if depth >= MAX_NESTING:
@@ -532,7 +544,7 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
                 if check := _name_check(key):
                     names[len(texts)] = check
                 texts.append(item)
-            elif type(item) not in _LEAVES:
+            elif type(item) not in _SCALARS:
                 deep |= _collect(item, texts, names, depth + 1)
     elif isinstance(v, (list, tuple)):
         if depth >= MAX_NESTING:
@@ -545,7 +557,7 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
                 texts.append(item)
                 before = item
             else:
-                if type(item) not in _LEAVES:
+                if type(item) not in _SCALARS:
                     deep |= _collect(item, texts, names, depth + 1)
                 before = ""
     elif isinstance(v, str):
@@ -553,20 +565,20 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
     return deep
 
 
-_BEFORE: Final = 6_000
-_AFTER: Final = 2_000
+CONTEXT_BEFORE: Final = 6_000
+CONTEXT_AFTER: Final = 2_000
 
 
-def shown_alone(text: str, start: int, end: int) -> int:
-    """Where a quotation that begins at `start` must end, at most at `end`, so that it shows
-    nothing alone that would be hidden where it stands.
+def safe_quote_end(text: str, start: int, end: int) -> int:
+    """Where a quotation of `text` that begins at `start` must end, at most at `end`, so that
+    redacting the quotation alone hides what redacting the whole text would hide.
 
-    What says that a secret follows may stand before the quotation: `password:` on the line
-    above, or the head of a private key; and a cut may halve one. Looked at is what stands up to
-    6,000 characters before it and 2,000 after it.
+    What shows that a secret follows may stand before the quotation: `password:` on the line
+    above, or the head of a private key; and the cut may halve a secret. The context scanned is
+    `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters.
     """
-    first = max(0, start - _BEFORE)
-    around = text[first : end + _AFTER]
+    first = max(0, start - CONTEXT_BEFORE)
+    around = text[first : end + CONTEXT_AFTER]
     gate = _gate(False)
     here = [h for h in _find(around, gate) if h.end + first > start and h.start + first < end]
     if not here:
@@ -580,7 +592,7 @@ def shown_alone(text: str, start: int, end: int) -> int:
 
 
 def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:
-    """`value` redacted as one document, and how many occurrences of each kind went.
+    """`value` redacted as one document, and how many occurrences of each kind were replaced.
 
     Options are those of `Redactor`.
     """

@@ -1,4 +1,4 @@
-"""The rules of redaction, as data: what is in `rules.toml` beside this file."""
+"""Loads the rules of redaction from `rules.toml`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MACROS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One entry of the rules file."""
+    """One entry of the rules file, where its fields are described; `rank` is its position."""
 
     kind: str
     gate: str
@@ -56,7 +56,7 @@ _EDGES: Final = ("<L>", "<R>", "<WS>")
 
 
 def expand_macros(pattern: str) -> str:
-    """The pattern with `<L>`, `<WS>` and the other names of the rules file written out."""
+    """The pattern with the macros of the rules file (`<L>`, `<WS>`, ...) expanded."""
     for name in ("<GATE>", "<PW>", "<TK>", "<SUFFIX>", "<SEP>", "<VALUE>", *_EDGES):
         pattern = pattern.replace(name, _MACROS[name])
     return pattern

@@ -1,4 +1,4 @@
-"""Values as text, markdown, HTML, JSON."""
+"""Renderers: a summary, an account or messages as text, markdown, HTML or JSON."""
 
 from __future__ import annotations
 

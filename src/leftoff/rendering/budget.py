@@ -1,4 +1,4 @@
-"""An account of tokens as plain values and as text: how full, what for, how long it lasts."""
+"""A token account as plain values and as text: window occupancy, spend, forecast."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from leftoff.text.sanitize import clean
 
 SCHEMA = "leftoff.budget/1"
 
-_EIGHTHS = " ▁▂▃▄▅▆▇█"
-_HEIGHT = 4
-"""Lines of the chart."""
+_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+_CHART_HEIGHT = 4
+"""Lines of the chart. Chosen by hand."""
 
 _STYLES = {"bold": "1", "dim": "2", "yellow": "33", "red": "31", "cyan": "36"}
 
@@ -33,20 +33,20 @@ def plain(
     gate: Redactor | None = None,
 ) -> dict[str, Any]:
     """An account as plain JSON values, redacted. Every figure is in tokens."""
-    everything = _sum([*account.spend.values(), *account.subagents.values()])
+    total = _sum([*account.spend.values(), *account.subagents.values()])
     value = {
         "schema": SCHEMA,
         "session": {"id": id, "format": format, "path": path, "models": list(models)},
-        "context": codec.plain(account.context),
+        "context": codec.to_builtins(account.context),
         "spend": {
             "main": _usage(_sum(account.spend.values())),
-            "with_subagents": _usage(everything),
+            "with_subagents": _usage(total),
             "by_model": {m: _usage(u) for m, u in account.spend.items()},
             "by_model_of_subagents": {m: _usage(u) for m, u in account.subagents.items()},
         },
         "estimated": account.estimated,
         "calls": len(account.curve),
-        "curve": [codec.plain(point) for point in account.curve],
+        "curve": [codec.to_builtins(point) for point in account.curve],
         "preset": preset,
         "crossed": [
             {
@@ -59,32 +59,32 @@ def plain(
             }
             for c in account.crossed
         ],
-        "forecast": codec.plain(account.forecast) if account.forecast else None,
+        "forecast": codec.to_builtins(account.forecast) if account.forecast else None,
     }
     redacted: dict[str, Any] = (gate or Redactor()).value(value)
     return redacted
 
 
 def _sum(usages: Any) -> Usage:
-    whole = Usage()
+    total = Usage()
     for usage in usages:
-        whole += usage
-    return whole
+        total += usage
+    return total
 
 
 def _usage(usage: Usage) -> dict[str, int]:
-    return {**codec.plain(usage), "total": usage.total}
+    return {**codec.to_builtins(usage), "total": usage.total}
 
 
 def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> str:
-    """An account (as `plain` gives it) as text of at most `width` columns."""
-    lines = [*_now(value, colour), *_chart(value, colour, width)]
+    """An account (as `to_builtins` gives it) as text of at most `width` columns."""
+    lines = [*_occupancy_lines(value, colour), *_chart(value, colour, width)]
     if value["crossed"]:
         lines += ["", _style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
-        lines += [_crossed(c, colour) for c in value["crossed"][-8:]]
+        lines += [_crossing_line(c, colour) for c in value["crossed"][-8:]]
         if len(value["crossed"]) > 8:
             lines.append(f"    … {len(value['crossed']) - 8} more before")
-    lines += _spent(value["spend"], colour)
+    lines += _spend_table(value["spend"], colour)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -92,8 +92,8 @@ def _style(text: str, name: str, colour: bool) -> str:
     return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text else text
 
 
-def _now(value: Mapping[str, Any], colour: bool) -> list[str]:
-    """What the window holds and how long it lasts."""
+def _occupancy_lines(value: Mapping[str, Any], colour: bool) -> list[str]:
+    """The occupancy of the window and the forecast."""
     context = value["context"]
     if context["occupancy"] is None:
         words = "No usage is recorded"
@@ -103,9 +103,9 @@ def _now(value: Mapping[str, Any], colour: bool) -> list[str]:
     head = _style(f"{number(context['occupancy'])} tokens in context", "bold", colour)
     parts = [head]
     if context["fraction"] is not None:
-        shade = _shade(context["fraction"])
+        colour_name = _warning_colour(context["fraction"])
         share = f"{context['fraction']:.1%} of {number(context['usable_window'])} usable"
-        parts.append(_style(share, shade, colour) if shade else share)
+        parts.append(_style(share, colour_name, colour) if colour_name else share)
         parts.append(f"{context['fraction_of_window']:.1%} of {number(context['window'])}")
     else:
         parts.append("window unknown")
@@ -120,28 +120,28 @@ def _now(value: Mapping[str, Any], colour: bool) -> list[str]:
     return lines
 
 
-def _shade(fraction: float) -> str:
+def _warning_colour(fraction: float) -> str:
     if fraction >= 0.95:
         return "red"
     return "yellow" if fraction >= 0.7 else ""
 
 
 def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
-    """The window's filling over the session, a column for one or more calls."""
+    """The occupancy over the session as a bar chart; a column covers one or more calls."""
     curve = value["curve"]
     if len(curve) < 2:
         return []
-    full = value["context"]["usable_window"] or max(p["tokens"] for p in curve)
-    top = max(full, *(p["tokens"] for p in curve))
-    room = max(16, width - 10)
-    columns = _columns([p["tokens"] for p in curve], min(room, len(curve)))
+    capacity = value["context"]["usable_window"] or max(p["tokens"] for p in curve)
+    top = max(capacity, *(p["tokens"] for p in curve))
+    columns_available = max(16, width - 10)
+    columns = _columns([p["tokens"] for p in curve], min(columns_available, len(curve)))
     lines = [""]
-    for row in range(_HEIGHT - 1, -1, -1):
+    for row in range(_CHART_HEIGHT - 1, -1, -1):
         cells = []
         for tokens in columns:
-            filled = tokens * _HEIGHT * 8 / top - row * 8
-            cells.append(_EIGHTHS[max(0, min(8, round(filled)))])
-        mark = f"{_short(top):>7} " if row == _HEIGHT - 1 else " " * 8
+            filled = tokens * _CHART_HEIGHT * 8 / top - row * 8
+            cells.append(_BAR_CHARACTERS[max(0, min(8, round(filled)))])
+        mark = f"{_abbreviated(top):>7} " if row == _CHART_HEIGHT - 1 else " " * 8
         lines.append(mark + _style("".join(cells), "cyan", colour))
     count = sum(1 for p in curve if p["emptied"])
     note = plural(len(curve), "call")
@@ -151,37 +151,40 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     return lines
 
 
-def _columns(counts: list[int], room: int) -> list[int]:
-    """At most `room` counts: the largest of each stretch of calls."""
-    edges = [len(counts) * i // room for i in range(room + 1)]
+def _columns(counts: list[int], columns_available: int) -> list[int]:
+    """At most `columns_available` counts, each the maximum of a range of calls."""
+    edges = [len(counts) * i // columns_available for i in range(columns_available + 1)]
     return [max(counts[a:b]) for a, b in pairwise(edges)]
 
 
-def _short(tokens: int) -> str:
+def _abbreviated(tokens: int) -> str:
     if tokens >= 1_000_000:
         return f"{tokens / 1_000_000:.1f}M"
     return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
 
 
-def _crossed(crossing: Mapping[str, Any], colour: bool) -> str:
+def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
     at = f"{crossing['at'] * 100:g} %"
     place = _style(f"#{crossing['message'] + 1}", "dim", colour)
     return f"  {at:>6}  {crossing['name']}  at {number(crossing['tokens'])} tokens  {place}"
 
 
-_KINDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
+_USAGE_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
 
 
-def _spent(spend: Mapping[str, Any], colour: bool) -> list[str]:
-    """A table of tokens by model, subagents apart."""
+def _spend_table(spend: Mapping[str, Any], colour: bool) -> list[str]:
+    """A table of tokens by model, with separate rows for subagents."""
     rows = [(name or "?", usage) for name, usage in spend["by_model"].items()]
     rows += [(f"{n or '?'} (subagents)", u) for n, u in spend["by_model_of_subagents"].items()]
     if not rows:
         return []
     if len(rows) > 1:
         rows.append(("all", spend["with_subagents"]))
-    heads = [kind.replace("_", " ") for kind in _KINDS]
-    table = [["", *heads], *([clean(n), *(number(u[k]) for k in _KINDS)] for n, u in rows)]
+    headings = [kind.replace("_", " ") for kind in _USAGE_FIELDS]
+    table = [
+        ["", *headings],
+        *([clean(n), *(number(u[k]) for k in _USAGE_FIELDS)] for n, u in rows),
+    ]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["", _style("Spent", "bold", colour)]
     for row in table:

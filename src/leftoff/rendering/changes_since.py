@@ -1,4 +1,4 @@
-"""What is new in a summary since a place in its recording: a view of the same values."""
+"""`since`: a summary filtered to what is new after a position in its recording."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from leftoff.summary import ContextSummary, KeyDecision
 def since(
     summary: ContextSummary, *, line: int | None = None, message: int | None = None
 ) -> ContextSummary:
-    """The summary with only those items that stand after a place of the main recording.
+    """The summary with only the items recorded after a position in the main recording.
 
-    Counts, tokens and the state of the work stay those of the whole session. A file is new if
-    a call after the place touched it. What stands in another file, such as a subagent's, has
-    no place in the main one and is kept: better told twice than not at all.
+    Counts, tokens and progress stay those of the whole session. A file is new if a call after
+    the position touched it. Items from other files, such as a subagent's, have no position in
+    the main recording and are always included: reporting one twice is better than omitting it.
 
     Args:
-        line: a line of the main recording (or, in recordings that are one document, an item,
-            counted from 1); what stands on it or before it is left out.
-        message: the number of a message, as `#12` shows it; likewise.
+        line: a line of the main recording, from 1 (an item, from 1, in recordings that are one
+            document); items on it or before it are left out.
+        message: the number of a message, from 1, as in `#12`; likewise.
     """
 
     def is_new(ref: Ref) -> bool:
@@ -53,9 +53,9 @@ def since(
     context = msgspec.structs.replace(
         summary.context, compactions=new(summary.context.compactions)
     )
-    view = msgspec.structs.replace(
+    filtered = msgspec.structs.replace(
         summary,
-        key_decisions=_decisions(summary.key_decisions, new(summary.key_decisions)),
+        key_decisions=_renumbered(summary.key_decisions, new(summary.key_decisions)),
         progress=progress,
         file_modifications=files,
         unknown_effects=unknown,
@@ -65,17 +65,18 @@ def since(
         next_steps=new(summary.next_steps),
         context=context,
     )
-    return msgspec.structs.replace(view, formatted=format_context_summary(view))
+    return msgspec.structs.replace(filtered, formatted=format_context_summary(filtered))
 
 
-def _decisions(
-    before: tuple[KeyDecision, ...], kept: tuple[KeyDecision, ...]
+def _renumbered(
+    all_decisions: tuple[KeyDecision, ...], selected: tuple[KeyDecision, ...]
 ) -> tuple[KeyDecision, ...]:
-    """The kept decisions, their `replaced_by` counted anew; None where it was left out."""
-    index = {id(decision): number for number, decision in enumerate(kept)}
-    found = []
-    for decision in kept:
-        follower = decision.replaced_by
-        number = index.get(id(before[follower])) if follower is not None else None
-        found.append(msgspec.structs.replace(decision, replaced_by=number))
-    return tuple(found)
+    """The selected decisions with `replaced_by` as an index into the selection; None where the
+    replacing decision is not selected."""
+    index = {id(decision): number for number, decision in enumerate(selected)}
+    renumbered = []
+    for decision in selected:
+        successor = decision.replaced_by
+        number = index.get(id(all_decisions[successor])) if successor is not None else None
+        renumbered.append(msgspec.structs.replace(decision, replaced_by=number))
+    return tuple(renumbered)

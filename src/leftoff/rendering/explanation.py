@@ -1,4 +1,5 @@
-"""Why a summary says what it says: what fired, what it weighed, what was left out."""
+"""The explanation of a summary as text or JSON: which rules matched, feature weights, and the
+candidates that were rejected."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.decisions.explain import Explanation
-from leftoff.handover.wording import place, plural
+from leftoff.handover.wording import message_label, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
 
@@ -16,14 +17,14 @@ _INDENT = " " * 6
 
 def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
     """The explanation as plain JSON values, redacted."""
-    value: dict[str, Any] = (gate or Redactor()).value(codec.plain(explanation))
+    value: dict[str, Any] = (gate or Redactor()).value(codec.to_builtins(explanation))
     return value
 
 
 def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = None) -> str:
-    """The explanation as text, redacted: quoted words are cut to the width, the rest is not."""
+    """The explanation as text, redacted. Only quoted text is truncated to `width` columns."""
     value = plain(explanation, gate)
-    room = max(40, width)
+    columns = max(40, width)
     sections = (
         (
             f"Decisions, reported from {value['threshold']:.2f} on",
@@ -34,14 +35,14 @@ def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = N
         ("Stages", value["stages"], _stage),
     )
     lines: list[str] = []
-    for title, items, words in sections:
-        told = [item for item in items if item["reported"]]
-        others = [item for item in items if not item["reported"]]
-        lines += ["", f"{title}: {len(told)}"] if lines else [f"{title}: {len(told)}"]
-        lines += [line for item in told for line in words(item, room)]
-        if others:
-            lines += ["", f"{title.partition(',')[0]} left out: {len(others)}"]
-            lines += [line for item in others for line in words(item, room)]
+    for title, items, describe in sections:
+        reported = [item for item in items if item["reported"]]
+        omitted = [item for item in items if not item["reported"]]
+        lines += ["", f"{title}: {len(reported)}"] if lines else [f"{title}: {len(reported)}"]
+        lines += [line for item in reported for line in describe(item, columns)]
+        if omitted:
+            lines += ["", f"{title.partition(',')[0]} left out: {len(omitted)}"]
+            lines += [line for item in omitted for line in describe(item, columns)]
     return "\n".join(lines) + "\n"
 
 
@@ -50,8 +51,8 @@ def _quoted(item: dict[str, Any], head: str, width: int) -> str:
 
 
 def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
-    who = "" if item["owner"] == "agent" else f" {item['owner']}"
-    head = f"{place(item['ref'])}  {item['confidence']:.2f} {item['type']}{who}"
+    owner = "" if item["owner"] == "agent" else f" {item['owner']}"
+    head = f"{message_label(item['ref'])}  {item['confidence']:.2f} {item['type']}{owner}"
     yield _quoted(item, head, width)
     if item["log_odds"] is not None:
         parts = " ".join(f"{p['feature']} {p['points']:+.2f}" for p in item["parts"])
@@ -69,17 +70,17 @@ def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
 
 def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
     evidence = f" {item['evidence']}" if item["evidence"] else ""
-    yield _quoted(item, f"{place(item['ref'])}  {item['kind']}{evidence}", width)
+    yield _quoted(item, f"{message_label(item['ref'])}  {item['kind']}{evidence}", width)
     fired = f"fired: {item['rule']}; " if item["rule"] else ""
     yield f"{_INDENT}{fired}{item['why']}"
     if item["shown_at"] is not None:
         shown = one_line(item["shown"], max(20, width - 16))
-        yield f"{_INDENT}result {place(item['shown_at'])}: {shown}"
+        yield f"{_INDENT}result {message_label(item['shown_at'])}: {shown}"
 
 
 def _stage(item: dict[str, Any], width: int) -> Iterable[str]:
     turns = plural(item["turns"], "turn")
-    yield f"  {place(item['ref'])}  {item['stage']}  {turns}: {item['why']}"
+    yield f"  {message_label(item['ref'])}  {item['stage']}  {turns}: {item['why']}"
     did = ", ".join(f"{name} {count}" for name, count in item["did"].items())
     asked = ", ".join(item["asked"])
     if asked or did:

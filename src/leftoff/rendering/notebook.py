@@ -1,9 +1,8 @@
-"""How a summary shows itself: as HTML in a notebook, as text in IPython, and through rich.
+"""Display methods of `ContextSummary`: HTML in a notebook, text in IPython and through rich.
 
-A `ContextSummary` stands below rendering and knows nothing of it, so it is told from here:
-`attach` gives the class the methods that notebooks and rich look for. The front door
-(`leftoff.ContextSummary`, `leftoff.summarize` and so on) imports this module, which imports
-nothing heavy itself.
+`leftoff.summary` must not import renderers, so `attach` adds the methods from here. The package
+`leftoff` imports this module together with `ContextSummary`, `summarize` and so on; it imports
+jinja2 and rich only when a method is called.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from leftoff.summary import ContextSummary
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-WIDEST = 110
-"""Columns; wider lines are hard to read."""
+MAX_WIDTH = 110
+"""Columns; wider lines are hard to read. Chosen by hand."""
 
 
-class OnScreen:
-    """A summary as rich shows it: the text form, as wide as there is room."""
+class RichSummary:
+    """A summary as a rich renderable: the text form in the console's width."""
 
     def __init__(self, summary: ContextSummary) -> None:
         self.summary = summary
@@ -29,19 +28,19 @@ class OnScreen:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """One text; rich drops the colours where they are not wanted."""
+        """Yields one text; rich removes the colours where the console has none."""
         from rich.text import Text
 
         from leftoff.rendering.render_summary import render
 
-        width = min(WIDEST, options.max_width)
+        width = min(MAX_WIDTH, options.max_width)
         shown = render(self.summary, "text", colour=True, width=width)
         yield Text.from_ansi(shown.rstrip("\n"))
 
 
-def html_of(summary: ContextSummary) -> str | None:
-    """The summary as a card for a notebook, redacted; None where jinja2 is not installed, and
-    the notebook shows the text."""
+def repr_html(summary: ContextSummary) -> str | None:
+    """The summary as an HTML card, redacted; None if jinja2 is not installed, so that the
+    notebook falls back to the text."""
     from leftoff.errors import UsageError
     from leftoff.rendering.html.session import card
 
@@ -51,7 +50,7 @@ def html_of(summary: ContextSummary) -> str | None:
         return None
 
 
-def pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
+def repr_pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
     """The text form, redacted, for IPython's printer."""
     from leftoff.rendering.render_summary import render
 
@@ -59,15 +58,15 @@ def pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
 
 
 def attach() -> None:
-    """Lets every `ContextSummary` show itself; doing it again changes nothing."""
-    methods = {"_repr_html_": html_of, "_repr_pretty_": pretty, "__rich__": on_screen}
+    """Adds the display methods to `ContextSummary`. Idempotent."""
+    methods = {"_repr_html_": repr_html, "_repr_pretty_": repr_pretty, "__rich__": to_rich}
     for name, method in methods.items():
         setattr(ContextSummary, name, method)
 
 
-def on_screen(summary: ContextSummary) -> OnScreen:
+def to_rich(summary: ContextSummary) -> RichSummary:
     """The summary for rich."""
-    return OnScreen(summary)
+    return RichSummary(summary)
 
 
 attach()

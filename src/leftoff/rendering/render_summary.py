@@ -1,4 +1,4 @@
-"""Values as text, markdown, a prompt, JSON. Everything that leaves goes through redaction."""
+"""`render`: a summary in one of six output forms. Every form is redacted."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def render(
         return page(summary, gate=gate)
     value = to_plain(summary, gate)
     if form == "text":
-        from leftoff.rendering.screen import screen
+        from leftoff.rendering.screen import render_screen
 
-        return screen(value, colour=colour, width=width)
-    from leftoff.handover.prompt import prompt
-    from leftoff.rendering.markdown import markdown
+        return render_screen(value, colour=colour, width=width)
+    from leftoff.handover.prompt import render_prompt
+    from leftoff.rendering.markdown import render_markdown
 
-    make: Callable[..., str] = markdown if form == "markdown" else prompt
+    renderer: Callable[..., str] = render_markdown if form == "markdown" else render_prompt
     options: dict[str, Any] = {} if form == "markdown" or budget is None else {"budget": budget}
-    return make(value, **options)
+    return renderer(value, **options)

@@ -1,1 +1,28 @@
-"""What a shell command did to files, from its text, its outcome and the files known before."""
+"""What a shell command did to files, from its text, its outcome and the files known before.
+
+The interface of the package is four functions: `analyze` a command, `resolve` its effects,
+`observe` its listings, `command_facts`. They are loaded on first use, so that importing
+`leftoff.shell.paths` does not import the interpreter.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from leftoff.shell.effects import analyze, command_facts, observe, resolve
+
+__all__ = ["analyze", "command_facts", "observe", "resolve"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from leftoff.shell import effects
+
+    value: object = getattr(effects, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,15 +1,15 @@
 """A shell command line as plain data: its words, redirections and control structure.
 
-`shell_syntax.parse` reads a command once by the tree-sitter grammar for bash and keeps what
-decides later which files it touches. Nothing is evaluated here: a variable stays a `Variable`,
+`parser.parse` reads a command once with the tree-sitter grammar for bash and saves what decides
+later which files it touches. Nothing is evaluated here: a variable stays a `Variable`,
 a substitution stays the statement that it runs, a glob stays a pattern. The values are frozen
-and can be written by msgspec, so that a parsed command can be kept as evidence.
+and can be serialised by msgspec.
 
 Here-documents and here-strings are taken out before the grammar sees the text and put back as
-redirections: their bodies are data, and the grammar loses its way on lines such as
+redirections: their bodies are data, and the grammar misreads lines such as
 ``cat <<A; next`` or ``cat <<A <<B``.
 
-Marks: an unquoted pattern character is kept as a private-use code point (`STAR`, `QUESTION`,
+Marks: an unquoted pattern character is stored as a private-use code point (`STAR`, `QUESTION`,
 `BRACKET`), so that a quoted ``*`` remains an ordinary character of a word.
 """
 
@@ -44,6 +44,7 @@ __all__ = [
     "Variable",
     "While",
     "Word",
+    "named_commands",
 ]
 
 UNKNOWN = "\ue000"
@@ -57,6 +58,7 @@ BRACKET = "\ue003"
 PATTERN_MARKS = frozenset((STAR, QUESTION, BRACKET))
 
 MAX_FIELDS = 256
+"""Words that braces or a counted loop expand to; chosen by hand, not measured."""
 
 
 class _Node(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
@@ -89,7 +91,8 @@ Field = str | Word
 
 
 class Document(_Node, frozen=True):
-    """The body of a here-document or here-string; `text` is None where it was not kept."""
+    """The body of a here-document or here-string; `text` is None where it was dropped as too
+    long."""
 
     text: str | None
     expands: bool
@@ -233,3 +236,40 @@ class Script(msgspec.Struct, frozen=True, array_like=True, gc=False):
     home: str | None = None
     broken: bool = False
     quiet: bool = False
+
+
+def named_commands(node: Statement) -> list[tuple[str, Command]]:
+    """The commands whose program name is literal, as (name, command), in order of
+    appearance."""
+    found: list[tuple[str, Command]] = []
+    stack: list[Statement] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Command):
+            for word in item.words:
+                if isinstance(word, Word):
+                    inside = [
+                        part.body for part in word.parts if isinstance(part, Substitution)
+                    ]
+                    stack.extend(reversed(inside))
+            first = item.words[0] if item.words else None
+            if isinstance(first, str):
+                found.append((first.rpartition("/")[2], item))
+        elif isinstance(item, Sequence | Pipeline):
+            stack.extend(reversed(item.items))
+        elif isinstance(item, Logical):
+            stack.extend((item.right, item.left))
+        elif isinstance(item, Negated | Group | Background):
+            stack.append(item.item)
+        elif isinstance(item, Loop | Function):
+            stack.append(item.body)
+        elif isinstance(item, While):
+            stack.extend((item.body, item.condition))
+        elif isinstance(item, If):
+            if item.otherwise is not None:
+                stack.append(item.otherwise)
+            for condition, body in reversed(item.branches):
+                stack.extend((body, condition))
+        elif isinstance(item, Case):
+            stack.extend(body for _, body in reversed(item.branches))
+    return found

@@ -1,8 +1,8 @@
 """What programs do to files, given their arguments.
 
-The knowledge is data: `commands.toml` says for each program which options take a value,
+The rules are data: `commands.toml` says for each program which options take a value,
 which operands it reads, writes or changes, and examples that must and must not fire. A program
-whose arguments need more than that names a handler, kept in `programs.py`.
+whose arguments need more than that names a handler of `programs/`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import msgspec
 
 from leftoff.shell.ast import Command, Logical, Pipeline, Sequence, Statement
 
-__all__ = ["Entry", "Invocation", "Knowledge", "is_quiet", "knowledge", "load"]
+__all__ = ["Invocation", "ProgramRule", "ProgramRules", "is_quiet", "load", "program_rules"]
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """What is known of one program (or of several that behave alike).
+class ProgramRule(msgspec.Struct, frozen=True):
+    """The rule for one program, or for several that behave alike.
 
     Attributes:
         names: Program names; two words for a program with subcommands.
-        kind: ``inert`` (no effect on files that are told), ``table`` (the fields below say it),
-            ``opaque`` (may change files that cannot be told), or ``handler``.
+        kind: ``inert`` (no effect on files), ``table`` (the fields below say it),
+            ``opaque`` (may change files whose paths are not known), or ``handler``.
         operands: What happens to operands: ``read``, ``write``, ``append``, ``modify``,
             ``touch``, ``tree`` (read, directories as well) or ``none``.
         skip: Leading operands that are no files.
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True):
             where it may come from what a file holds.
         slow: Whether the program may run long, so that an interruption falls on it.
         firm: Whether the program hardly ever fails.
-        handler: The name of a function in `programs.py`.
+        handler: The name of a handler in `programs.dispatch.HANDLERS`.
         fires: Examples: files before, command, effects.
         silent: Commands that must have no effect.
     """
@@ -55,46 +55,46 @@ class Entry(msgspec.Struct, frozen=True):
     recursive: tuple[str, ...] = ()
     fails: str = ""
     slow: bool = False
-    firm: bool = False
+    reliable: bool = False
     handler: str = ""
     fires: tuple[tuple[str, str, str], ...] = ()
     silent: tuple[str, ...] = ()
 
 
-class Knowledge(msgspec.Struct, frozen=True):
-    """The rules by program name, with the programs that are slow, firm or have subcommands."""
+class ProgramRules(msgspec.Struct, frozen=True):
+    """All rules, and the names of programs that are slow, reliable or have subcommands."""
 
-    entries: dict[str, Entry]
-    rules: tuple[Entry, ...]
+    by_name: dict[str, ProgramRule]
+    rules: tuple[ProgramRule, ...]
     slow: frozenset[str]
-    firm: frozenset[str]
-    families: frozenset[str]
+    reliable: frozenset[str]
+    with_subcommands: frozenset[str]
 
 
-def load(text: str) -> Knowledge:
+def load(text: str) -> ProgramRules:
     """The knowledge that a TOML document holds.
 
     Raises:
-        msgspec.ValidationError: A rule does not have the shape of `Entry`.
+        msgspec.ValidationError: A rule does not have the shape of `ProgramRule`.
     """
     document: dict[str, Any] = tomllib.loads(text)
-    rules = tuple(msgspec.convert(item, Entry) for item in document["command"])
-    entries = {name: rule for rule in rules for name in rule.names}
-    return Knowledge(
-        entries,
+    rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
+    by_name = {name: rule for rule in rules for name in rule.names}
+    return ProgramRules(
+        by_name,
         rules,
         frozenset(name for rule in rules if rule.slow for name in rule.names),
-        frozenset(name for rule in rules if rule.firm for name in rule.names),
-        frozenset(name.partition(" ")[0] for name in entries if " " in name),
+        frozenset(name for rule in rules if rule.reliable for name in rule.names),
+        frozenset(name.partition(" ")[0] for name in by_name if " " in name),
     )
 
 
-_SHIPPED = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_BUILT_IN = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 
 
-def knowledge() -> Knowledge:
+def program_rules() -> ProgramRules:
     """The rules that ship with the package, read when this module is imported."""
-    return _SHIPPED
+    return _BUILT_IN
 
 
 class Invocation:
@@ -111,7 +111,7 @@ class Invocation:
 
     __slots__ = ("entry", "flags", "name", "operands", "values", "words")
 
-    def __init__(self, name: str, words: list[str], entry: Entry) -> None:
+    def __init__(self, name: str, words: list[str], entry: ProgramRule) -> None:
         self.name = name
         self.words = words
         self.entry = entry
@@ -174,7 +174,7 @@ class Invocation:
         return None
 
 
-_STILL_GIT = frozenset(
+_QUIET_GIT = frozenset(
     (
         "status",
         "log",
@@ -202,7 +202,7 @@ _STILL_GIT = frozenset(
         "ls-remote",
     )
 )
-_QUIET_WITHOUT = {
+_MAX_QUIET_OPERANDS = {
     "head": 0, "tail": 0, "wc": 0, "sort": 0, "uniq": 0, "tr": 9, "cut": 0, "cat": 0,
     "grep": 1, "egrep": 1, "fgrep": 1, "column": 0, "tac": 0, "nl": 0, "jq": 1, "echo": 99,
     "printf": 99, "ls": 99, "pwd": 9, "true": 9, "seq": 9, "basename": 9, "dirname": 9,
@@ -240,14 +240,14 @@ def _is_quiet_command(node: Command) -> bool:
         return False
     if name == "git":
         at = 3 if len(words) > 3 and words[1] in ("-C", "-c") else 1
-        if words[at - 1 :][1:2] and words[at] in _STILL_GIT:
+        if words[at - 1 :][1:2] and words[at] in _QUIET_GIT:
             return True
         return (
             len(words) > at
             and words[at] in ("diff", "show", "log")
             and not any(isinstance(word, str) and "--output" in word for word in words)
         )
-    limit = _QUIET_WITHOUT.get(name)
+    limit = _MAX_QUIET_OPERANDS.get(name)
     if limit is not None:
         count = 0
         taken = name in ("head", "tail")
@@ -260,8 +260,8 @@ def _is_quiet_command(node: Command) -> bool:
         return count <= limit
     if name == "cd":
         return len(words) == 2 and words[1] != "-"
-    rule = knowledge().entries.get(name)
+    rule = program_rules().by_name.get(name)
     if rule is None or rule.kind != "inert":
         second = words[1] if len(words) > 1 else ""
-        rule = knowledge().entries.get(f"{name} {second}")
+        rule = program_rules().by_name.get(f"{name} {second}")
     return rule is not None and rule.kind == "inert"

@@ -1,10 +1,9 @@
-"""What a shell command did to files: read by syntax tree, judged by its outcome.
+"""The interface of the package: what a shell command did to files.
 
-`analyze` parses a command once into plain data (`Script`). `resolve` follows the script with
-what the recording tells of the call, its exit status and output, and with what is known of
-files so far; it says which files were read, created, modified or deleted, and brings the
-knowledge up to date. `command_facts` names the programs that were run. `observe` reads
-listings in the output.
+`analyze` parses a command into plain data (`Script`). `resolve` interprets the script, given
+the recorded exit status and output and the files known so far; it returns which files were
+read, created, modified or deleted, and updates the known files. `command_facts` names the
+programs that were run. `observe` reads listings in the output.
 
 No function opens a file or runs anything, and none raises on any input.
 """
@@ -17,12 +16,13 @@ from typing import Literal
 
 import msgspec
 
-from leftoff.shell.ast import UNKNOWN, Opaque, Script, Sequence, Statement
-from leftoff.shell.commands import is_quiet, knowledge
-from leftoff.shell.filesystem import FileEffect, FileState, join
-from leftoff.shell.interpreter import Machine, programs
-from leftoff.shell.listings import Observation, observed
+from leftoff.shell.ast import UNKNOWN, Opaque, Script, Sequence, Statement, named_commands
+from leftoff.shell.commands import is_quiet, program_rules
+from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.interpreter import Interpreter
+from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
+from leftoff.shell.paths import join
 from leftoff.shell.programs.dispatch import execute
 
 __all__ = [
@@ -32,14 +32,15 @@ __all__ = [
     "Outcome",
     "Script",
     "analyze",
+    "clear_caches",
     "command_facts",
-    "forget",
     "observe",
     "resolve",
 ]
 
-_MOST_TEXTS = 400
-"""How many written files are remembered by their contents; the oldest are forgotten first."""
+_MAX_CONTENTS = 400
+"""Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
+not measured."""
 
 _POWERSHELL = (
     "Get-ChildItem", "Get-Content", "Set-Content", "Remove-Item", "New-Item", "Copy-Item",
@@ -53,18 +54,18 @@ _POWERSHELL_HINT = re.compile(
     r"|(?:Get|Set|Write|Invoke|Test|Out|Add|New|Start|Measure|ConvertTo)-[A-Z]"
 )
 _POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
-"""Stands in every hint, and is found quickly."""
+"""A cheap first check: every match of `_POWERSHELL_HINT` contains a match of this."""
 _POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
 
-_NOT_READ = re.compile(
+_SHELL_SYNTAX_ERROR = re.compile(
     r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
     r"(?:[sS]yntax error|unexpected EOF)"
 )
-"""The shell's word that it did not understand the command either."""
+"""The shell's own message that it could not parse the command."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What the recording tells of one call.
+    """The recorded outcome of one call.
 
     Attributes:
         status: ``ok``, ``failed`` or ``unknown``. Left out, it follows from `exit_code`.
@@ -83,14 +84,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
 
     def succeeded(self) -> bool | None:
-        """True, False, or None where it cannot be told."""
+        """True, False, or None where it is not known."""
         if self.exit_code is not None:
             return self.exit_code == 0
         return {"ok": True, "failed": False, "unknown": None}[self.status]
 
 
 def analyze(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
-    """The command as data. It never raises; what is not understood stays unknown.
+    """Parse a command. It never raises; syntax that is not supported becomes `Opaque`.
 
     Args:
         command: A command line or script for a POSIX shell, or the words of an agent's editor.
@@ -105,17 +106,17 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
 
 @functools.lru_cache(maxsize=2048)
 def _parsed(command: str, home: str | None) -> tuple[Statement, bool, bool]:
-    script = _read(command, home)
+    script = _parse_script(command, home)
     return script.body, script.broken, not script.broken and is_quiet(script.body)
 
 
-def forget() -> None:
-    """Drop what is cached of commands analysed so far."""
+def clear_caches() -> None:
+    """Empty the caches of parsed commands."""
     _parsed.cache_clear()
     _facts.cache_clear()
 
 
-def _read(command: str, home: str | None) -> Script:
+def _parse_script(command: str, home: str | None) -> Script:
     if _is_powershell(command):
         return Script(Opaque("powershell"), None, home, True)
     if command.startswith(("edit ", "insert ", "append ")):
@@ -159,83 +160,85 @@ def _editor_command(command: str) -> str | None:
 def resolve(
     script: Script, *, outcome: Outcome, known: FileState, wide: bool = True
 ) -> list[FileEffect]:
-    """What the call came to, one effect for each path, sorted; `known` is brought up to date.
+    """The effects of a call on files, one for each path, sorted; `known` is updated.
 
-    Unless `wide`, files that a program reads on its way through a directory are not
-    told.
+    Unless `wide`, files that a program reads while it walks a directory are left out.
 
-    A denied call did nothing. A call that failed or was cut off did what came before; where
-    that cannot be told, nothing is claimed. What runs in the background is likely at most.
+    A denied call has no effects. A call that failed or was interrupted has the effects of the
+    commands before that point; where the point is not known, no effect is claimed. Effects of
+    commands in the background are ``likely`` at most.
     """
     if outcome.denied:
         return []
     if script.quiet:
         if outcome.output is not None and outcome.succeeded() is not False:
             for seen in observe(script, outcome=outcome):
-                _note(known, seen)
+                _record_observation(known, seen)
         return []
     success = outcome.succeeded()
-    machine = Machine(
+    shell = Interpreter(
         known,
         script.cwd if script.cwd is not None else ".",
         script.home,
         outcome.output,
         execute,
         interrupted=outcome.interrupted,
-        slow=knowledge().slow,
-        firm=knowledge().firm,
+        slow=program_rules().slow,
+        reliable=program_rules().reliable,
     )
-    machine.wide = wide
+    shell.wide = wide
     if isinstance(script.body, Opaque):
-        machine.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
-        return machine.effects.settle()
+        shell.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
+        return shell.effects.net_effects()
     if outcome.interrupted:
-        return _interrupted(script, machine)
+        return _interrupted(script, shell)
     if outcome.background or success is None:
-        machine.rank = 1
+        shell.uncertainty = 1
     if script.broken:
-        machine.rank = max(machine.rank, 1)
-        machine.effects.unknown("shell")
-    if success is False and _NOT_READ.search((outcome.output or "")[:4000]):
-        machine.rank = 2
-    want = None if outcome.background else success
+        shell.uncertainty = max(shell.uncertainty, 1)
+        shell.effects.unknown("shell")
+    if success is False and _SHELL_SYNTAX_ERROR.search((outcome.output or "")[:4000]):
+        shell.uncertainty = 2
+    expected_status = None if outcome.background else success
     try:
-        machine.run(script.body, want)
-        machine.leave()
+        shell.run(script.body, expected_status)
+        shell.run_exit_trap()
     except RecursionError:
-        machine.effects.unknown("shell")
+        shell.effects.unknown("shell")
     if success is not False and not outcome.background:
         for seen in observe(script, outcome=outcome):
-            _note(known, seen)
-    if len(known.texts) > _MOST_TEXTS:
-        for path in list(known.texts)[: _MOST_TEXTS // 2]:
-            del known.texts[path]
-    return machine.effects.settle()
+            _record_observation(known, seen)
+    if len(known.contents) > _MAX_CONTENTS:
+        for path in list(known.contents)[: _MAX_CONTENTS // 2]:
+            del known.contents[path]
+    return shell.effects.net_effects()
 
 
-def _interrupted(script: Script, machine: Machine) -> list[FileEffect]:
-    """What came before the program that was running is likely; the rest did not happen."""
+def _interrupted(script: Script, shell: Interpreter) -> list[FileEffect]:
+    """Effects of an interrupted call: those of commands before the first slow one, as
+    likely."""
     body = script.body
     items = body.items if isinstance(body, Sequence) else (body,)
-    names = [name for name, _ in programs(body)]
-    if not any(name in machine.slow for name in names):
+    names = [name for name, _ in named_commands(body)]
+    if not any(name in shell.slow for name in names):
         return []
-    machine.rank = 1
+    shell.uncertainty = 1
     for item in items:
-        machine.run(item)
-        if machine.stopped:
+        shell.run(item)
+        if shell.stopped:
             break
-    return [effect for effect in machine.effects.settle() if effect.action != "unknown"]
+    return [effect for effect in shell.effects.net_effects() if effect.action != "unknown"]
 
 
 def observe(script: Script, *, outcome: Outcome) -> list[Observation]:
-    """What the output of a listing says about files: a fact, not an effect."""
+    """The facts about files in the output of listings (``ls``, ``git status``), as against
+    effects."""
     if outcome.output is None or outcome.denied or outcome.interrupted:
         return []
-    return observed(script, outcome.output)
+    return read_listings(script, outcome.output)
 
 
-def _note(known: FileState, seen: Observation) -> None:
+def _record_observation(known: FileState, seen: Observation) -> None:
     if seen.fact == "absent":
         if known.kind(seen.path) == "unknown":
             known.remove(seen.path)
@@ -269,14 +272,19 @@ _WRAPPERS = frozenset(
         "busybox",
     )
 )
-_RUNS = {"uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "mise": ("exec", "x")}
+_RUN_SUBCOMMANDS = {
+    "uv": ("run",),
+    "poetry": ("run",),
+    "pipenv": ("run",),
+    "mise": ("exec", "x"),
+}
 
 
 def command_facts(script: Script) -> list[tuple[str, str]]:
     """The programs that a script runs, with their subcommand (``""`` where there is none).
 
-    Programs behind ``sudo``, ``env``, ``timeout``, ``npx``, ``uv run`` and their like are named
-    themselves. ``python -m pytest`` counts as ``("pytest", "")``.
+    Wrappers (``sudo``, ``env``, ``timeout``, ``npx``, ``uv run``) are skipped and the program
+    that they run is named. ``python -m pytest`` counts as ``("pytest", "")``.
     """
     return list(_facts(script))
 
@@ -284,7 +292,7 @@ def command_facts(script: Script) -> list[tuple[str, str]]:
 @functools.lru_cache(maxsize=1024)
 def _facts(script: Script) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
-    for _, command in programs(script.body):
+    for _, command in named_commands(script.body):
         words = [word for word in command.words if isinstance(word, str)]
         found.append(_fact(words))
     return tuple(fact for fact in found if fact[0])
@@ -300,7 +308,7 @@ def _fact(words: list[str]) -> tuple[str, str]:
             break
         start = i
         i += 1
-        needed = _RUNS.get(name)
+        needed = _RUN_SUBCOMMANDS.get(name)
         if needed is not None:
             if i >= len(words) or words[i] not in needed:
                 i = start

@@ -17,20 +17,20 @@ from leftoff.shell.ast import (
     Word,
 )
 from leftoff.shell.globs import ends
-from leftoff.shell.quoting import plain_text
-from leftoff.shell.state import LONGEST, SPECIAL, Ground
+from leftoff.shell.quoting import unmark_patterns
+from leftoff.shell.state import MAX_TEXT, UNRESOLVED, InterpreterState
 
-__all__ = ["Expansion", "globbed", "known_value", "plain", "split_words"]
+__all__ = ["Expansion", "mark_patterns", "split_words", "value_or_unknown"]
 
 _IFS = " \t\n"
 
 
-class Expansion(Ground):
-    """The words of a walk."""
+class Expansion(InterpreterState):
+    """Word expansion: a `Word` becomes fields, as the shell would pass them to a program."""
 
     def fields(self, words: tuple[str | Word, ...]) -> list[str]:
-        """Words after expansion. A field holds `UNKNOWN` where its text is not known, and
-        pattern marks where its matches are not all known."""
+        """The fields that words expand to. A field holds `UNKNOWN` where its text is not known,
+        and pattern marks where not all files that it matches are known."""
         out: list[str] = []
         for word in words:
             if isinstance(word, str):
@@ -43,7 +43,7 @@ class Expansion(Ground):
             if len(out) > 4 * MAX_FIELDS:
                 out.append(UNKNOWN)
                 break
-        return [field if len(field) <= LONGEST else UNKNOWN for field in out]
+        return [field if len(field) <= MAX_TEXT else UNKNOWN for field in out]
 
     def text(self, word: str | Word, *, keep: bool = False) -> str:
         """One word without splitting or globbing; with `keep`, pattern marks stay."""
@@ -52,7 +52,7 @@ class Expansion(Ground):
         out: list[str] = []
         for part in parts:
             if isinstance(part, str):
-                out.append(part if keep else plain(part))
+                out.append(part if keep else unmark_patterns(part))
             elif isinstance(part, Variable):
                 out.append(" ".join(self.variable(part)))
             else:
@@ -77,7 +77,7 @@ class Expansion(Ground):
                     for i, value in enumerate(values):
                         if i:
                             rows.append("")
-                        rows[-1] += plain(value)
+                        rows[-1] += unmark_patterns(value)
                     started = started or bool(values)
                     continue
                 text = " ".join(values)
@@ -85,7 +85,7 @@ class Expansion(Ground):
                 text = self.substitute(part)
                 quoted = part.quoted
             if quoted:
-                rows[-1] += plain(text)
+                rows[-1] += unmark_patterns(text)
                 started = True
                 continue
             split = True
@@ -96,8 +96,8 @@ class Expansion(Ground):
                 continue
             if text[:1] in _IFS and rows[-1]:
                 rows.append("")
-            rows[-1] += globbed(pieces[0])
-            rows.extend(globbed(piece) for piece in pieces[1:])
+            rows[-1] += mark_patterns(pieces[0])
+            rows.extend(mark_patterns(piece) for piece in pieces[1:])
             if text[-1:] in _IFS:
                 rows.append("")
             started = True
@@ -117,10 +117,10 @@ class Expansion(Ground):
         if UNKNOWN in pattern:
             return [pattern]
         if "=" in pattern and pattern[:1] == "-":
-            return [plain(pattern)]
+            return [unmark_patterns(pattern)]
         found, complete = self.state.expand(self.cwd, pattern)
         if complete:
-            return found or [plain(pattern)]
+            return found or [unmark_patterns(pattern)]
         return [*found, pattern]
 
     def variable(self, part: Variable) -> list[str]:
@@ -138,7 +138,7 @@ class Expansion(Ground):
             if name == "HOME" and self.home is not None:
                 value = self.home
             elif name == "PWD" and self.cwd is not None:
-                # Seen from here, a directory of which no more is known is the one we are in.
+                # A directory known only relative to the working directory is written as ".".
                 value = self.cwd if self.cwd[0] in "/~" else "."
             elif name in ("@", "*"):
                 value = self.variables.get("@", [])
@@ -160,11 +160,15 @@ class Expansion(Ground):
             return [value]
         if UNKNOWN in value:
             return [UNKNOWN]
-        return [_apply(value, operation)]
+        return [_apply_operation(value, operation)]
 
     def arithmetic(self, text: str) -> int | None:
         """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
-        for operators in ("+", "-", "*%/"):  # the last of those that bind alike is done last
+        for operators in (
+            "+",
+            "-",
+            "*%/",
+        ):  # operators of one precedence: the last is applied last
             at = max(map(text.rfind, operators))
             left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
             if at > 0 and left.strip():
@@ -186,13 +190,13 @@ class Expansion(Ground):
 
     def substitute(self, part: Substitution) -> str:
         """The text that ``$(…)`` stands for."""
-        text = self._inner(part.body)
+        text = self._run_substitution(part.body)
         if part.process:
             return "/dev/fd/63"
         return UNKNOWN if text is None else text.rstrip("\n")
 
-    def _inner(self, body: Statement) -> str | None:
-        cwd, variables, want = self.cwd, dict(self.variables), self.want
+    def _run_substitution(self, body: Statement) -> str | None:
+        cwd, variables, expected_status = self.cwd, dict(self.variables), self.expected_status
         captured, stdin = self.captured, self.stdin
         self.captured = True
         if isinstance(body, Command) and not body.words and len(body.redirects) == 1:
@@ -200,12 +204,12 @@ class Expansion(Ground):
             self.redirect(body.redirects)
             text = self.stdin if only.operator == "<" else ""
         else:
-            parting, self.parting = self.parting, None
+            exit_trap, self.exit_trap = self.exit_trap, None
             self.run(body)
-            self.leave()
-            self.parting = parting
+            self.run_exit_trap()
+            self.exit_trap = exit_trap
             text = self.stdout
-        self.cwd, self.variables, self.want = cwd, variables, want
+        self.cwd, self.variables, self.expected_status = cwd, variables, expected_status
         self.captured, self.stdin = captured, stdin
         self.resume()
         self.stdout = text
@@ -213,7 +217,7 @@ class Expansion(Ground):
 
 
 def split_words(line: str, most: int | None, separators: str = _IFS) -> list[str]:
-    """The words of a line as ``read`` takes them: at most so many, the last one with the rest.
+    """The words of a line as ``read`` splits them: at most `most`, the last one with the rest.
 
     `separators` is the value of ``IFS``: blanks in it count once however many there are, and
     not at all around the line; each other character ends a word.
@@ -227,42 +231,35 @@ def split_words(line: str, most: int | None, separators: str = _IFS) -> list[str
         while at < size and line[at] not in separators:
             at += 1
         found.append(line[start:at])
-        at = _past(line, at, blanks)
+        at = _skip_blanks(line, at, blanks)
         if at < size and line[at] in separators and line[at] not in blanks:
-            at = _past(line, at + 1, blanks)
+            at = _skip_blanks(line, at + 1, blanks)
     if at < size:
         alone = not any(char in separators for char in line[at:-1])
-        mark = line[-1] in separators and line[-1] not in blanks
-        found.append(line[at:-1] if alone and mark else line[at:])
+        ends_in_separator = line[-1] in separators and line[-1] not in blanks
+        found.append(line[at:-1] if alone and ends_in_separator else line[at:])
     return found
 
 
-def _past(line: str, at: int, blanks: str) -> int:
+def _skip_blanks(line: str, at: int, blanks: str) -> int:
     while at < len(line) and line[at] in blanks:
         at += 1
     return at
 
 
-def known_value(value: str) -> str:
-    """A field as the value of a variable: one that is not known in full is unknown."""
-    return value if SPECIAL.isdisjoint(value) else UNKNOWN
+def value_or_unknown(value: str) -> str:
+    """The field as the value of a variable, or `UNKNOWN` where it is not known in full."""
+    return value if UNRESOLVED.isdisjoint(value) else UNKNOWN
 
 
-def plain(text: str) -> str:
-    """Text with its pattern marks turned back into the characters."""
-    if PATTERN_MARKS.isdisjoint(text):
-        return text
-    return plain_text(text)
-
-
-def globbed(text: str) -> str:
+def mark_patterns(text: str) -> str:
     """Text with its pattern characters marked, as the shell sees unquoted text."""
     if "*" in text or "?" in text or "[" in text:
         return text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
     return text
 
 
-def _apply(value: str, operation: str) -> str:
+def _apply_operation(value: str, operation: str) -> str:
     """``${name operation}`` for the usual operations; `UNKNOWN` for the rest."""
     if "$" in operation or "`" in operation:
         return UNKNOWN

@@ -1,8 +1,7 @@
-"""Most commands are lists of plain words: those are read without the grammar.
+"""Parses lists of plain words, which most commands are, without the grammar.
 
-What stands here must say exactly what the grammar says, or nothing: a property test compares
-them. Whatever needs an expansion, a nested statement or a doubtful reading is left to the
-grammar.
+The result must equal that of the grammar, or be None: a property test compares them. Whatever
+needs an expansion or a nested statement is left to the grammar.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from __future__ import annotations
 import re
 
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
-from leftoff.shell.statements import RESERVED, USUAL, simple_command
+from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
 
 __all__ = ["plain_list"]
 
-LONGEST = 600
-"""Characters of a command above which nothing is gained."""
+MAX_LENGTH = 600
+"""Longest command, in characters, that is tried here; chosen by hand, not measured."""
 
 _WORD = r"[\w./:@%+,-][\w./:@%+,=-]*"
+_REDIRECTS = "|".join(map(re.escape, sorted(COMMON_REDIRECTS, key=len, reverse=True)))
 _TOKEN = re.compile(
-    rf"(?:({'|'.join(map(re.escape, sorted(USUAL, key=len, reverse=True)))})|({_WORD})"
+    rf"(?:({_REDIRECTS})|({_WORD})"
     r"|'([^'\x00-\x1f\x7f]*)'|\"([^\"$`\\\x00-\x1f\x7f]*)\")(?:[ \t]+|(?=[;|&\n])|\Z)"
     r"|(&&|\|\||[;|\n])[ \t]*",
     re.ASCII,
@@ -32,7 +32,7 @@ def plain_list(command: str) -> Statement | None:
     pipes and lists; None for any other."""
     simple = simple_command(command)
     size = len(command)
-    if simple is not None or size >= LONGEST:
+    if simple is not None or size >= MAX_LENGTH:
         return simple
     items: list[Statement] = []
     left: Statement | None = None
@@ -54,7 +54,7 @@ def plain_list(command: str) -> Statement | None:
             if kind == _REDIRECT:
                 if not words:
                     return None
-                redirects.append(USUAL[text])
+                redirects.append(COMMON_REDIRECTS[text])
                 continue
             if redirects:
                 return None

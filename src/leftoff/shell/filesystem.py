@@ -1,8 +1,52 @@
-"""What is known of files at one point of a recording, and what a command did to them.
+"""The file state: files known at one point of a recording, and the effects of a command.
 
-`FileState` answers three questions without looking at a disk: is there a file of this name,
-what lies below this directory, which known files does this pattern name. Its answer may be
-*unknown*; it never guesses. `Effects` collects what one command did and says what it comes to.
+What may live in this file: facts about paths and the bookkeeping of effects. It knows no
+programs and no statuses, parses nothing, and never looks at a disk.
+
+How it works
+------------
+`FileState` lives for a whole session and answers three questions: of
+which kind is this path, which known paths lie below this directory, which known paths match
+this pattern. A path is a file, a directory, absent or unknown. `kind` finds the answer in this
+order:
+
+1. a fact recorded for the path itself (`_kinds`);
+2. absent, if its directory was listed (`_listed`: the entries of this directory are all known);
+3. absent, if a directory above it is absent, is a file, or is complete (`_complete`: all that
+   lies below it is known, as for a directory that a command has just made);
+4. otherwise unknown. It never guesses.
+
+`_ancestors` holds every directory below which something was ever recorded; it only saves
+searches. `contents` holds texts of files that the recording shows being written, so that a
+script written by one command can be interpreted when a later one runs it.
+
+`Effects` lives for one command. It keeps one `_PathChange` for each path: what the path was
+before the command (`before`), what it is now (`after`), and whether it was read or written.
+`net_effects` turns each into one `FileEffect` at the end, so that a file created and deleted by
+the same command has no effect, and one written twice has one:
+
+    before      after    written   effect
+    file        absent             deleted
+    unknown     absent             deleted, ``unknown`` (``rm -f`` may have found nothing)
+    absent      absent             none
+    absent      file     yes       created
+    file        file     yes       modified
+    unknown     file     yes       `guess` (created or modified), ``likely`` at most
+    file        file     no        read, if it was read
+
+A write that moves a file back to where it was is no change: `content` names the bytes of each
+path. Effects on paths that are not known are stored apart (`_unknowns`) and come last.
+
+What must hold
+--------------
+- A path that exists has directories above it that exist; below an absent path nothing is
+  recorded.
+- A write or delete of uncertainty 2 (it may not have happened) makes the kind of its path
+  unknown.
+- `snapshot` and `rollback` cover every attribute of both classes but `_content_count`: an
+  attribute added to one must be added to `copy` and `restore`.
+- Paths are in the form of `join`: no ``.``, no ``..``, no final slash; ``.`` alone is the
+  unknown directory that the session runs in.
 """
 
 from __future__ import annotations
@@ -14,22 +58,22 @@ import msgspec
 
 from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, TEMPORARY, UNKNOWN
 from leftoff.shell.globs import matches
+from leftoff.shell.paths import join, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Action", "Certainty", "Effects", "FileEffect", "FileState", "join", "matches"]
+__all__ = ["Action", "Certainty", "Effects", "FileEffect", "FileState"]
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]
 Kind = Literal["file", "directory", "absent", "unknown"]
 
-_RANK: dict[str, int] = {"sure": 0, "likely": 1, "unknown": 2}
-_BY_RANK: tuple[Certainty, ...] = ("sure", "likely", "unknown")
+_CERTAINTIES: tuple[Certainty, ...] = ("sure", "likely", "unknown")
 
 
 class FileEffect(msgspec.Struct, frozen=True, gc=False):
-    """What a command came to for one path.
+    """The net effect of a command on one path.
 
     Attributes:
         path: The path, or None where it cannot be known. It ends in ``/`` where it names a
@@ -55,56 +99,6 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
     restored: bool = False
 
 
-def join(base: str | None, path: str) -> str | None:
-    """The normal form of `path` seen from `base`; None where `base` is needed and not known."""
-    if path[:1] == "/" or path[:1] == "~":
-        whole = path
-    elif len(path) > 1 and path[1] == ":" and path[0].isalpha():
-        whole = path.replace("\\", "/")
-    elif base is None:
-        return None
-    elif base and base != ".":
-        whole = base + "/" + path if base[-1] != "/" else base + path
-    else:
-        whole = path
-    if (
-        "//" not in whole
-        and "/." not in whole
-        and whole[-1:] != "/"
-        and whole[:1] != "."
-        and whole
-    ):
-        return whole
-    rooted = whole[:1] == "/"
-    out: list[str] = []
-    for part in whole.split("/"):
-        if part == "..":
-            if out and out[-1] != "..":
-                out.pop()
-            elif not rooted:
-                out.append(part)
-        elif part and part != ".":
-            out.append(part)
-    text = "/".join(out)
-    return "/" + text if rooted else text or "."
-
-
-LONGEST, DEEPEST = 4096, 100
-"""Code points and folders of a path: of a longer one the folders are not told, which would
-take the square of its length."""
-
-
-def parent_of(path: str) -> str:
-    """The directory that holds `path`; ``.`` for a bare relative name, and for a path that no
-    file system has."""
-    if len(path) > DEEPEST and (len(path) > LONGEST or path.count("/") > DEEPEST):
-        return "."
-    head, found, _ = path.rpartition("/")
-    if head:
-        return head
-    return "/" if found else "."
-
-
 class FileState:
     """The files known so far. Mutable; `copy` gives an independent one.
 
@@ -115,14 +109,14 @@ class FileState:
     """
 
     __slots__ = (
-        "_above",
+        "_ancestors",
         "_changed",
         "_complete",
         "_kinds",
         "_listed",
+        "contents",
         "editor_file",
         "stashes",
-        "texts",
     )
 
     def __init__(
@@ -132,16 +126,15 @@ class FileState:
         complete_under: Iterable[str] = (),
     ) -> None:
         self._kinds: dict[str, Kind] = {}
-        # Folders below which something was ever known, so that nothing is searched for what
-        # lies below the others. Copies share it: one too many costs a search, no more.
-        self._above: set[str] = set()
+        # Copies share this set: an entry too many costs a search, no more.
+        self._ancestors: set[str] = set()
         self._complete: set[str] = set()
         self._listed: set[str] = set()
         self._changed: dict[str, Action] = {}
-        self.texts: dict[str, str] = {}
+        self.contents: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
         self.stashes: list[tuple[tuple[str, Action], ...]] = []
-        """Changes that were put away, the last of them last."""
+        """The stack of ``git stash``: changed files of each entry, the newest last."""
         self.editor_file: str | None = None
         """The file open in an agent's own editor, for editors that have one."""
         for path in directories:
@@ -156,24 +149,24 @@ class FileState:
         """An independent state with the same knowledge."""
         new = FileState()
         new._kinds = dict(self._kinds)
-        new._above = self._above
+        new._ancestors = self._ancestors
         new._complete = set(self._complete)
         new._listed = set(self._listed)
         new._changed = dict(self._changed)
-        new.texts = dict(self.texts)
+        new.contents = dict(self.contents)
         new.stashes = list(self.stashes)
         new.editor_file = self.editor_file
         return new
 
     def restore(self, other: FileState) -> None:
-        """Know what `other` knows, and no more."""
+        """Take over the facts of `other`."""
         self._kinds = dict(other._kinds)
-        self._above = self._above | other._above
+        self._ancestors = self._ancestors | other._ancestors
         self._complete = set(other._complete)
         self._listed = set(other._listed)
         self._changed = dict(other._changed)
-        self.texts.clear()
-        self.texts.update(other.texts)
+        self.contents.clear()
+        self.contents.update(other.contents)
         self.stashes = list(other.stashes)
         self.editor_file = other.editor_file
 
@@ -200,29 +193,29 @@ class FileState:
             if above in ("/", ".", "", "~") or known == "unknown":
                 return "unknown"
             if known == "directory" and not complete:
-                return "unknown"  # what lies above a directory is directories
+                return "unknown"  # above a directory there are only directories
             above = parent_of(above)
 
     def put(self, path: str) -> None:
-        """A file exists here now, and so do the directories above it."""
+        """Record a file, and the directories above it."""
         self._put(path, "file")
-        self._raise(path)
+        self._add_parents(path)
 
     def put_directory(self, path: str, *, empty: bool = False) -> None:
-        """A directory exists here now; `empty` when it has just been made."""
+        """Record a directory; `empty` when it has just been made."""
         self._put(path, "directory")
         if empty:
             self._complete.add(path)
-        self._raise(path)
+        self._add_parents(path)
 
     def _put(self, path: str, kind: Kind) -> None:
         self._kinds[path] = kind
-        known, above = self._above, parent_of(path)
+        known, above = self._ancestors, parent_of(path)
         while above not in known:
             known.add(above)
             above = parent_of(above)
 
-    def _raise(self, path: str) -> None:
+    def _add_parents(self, path: str) -> None:
         kinds = self._kinds
         above = parent_of(path)
         while above not in ("/", "."):
@@ -231,20 +224,21 @@ class FileState:
             kinds[above] = "directory"
             above = parent_of(above)
 
-    def note_change(self, path: str, action: Action) -> None:
-        """A file was created, modified or deleted; its first change is kept."""
+    def record_change(self, path: str, action: Action) -> None:
+        """Record that a file was created, modified or deleted; the first change of a file
+        stays."""
         self._changed.setdefault(path, action)
 
     def changed(self) -> dict[str, Action]:
-        """The files changed so far, with what happened to each first."""
+        """The files changed so far, each with its first change."""
         return self._changed
 
     def remove(self, path: str) -> None:
-        """Nothing exists here any more, nor below."""
+        """Record that the path is absent, and so is all below it."""
         if self._kinds.get(path) != "file":
             self._complete.discard(path)
             self._listed.discard(path)
-            if path in self._above:
+            if path in self._ancestors:
                 below = path + "/"
                 for known in [known for known in self._kinds if known.startswith(below)]:
                     del self._kinds[known]
@@ -253,12 +247,12 @@ class FileState:
                         names.discard(known)
         self._put(path, "absent")
 
-    def forget(self, path: str) -> None:
-        """Whether there is a file here is not known any more."""
+    def mark_unknown(self, path: str) -> None:
+        """Record that the kind of the path is no longer known."""
         self._put(path, "unknown")
 
-    def list_directory(self, path: str, names: Iterable[str]) -> None:
-        """A listing showed exactly these files in a directory (a name may end in ``/``)."""
+    def record_listing(self, path: str, names: Iterable[str]) -> None:
+        """Record that a directory holds exactly these entries; directories end in ``/``."""
         self.put_directory(path)
         for name in names:
             below = join(path, name.rstrip("/"))
@@ -293,7 +287,7 @@ class FileState:
         )
 
     def expand(self, base: str | None, pattern: str) -> tuple[list[str], bool]:
-        """Words that a pattern stands for, as the shell would write them, and whether all.
+        """The words that a pattern expands to, and whether these are known to be all.
 
         Args:
             base: The working directory, None where it is not known.
@@ -347,28 +341,28 @@ class FileState:
         )
 
 
-class _Touch:
-    """What happened to one path during a command."""
+class _PathChange:
+    """The changes of one path during a command."""
 
     __slots__ = (
         "after",
         "before",
         "guess",
         "named",
-        "rank",
         "read",
         "renamed_from",
         "restored",
         "tool",
+        "uncertainty",
         "wrote",
     )
 
-    def __init__(self, before: Kind, tool: str, rank: int, named: bool) -> None:
+    def __init__(self, before: Kind, tool: str, uncertainty: int, named: bool) -> None:
         self.before: Kind = before
         self.after: Kind = before
         self.guess: Action = "created"
         self.tool = tool
-        self.rank = rank
+        self.uncertainty = uncertainty
         self.named = named
         self.read = False
         self.wrote = False
@@ -376,59 +370,61 @@ class _Touch:
         self.restored = False
 
 
-_Mark = tuple[FileState, dict[str, _Touch], dict[Any, Certainty], dict[str, str]]
+_Snapshot = tuple[FileState, dict[str, _PathChange], dict[Any, Certainty], dict[str, str]]
 
 
 class Effects:
-    """The effects of one command as they happen, on a state that they change."""
+    """Collects the effects of one command and updates the file state with each."""
 
-    __slots__ = ("_contents", "_fresh", "_lost", "_touches", "state")
+    __slots__ = ("_changes", "_content_count", "_contents", "_unknowns", "state")
 
     def __init__(self, state: FileState) -> None:
         self.state = state
-        self._touches: dict[str, _Touch] = {}
-        self._lost: dict[tuple[str | None, Action, str, bool], Certainty] = {}
+        self._changes: dict[str, _PathChange] = {}
+        self._unknowns: dict[tuple[str | None, Action, str, bool], Certainty] = {}
         self._contents: dict[str, str] = {}
-        self._fresh = 0
+        self._content_count = 0
 
     def content(self, path: str) -> str:
-        """A name for the contents of a file: the same name, the same bytes."""
+        """An identifier of the bytes of a file: the same identifier means the same bytes."""
         return self._contents.get(path, path)
 
-    def mark(self) -> _Mark:
-        """A point to go back to with `rewind`."""
-        touches = {path: copy(touch) for path, touch in self._touches.items()}
-        return self.state.copy(), touches, dict(self._lost), dict(self._contents)
+    def snapshot(self) -> _Snapshot:
+        """The present state, to go back to with `rollback`."""
+        changes = {path: copy(change) for path, change in self._changes.items()}
+        return self.state.copy(), changes, dict(self._unknowns), dict(self._contents)
 
-    def rewind(self, mark: _Mark) -> None:
-        """Forget what happened since the mark."""
-        self.state.restore(mark[0])
-        self._touches, self._lost, self._contents = mark[1], mark[2], mark[3]
+    def rollback(self, snapshot: _Snapshot) -> None:
+        """Restore the state of a snapshot."""
+        self.state.restore(snapshot[0])
+        self._changes, self._unknowns, self._contents = snapshot[1], snapshot[2], snapshot[3]
 
-    def _touch(self, path: str, tool: str, rank: int, named: bool) -> _Touch:
-        found = self._touches.get(path)
+    def _change_of(self, path: str, tool: str, uncertainty: int, named: bool) -> _PathChange:
+        found = self._changes.get(path)
         if found is None:
-            found = self._touches[path] = _Touch(self.state.kind(path), tool, rank, named)
+            found = self._changes[path] = _PathChange(
+                self.state.kind(path), tool, uncertainty, named
+            )
         else:
             found.named = found.named or named
         return found
 
-    def read(self, path: str, tool: str, rank: int = 0, *, named: bool = True) -> None:
-        """The contents of a file were read, so it exists."""
-        touch = self._touch(path, tool, rank, named)
-        if not touch.read and not touch.wrote:
-            touch.tool, touch.rank = tool, rank
-        touch.read = True
-        if rank == 0 and self.state.kind(path) == "unknown":
-            if touch.before == "unknown":
-                touch.before = touch.after = "file"
+    def read(self, path: str, tool: str, uncertainty: int = 0, *, named: bool = True) -> None:
+        """Record that a file was read, so that it exists."""
+        change = self._change_of(path, tool, uncertainty, named)
+        if not change.read and not change.wrote:
+            change.tool, change.uncertainty = tool, uncertainty
+        change.read = True
+        if uncertainty == 0 and self.state.kind(path) == "unknown":
+            if change.before == "unknown":
+                change.before = change.after = "file"
             self.state.put(path)
 
     def write(
         self,
         path: str,
         tool: str,
-        rank: int = 0,
+        uncertainty: int = 0,
         *,
         guess: Action = "created",
         existed: bool = False,
@@ -437,54 +433,57 @@ class Effects:
         content: str | None = None,
         restored: bool = False,
     ) -> None:
-        """A file got new contents. `existed`: the command works only on a file that exists.
+        """Record that a file was written. `existed`: the command works only on an existing
+        file.
 
-        `guess` is the more usual of created and modified where it is not known.
+        `guess` is the more usual of created and modified where the kind before is not known.
         """
-        touch = self._touch(path, tool, rank, named)
-        if existed and touch.before == "unknown" and not touch.wrote:
-            touch.before = "file"
-        if not touch.wrote:
-            touch.guess = guess
-        if not (touch.wrote and touch.rank < rank):
-            touch.rank = rank if not touch.wrote else min(touch.rank, rank)
-        touch.tool = tool
-        touch.wrote = True
-        touch.restored = restored
-        touch.after = "file"
+        change = self._change_of(path, tool, uncertainty, named)
+        if existed and change.before == "unknown" and not change.wrote:
+            change.before = "file"
+        if not change.wrote:
+            change.guess = guess
+        if not (change.wrote and change.uncertainty < uncertainty):
+            change.uncertainty = (
+                uncertainty if not change.wrote else min(change.uncertainty, uncertainty)
+            )
+        change.tool = tool
+        change.wrote = True
+        change.restored = restored
+        change.after = "file"
         if content is None:
-            self._fresh += 1
-            content = f"\n{self._fresh}"
+            self._content_count += 1
+            content = f"\n{self._content_count}"
         self._contents[path] = content
         if renamed_from is not None:
-            touch.renamed_from = renamed_from
-        if rank < 2:
+            change.renamed_from = renamed_from
+        if uncertainty < 2:
             self.state.put(path)
         else:
-            self.state.forget(path)
+            self.state.mark_unknown(path)
 
     def delete(
         self,
         path: str,
         tool: str,
-        rank: int = 0,
+        uncertainty: int = 0,
         *,
         existed: bool = False,
         named: bool = True,
     ) -> None:
-        """A file is no more. `existed`: the command would have failed without it."""
+        """Record that a file was deleted. `existed`: the command fails without it."""
         kind = self.state.kind(path)
         if kind == "absent" and not existed:
             return
-        touch = self._touch(path, tool, rank, named)
-        if existed and touch.before == "unknown" and not touch.wrote:
-            touch.before = "file"
-        touch.after = "absent"
-        touch.tool, touch.rank = tool, rank
-        if rank < 2:
+        change = self._change_of(path, tool, uncertainty, named)
+        if existed and change.before == "unknown" and not change.wrote:
+            change.before = "file"
+        change.after = "absent"
+        change.tool, change.uncertainty = tool, uncertainty
+        if uncertainty < 2:
             self.state.remove(path)
         else:
-            self.state.forget(path)
+            self.state.mark_unknown(path)
 
     def unknown(
         self,
@@ -495,70 +494,74 @@ class Effects:
         certainty: Certainty = "unknown",
         pattern: bool = False,
     ) -> None:
-        """A program may have changed files, or did so where the paths are not known."""
-        self._lost.setdefault((path, action, tool, pattern), certainty)
+        """Record that a program changed, or may have changed, files whose paths are not
+        known."""
+        self._unknowns.setdefault((path, action, tool, pattern), certainty)
 
     def changed(self) -> dict[str, Action]:
-        """The files that were changed so far, in this command as well, and what happened to
-        each first."""
+        """The files changed so far, by this command as well, each with its first change."""
         found = dict(self.state.changed())
-        for path, touch in self._touches.items():
-            if touch.before == "file" and (touch.wrote or touch.after == "absent"):
-                found.setdefault(path, "modified" if touch.after == "file" else "deleted")
+        for path, change in self._changes.items():
+            if change.before == "file" and (change.wrote or change.after == "absent"):
+                found.setdefault(path, "modified" if change.after == "file" else "deleted")
         return found
 
-    def settle(self) -> list[FileEffect]:
-        """What it all comes to, sorted by path; things without a path come last."""
+    def net_effects(self) -> list[FileEffect]:
+        """The net effects, sorted by path; those without a known path come last."""
         out: list[FileEffect] = []
-        for path in sorted(self._touches):
-            touch = self._touches[path]
-            effect = self._net(path, touch)
+        for path in sorted(self._changes):
+            change = self._changes[path]
+            effect = self._net_effect(path, change)
             if effect is None:
                 continue
             if TEMPORARY in path:
                 if effect.action in ("created", "modified") and not _is_scratch(path):
-                    self.unknown(touch.tool, action="created")
+                    self.unknown(change.tool, action="created")
                 continue
             if effect.renamed_from is not None and TEMPORARY in effect.renamed_from:
                 effect = msgspec.structs.replace(effect, renamed_from=None)
             out.append(effect)
             if effect.action != "read" and effect.certainty != "unknown":
-                self.state.note_change(path, effect.action)
-        for key in sorted(self._lost, key=lambda item: (item[0] or "\uffff", item[1], item[2])):
+                self.state.record_change(path, effect.action)
+        for key in sorted(
+            self._unknowns, key=lambda item: (item[0] or "\uffff", item[1], item[2])
+        ):
             lost_path, action, tool, pattern = key
-            shown = lost_path if lost_path is None else _shown(lost_path)
+            shown = lost_path if lost_path is None else _display_path(lost_path)
             out.append(
-                FileEffect(shown, action, self._lost[key], tool, named=True, pattern=pattern)
+                FileEffect(
+                    shown, action, self._unknowns[key], tool, named=True, pattern=pattern
+                )
             )
         return out
 
-    def _net(self, path: str, touch: _Touch) -> FileEffect | None:
-        rank = touch.rank
+    def _net_effect(self, path: str, change: _PathChange) -> FileEffect | None:
+        uncertainty = change.uncertainty
         action: Action
         renamed: str | None = None
-        if touch.after == "absent":
-            if touch.before == "absent" or touch.before == "directory":
+        if change.after == "absent":
+            if change.before == "absent" or change.before == "directory":
                 return None
-            if touch.before == "unknown":
-                if touch.wrote and touch.guess == "created":
+            if change.before == "unknown":
+                if change.wrote and change.guess == "created":
                     return None
-                rank = 2  # as with ``rm -f``: nothing says that there was a file
+                uncertainty = 2  # as with ``rm -f``: nothing shows that there was a file
             action = "deleted"
-        elif touch.wrote and self._contents.get(path) == path and touch.before != "absent":
-            if not touch.read:
+        elif change.wrote and self._contents.get(path) == path and change.before != "absent":
+            if not change.read:
                 return None
             action = "read"
-        elif touch.wrote:
-            if touch.before == "unknown":
-                action = touch.guess
-                rank = max(rank, 1)
-            elif touch.before == "file":
+        elif change.wrote:
+            if change.before == "unknown":
+                action = change.guess
+                uncertainty = max(uncertainty, 1)
+            elif change.before == "file":
                 action = "modified"
             else:
                 action = "created"
-            renamed = touch.renamed_from
-        elif touch.read:
-            if touch.before == "absent":
+            renamed = change.renamed_from
+        elif change.read:
+            if change.before == "absent":
                 return None
             action = "read"
         else:
@@ -566,11 +569,11 @@ class Effects:
         return FileEffect(
             path,
             action,
-            _BY_RANK[rank],
-            touch.tool,
+            _CERTAINTIES[uncertainty],
+            change.tool,
             renamed,
-            touch.named,
-            restored=touch.restored and action != "read",
+            change.named,
+            restored=change.restored and action != "read",
         )
 
 
@@ -578,7 +581,7 @@ def _is_scratch(path: str) -> bool:
     return path.startswith(("/tmp/", "/var/tmp/"))  # noqa: S108  # compared, never opened
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     if PATTERN_MARKS.isdisjoint(path) and UNKNOWN not in path:
         return path
     return (

@@ -1,4 +1,4 @@
-"""What a shell pattern stands for: whole names, and the ends of a value that it takes away."""
+"""Matches shell patterns: whole names, and the prefixes or suffixes that ``${x#…}`` removes."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def ends(value: str, pattern: str, *, last: bool = False) -> tuple[int, int] | N
     """How many characters the shortest and the longest beginning of a value have that matches
     a pattern with marks, or its shortest and longest end with `last`; None if none does.
 
-    The places that the pattern so far can have come to are the bits of a number, so that it
-    takes as long as the value for each piece of the pattern, and not its square.
+    The positions that the pattern so far can reach are the bits of an integer, so that the time
+    is linear in the value for each piece of the pattern.
     """
     pieces = _pieces(pattern)
     if last:
@@ -57,7 +57,9 @@ def ends(value: str, pattern: str, *, last: bool = False) -> tuple[int, int] | N
     places = 1
     for piece in pieces:
         if piece == STAR:
-            places = (every << 1 | 1) & -(places & -places)  # the first, and all after it
+            places = (every << 1 | 1) & -(
+                places & -places
+            )  # the first position and all after it
         else:
             places = (places & fitting.get(piece, every)) << 1
         if not places:

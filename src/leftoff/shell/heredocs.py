@@ -1,14 +1,14 @@
-"""Takes here-documents and here-strings out of a command before the grammar sees it."""
+"""Takes here-documents and here-strings out of a command before it is parsed."""
 
 from __future__ import annotations
 
-__all__ = ["DOCUMENT", "STRING", "take_documents"]
+__all__ = ["HEREDOC_PATH", "HERESTRING_PATH", "extract_heredocs"]
 
-DOCUMENT = "/dev/here-document/"
-STRING = "/dev/here-string/"
+HEREDOC_PATH = "/dev/here-document/"
+HERESTRING_PATH = "/dev/here-string/"
 
 
-def take_documents(command: str) -> tuple[str, list[tuple[str, bool]]]:
+def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
     """The command with ``< /dev/here-document/N`` in place of each body, and the bodies."""
     out: list[str] = []
     documents: list[tuple[str, bool]] = []
@@ -60,7 +60,7 @@ def take_documents(command: str) -> tuple[str, list[tuple[str, bool]]]:
             i += 3
             while i < size and command[i] in " \t":
                 i += 1
-            out.append("< " + STRING)
+            out.append("< " + HERESTRING_PATH)
         elif char == "<" and quote != '"' and command.startswith("<<", i):
             found = _delimiter(command, i + 2)
             if found is None:
@@ -68,14 +68,16 @@ def take_documents(command: str) -> tuple[str, list[tuple[str, bool]]]:
                 i += 2
                 continue
             word, expands, strip, i = found
-            out.append(f"< {DOCUMENT}{len(documents)}")
+            out.append(f"< {HEREDOC_PATH}{len(documents)}")
             pending.append((word, expands, strip, len(documents)))
             documents.append(("", expands))
         elif char == "\n":
             out.append(char)
             i += 1
             for n, (word, expands, strip, index) in enumerate(pending):
-                if n and command[i : i + 1] == "\n":  # behind the end of the one before
+                if (
+                    n and command[i : i + 1] == "\n"
+                ):  # after the delimiter line of the body before
                     i += 1
                 body, i = _body(command, i, word, strip)
                 documents[index] = (body, expands)

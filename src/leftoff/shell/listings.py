@@ -1,4 +1,4 @@
-"""What listings in the output of a call say about files.
+"""Facts about files in listings that a call printed.
 
 ``ls``, ``find``, ``git status``, ``git diff --stat`` and their like name files that exist, and
 some that do not. Such a line is evidence about the state of files, not something that the call
@@ -21,13 +21,13 @@ from leftoff.shell.ast import (
     Sequence,
     Statement,
 )
-from leftoff.shell.filesystem import join
+from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
-__all__ = ["Observation", "observed"]
+__all__ = ["Observation", "read_listings"]
 
 Fact = Literal["file", "directory", "absent", "added", "removed", "changed", "untracked"]
-_LINES = 5_000
+_MAX_LINES = 5_000
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Observation(msgspec.Struct, frozen=True):
     Attributes:
         path: The path.
         fact: ``file``, ``directory`` or ``absent`` as seen; ``added``, ``removed``, ``changed``
-            or ``untracked`` as git tells it, against the commit before.
+            or ``untracked`` as git shows it, against the commit before.
         source: The listing, such as ``git status``.
     """
 
@@ -45,8 +45,9 @@ class Observation(msgspec.Struct, frozen=True):
     source: str
 
 
-def observed(script: Script, output: str) -> list[Observation]:
-    """The facts in the output of a script whose printing command can be told apart."""
+def read_listings(script: Script, output: str) -> list[Observation]:
+    """The facts in the output of a script, where it is clear which command printed which
+    lines."""
     body = script.body
     cwd: str | None = script.cwd if script.cwd is not None else "."
     commands: list[Command] = []
@@ -59,7 +60,7 @@ def observed(script: Script, output: str) -> list[Observation]:
             stack.extend(reversed(item.items))
         elif isinstance(item, Command):
             commands.append(item)
-        elif isinstance(item, Pipeline) and all(map(_only_picks, item.items[1:])):
+        elif isinstance(item, Pipeline) and all(map(_only_filters, item.items[1:])):
             stack.append(item.items[0])
         else:
             return []
@@ -77,11 +78,11 @@ def observed(script: Script, output: str) -> list[Observation]:
             printing.append((command, cwd))
     if not printing:
         return []
-    if not any(_last_name(item[0]) in _LISTING for item in printing):
+    if not any(_program_name(item[0]) in _LISTING for item in printing):
         return []
     if len(printing) > 1 and any(item[0].words[0] != "git" for item in printing):
         return []
-    lines = output[:400_000].splitlines()[:_LINES]
+    lines = output[:400_000].splitlines()[:_MAX_LINES]
     out: list[Observation] = []
     for command, place in printing:
         if any(item.operator[:1] == ">" and item.descriptor != 2 for item in command.redirects):
@@ -91,19 +92,19 @@ def observed(script: Script, output: str) -> list[Observation]:
             not PATTERN_MARKS.isdisjoint(word) for word in plain
         ):
             continue
-        out.extend(_of_command(plain, place, lines))
+        out.extend(_listed_by(plain, place, lines))
     return out
 
 
-_PICKING = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
+_FILTERS = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
 
 
-def _only_picks(item: Statement) -> bool:
-    """Whether a later part of a pipe prints lines that it is given as they are."""
+def _only_filters(item: Statement) -> bool:
+    """Whether a command in a pipe prints only lines of its input, unchanged."""
     if not isinstance(item, Command) or item.redirects or not item.words:
         return False
     words = [word for word in item.words if isinstance(word, str)]
-    if words[:1] != [item.words[0]] or words[0] not in _PICKING:
+    if words[:1] != [item.words[0]] or words[0] not in _FILTERS:
         return False
     counts = words[0] in ("grep", "uniq", "cat") and any(
         word[:1] == "-" and set("conAB").intersection(word) for word in words[1:]
@@ -115,12 +116,12 @@ _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
 """Programs whose output may list files."""
 
 
-def _last_name(command: Command) -> str:
+def _program_name(command: Command) -> str:
     word = command.words[0]
     return word.rpartition("/")[2] if isinstance(word, str) else ""
 
 
-def _of_command(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
+def _listed_by(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
     name = words[0].rpartition("/")[2]
     if name == "git":
         return _git(words[1:], cwd, lines)

@@ -1,21 +1,23 @@
-"""Things done to files, one at a time: read, write, delete, copy, move.
+"""File operations of the interpreter: read, write, delete, copy, move.
 
-Each says whether it succeeds as far as that can be told (True, False, None) and records its
-effect. A path that cannot be told is recorded as unknown.
+Each operation returns its status (True, False, or None where it is not known) and records its
+effect. An operation on a path that is not known is recorded as an unknown effect.
 """
 
 from __future__ import annotations
 
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
-from leftoff.shell.expansion import Expansion, plain
-from leftoff.shell.filesystem import Action, join, parent_of
-from leftoff.shell.state import SPECIAL, Status
+from leftoff.shell.expansion import Expansion
+from leftoff.shell.filesystem import Action
+from leftoff.shell.paths import join, parent_of
+from leftoff.shell.quoting import unmark_patterns
+from leftoff.shell.state import UNRESOLVED, Status
 
-__all__ = ["Deeds", "looks_like_directory"]
+__all__ = ["FileOperations", "looks_like_directory"]
 
 
-class Deeds(Expansion):
-    """The deeds of a walk."""
+class FileOperations(Expansion):
+    """The file operations; `field` is a word after expansion, which names a path."""
 
     def path(self, field: str) -> str | None:
         """The normal path that a field names; None where it cannot be known."""
@@ -23,18 +25,20 @@ class Deeds(Expansion):
             return None
         return join(self.cwd, field)
 
-    def known_text(self, field: str) -> str | None:
+    def known_content(self, field: str) -> str | None:
         """The contents of a file that this command wrote itself."""
         path = self.path(field)
         return None if path is None else self.contents.get(path)
 
-    def _forget_text(self, path: str) -> None:
-        """What was known to stand in a file, or to be packed in it, does no more."""
+    def _forget_content(self, path: str) -> None:
+        """Drop the tracked content of a file, and the tracked members of an archive."""
         self.contents.pop(path, None)
         self.contents.pop("archive:" + path, None)
 
-    def lost(self, field: str | None, action: Action, tool: str | None = None) -> None:
-        """Something was done to a path that cannot be told."""
+    def record_unknown(
+        self, field: str | None, action: Action, tool: str | None = None
+    ) -> None:
+        """Record an effect on an unknown path, or on the unknown matches of a pattern."""
         tool = tool or self.tool
         if field is not None and UNKNOWN not in field:
             path = join(self.cwd, field)
@@ -43,39 +47,42 @@ class Deeds(Expansion):
                 return
         self.effects.unknown(tool, None, action=action)
 
-    def special(self, field: str) -> bool:
-        """Whether a field does not name one known path."""
-        return not SPECIAL.isdisjoint(field) or (self.cwd is None and field[:1] not in "/~")
+    def is_unresolved(self, field: str) -> bool:
+        """Whether a field names no single known path: it holds unknown text or a pattern, or
+        it is relative and the working directory is not known."""
+        return not UNRESOLVED.isdisjoint(field) or (self.cwd is None and field[:1] not in "/~")
 
     def read(self, field: str, tool: str | None = None, *, named: bool = True) -> Status:
-        """The contents of a file are read."""
+        """Read a file."""
         if field in ("-", "/dev/stdin", "/dev/fd/63") or field.startswith("/dev/"):
             return True
         tool = tool or self.tool
-        if self.special(field):
-            if self.complains(tool, plain(field)):
+        if self.is_unresolved(field):
+            if self.reports_error(tool, unmark_patterns(field)):
                 return False
-            self.lost(field, "read", tool)
+            self.record_unknown(field, "read", tool)
             return None
         path = self.path(field)
         if path is None:
             return False
         kind = self.state.kind(path)
-        blamed = self.complains(tool, field) or (tool == "<" and self.complains(">", field))
+        blamed = self.reports_error(tool, field) or (
+            tool == "<" and self.reports_error(">", field)
+        )
         if kind == "absent" or kind == "directory" or blamed:
             return False
-        if kind == "unknown" and self.want is False and not self.complains(tool):
+        if kind == "unknown" and self.expected_status is False and not self.reports_error(tool):
             return None
-        rank = self.rank
-        if kind == "unknown" and not self.sure():
-            rank = max(rank, 1)
-        self.effects.read(path, tool, rank, named=named)
-        return True if kind == "file" or self.want is True else None
+        uncertainty = self.uncertainty
+        if kind == "unknown" and not self.presumed_success():
+            uncertainty = max(uncertainty, 1)
+        self.effects.read(path, tool, uncertainty, named=named)
+        return True if kind == "file" or self.expected_status is True else None
 
     def read_tree(self, field: str, suffixes: tuple[str, ...] = ()) -> Status:
-        """All files below a directory (or the one file) are read."""
-        if self.special(field):
-            self.lost(field, "read")
+        """Read all files below a directory, or the one file."""
+        if self.is_unresolved(field):
+            self.record_unknown(field, "read")
             return None
         path = self.path(field)
         if path is None:
@@ -89,11 +96,11 @@ class Deeds(Expansion):
             return self.read(field)
         for below in self.state.below(path) if self.wide else ():
             if not suffixes or below.endswith(suffixes):
-                self.effects.read(below, self.tool, max(self.rank, 1), named=False)
+                self.effects.read(below, self.tool, max(self.uncertainty, 1), named=False)
         return True if kind == "directory" else None
 
     def write_blocked(self, field: str) -> Status:
-        """False where a file can be written here, True where not, None where not known."""
+        """True where no file can be written here, False where one can, None where not known."""
         path = self.path(field)
         if path is None:
             return None
@@ -113,23 +120,27 @@ class Deeds(Expansion):
         existed: bool = False,
         named: bool = True,
     ) -> bool:
-        """A file gets new contents; False where that must fail."""
+        """Write a file; False where that must fail.
+
+        `guess_append`: where nothing is known of the file, it more likely existed before.
+        `existed`: the command works only on a file that exists.
+        """
         tool = tool or self.tool
         if field in ("-", "/dev/stdout", "/dev/stderr") or field.startswith("/dev/"):
             return True
-        if self.special(field):
-            self.lost(field, "modified" if existed else "unknown", tool)
+        if self.is_unresolved(field):
+            self.record_unknown(field, "modified" if existed else "unknown", tool)
             return True
         path = self.path(field)
         if path is None or self.write_blocked(field) is True or field[-1:] == "/":
             return False
         if existed and self.state.kind(path) == "absent":
             return False
-        self._forget_text(path)
+        self._forget_content(path)
         self.effects.write(
             path,
             tool,
-            self.rank,
+            self.uncertainty,
             guess="modified" if guess_append else "created",
             existed=existed,
             named=named,
@@ -137,32 +148,37 @@ class Deeds(Expansion):
         return True
 
     def modify(self, field: str, tool: str | None = None, *, named: bool = True) -> Status:
-        """A file that exists is changed."""
+        """Change a file that exists."""
         tool = tool or self.tool
-        if self.special(field):
-            self.lost(field, "modified", tool)
+        if self.is_unresolved(field):
+            self.record_unknown(field, "modified", tool)
             return None
         path = self.path(field)
         if path is None:
             return False
         kind = self.state.kind(path)
-        if kind in ("absent", "directory") or self.complains(tool, field):
+        if kind in ("absent", "directory") or self.reports_error(tool, field):
             return False
-        if self.want is False and kind == "unknown":
+        if self.expected_status is False and kind == "unknown":
             return None
-        self._forget_text(path)
+        self._forget_content(path)
         self.effects.write(
-            path, tool, self.rank, guess="modified", existed=self.sure(), named=named
+            path,
+            tool,
+            self.uncertainty,
+            guess="modified",
+            existed=self.presumed_success(),
+            named=named,
         )
         return True if kind == "file" else None
 
     def delete(
         self, field: str, *, force: bool = False, recursive: bool = False, shown: bool = False
     ) -> Status:
-        """A file, or with `recursive` a directory, is removed; `shown`: the output says so."""
-        if self.special(field):
-            if not self.complains(self.tool, plain(field)):
-                self.lost(field, "deleted")
+        """Remove a file, or with `recursive` a directory; `shown`: the output names it."""
+        if self.is_unresolved(field):
+            if not self.reports_error(self.tool, unmark_patterns(field)):
+                self.record_unknown(field, "deleted")
             return None
         path = self.path(field)
         if path is None:
@@ -170,40 +186,40 @@ class Deeds(Expansion):
         kind = self.state.kind(path)
         if kind == "absent":
             return force
-        if self.complains(self.tool, field):
+        if self.reports_error(self.tool, field):
             return False
         if kind == "directory" or (kind == "unknown" and field[-1:] == "/"):
             if not recursive:
                 return False
             return self._delete_tree(path, kind == "directory")
-        if kind == "unknown" and self.want is False:
+        if kind == "unknown" and self.expected_status is False:
             return None
         if kind == "unknown" and recursive and looks_like_directory(path):
             return self._delete_tree(path, False)
-        existed = shown or (not force and self.sure())
-        self.effects.delete(path, self.tool, self.rank, existed=existed)
+        existed = shown or (not force and self.presumed_success())
+        self.effects.delete(path, self.tool, self.uncertainty, existed=existed)
         return True if kind == "file" or force else None
 
     def _delete_tree(self, path: str, known: bool) -> Status:
         complete = self.state.is_complete(path)
         for below in self.state.below(path):
-            self.effects.delete(below, self.tool, self.rank, named=False)
+            self.effects.delete(below, self.tool, self.uncertainty, named=False)
         if not complete:
-            certainty = "sure" if known and not self.rank else "likely"
+            certainty = "sure" if known and not self.uncertainty else "likely"
             shown = path + "/"
             self.effects.unknown(
                 self.tool,
                 shown,
                 action="deleted",
-                certainty=certainty if self.rank < 2 else "unknown",  # type: ignore[arg-type]
+                certainty=certainty if self.uncertainty < 2 else "unknown",  # type: ignore[arg-type]
             )
-        if self.rank < 2:
+        if self.uncertainty < 2:
             self.state.remove(path)
         return True
 
     def make_directory(self, field: str, *, parents: bool = False) -> Status:
-        """A directory is made: none of the four actions, but it is known from here on."""
-        path = self.path(field) if not self.special(field) else None
+        """Make a directory: no effect of its own, but the directory is known from here on."""
+        path = self.path(field) if not self.is_unresolved(field) else None
         if path is None:
             return None
         kind = self.state.kind(path)
@@ -211,12 +227,12 @@ class Deeds(Expansion):
             return parents
         if kind == "file" or (not parents and self.state.kind(parent_of(path)) == "absent"):
             return False
-        if self.rank < 2 and self.want is not False:
+        if self.uncertainty < 2 and self.expected_status is not False:
             self.state.put_directory(path, empty=kind == "absent" or not parents)
         return True if kind == "absent" else None
 
-    def place(self, source: str, target: str, target_is_directory: bool) -> str | None:
-        """The field that a copy or move of `source` to `target` ends at."""
+    def destination(self, source: str, target: str, target_is_directory: bool) -> str | None:
+        """The field that a copy or move of `source` to `target` creates."""
         if target_is_directory:
             name = source.rstrip("/").rpartition("/")[2]
             if name in (".", ".."):
@@ -225,28 +241,28 @@ class Deeds(Expansion):
         return target
 
     def transfer(self, source: str, target: str, *, move: bool, recursive: bool) -> Status:
-        """A file (or tree) is copied or moved to exactly `target`."""
-        if self.special(source) or self.special(target):
-            if not self.special(target):
-                self.lost_into(target)
+        """Copy or move a file or a tree to exactly `target`."""
+        if self.is_unresolved(source) or self.is_unresolved(target):
+            if not self.is_unresolved(target):
+                self.record_unknown_below(target)
             else:
-                self.lost(target, "unknown")
+                self.record_unknown(target, "unknown")
             if move:
-                self.lost(source, "deleted")
+                self.record_unknown(source, "deleted")
             return None
         old, new = self.path(source), self.path(target)
         if old is None or new is None:
             return False
         kind = self.state.kind(old)
-        if kind == "absent" or self.complains(self.tool, source):
+        if kind == "absent" or self.reports_error(self.tool, source):
             return False
         if old == new:
             return False
-        if kind == "unknown" and self.want is False:
+        if kind == "unknown" and self.expected_status is False:
             return None
-        if self.state.kind(parent_of(new)) == "absent" or self.complains(self.tool, target):
+        if self.state.kind(parent_of(new)) == "absent" or self.reports_error(self.tool, target):
             if not move and kind == "file":
-                self.effects.read(old, self.tool, self.rank)
+                self.effects.read(old, self.tool, self.uncertainty)
             return False
         looks_tree = kind == "unknown" and (recursive or move) and looks_like_directory(old)
         if looks_tree and not recursive and _names_a_file(new, old):
@@ -257,28 +273,28 @@ class Deeds(Expansion):
             return self._transfer_tree(old, new, move)
         if self.state.kind(new) == "directory":
             return False
-        rank = self.rank
-        certain = self.sure()
+        uncertainty = self.uncertainty
+        certain = self.presumed_success()
         text = self.contents.get(old)
         content = self.effects.content(old)
         if move:
-            self.effects.delete(old, self.tool, rank, existed=certain)
+            self.effects.delete(old, self.tool, uncertainty, existed=certain)
         else:
-            self.effects.read(old, self.tool, rank if certain else max(rank, 1))
+            self.effects.read(old, self.tool, uncertainty if certain else max(uncertainty, 1))
         self.effects.write(
             new,
             self.tool,
-            rank,
+            uncertainty,
             renamed_from=old if move else None,
             content=content,
         )
-        self._forget_text(new)
+        self._forget_content(new)
         if text is not None:
             self.contents[new] = text
         return True if kind == "file" else None
 
-    def lost_into(self, target: str) -> None:
-        """Files that are not known were written to or below a known place."""
+    def record_unknown_below(self, target: str) -> None:
+        """Record that unknown files were written at or below a known path."""
         path = self.path(target)
         if path is not None:
             self.effects.unknown(self.tool, path, action="unknown")
@@ -292,13 +308,13 @@ class Deeds(Expansion):
             there = new + below[len(old) :]
             content = self.effects.content(below)
             if move:
-                self.effects.delete(below, self.tool, self.rank, named=False)
+                self.effects.delete(below, self.tool, self.uncertainty, named=False)
             else:
-                self.effects.read(below, self.tool, self.rank, named=False)
+                self.effects.read(below, self.tool, self.uncertainty, named=False)
             self.effects.write(
                 there,
                 self.tool,
-                self.rank,
+                self.uncertainty,
                 named=False,
                 renamed_from=below if move else None,
                 content=content,
@@ -315,7 +331,7 @@ class Deeds(Expansion):
 
 
 def looks_like_directory(path: str) -> bool:
-    """Whether a name that nothing is known of is more likely a directory's than a file's."""
+    """Whether a path of unknown kind is more likely a directory than a file, by its name."""
     name = path.rstrip("/").rpartition("/")[2]
     if path[-1:] == "/":
         return True
@@ -324,7 +340,7 @@ def looks_like_directory(path: str) -> bool:
 
 
 def _names_a_file(path: str, former: str) -> bool:
-    """Whether a new name tells that what is moved is a file, whatever its old one looked like:
+    """Whether the new name shows that a file is moved, whatever the old name looks like:
     `mv .hidden notes.txt`, but not `mv .venv .venv.old`."""
     name = path.rpartition("/")[2]
     stem, dot, suffix = name.rpartition(".")

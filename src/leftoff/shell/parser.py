@@ -1,4 +1,4 @@
-"""Reads a shell command by the tree-sitter grammar for bash and compiles it to a `Script`."""
+"""Parses a shell command by the tree-sitter grammar for bash; compiles it to a `Script`."""
 
 from __future__ import annotations
 
@@ -30,65 +30,65 @@ from leftoff.shell.ast import (
     Word,
 )
 from leftoff.shell.fastpath import plain_list
-from leftoff.shell.heredocs import DOCUMENT, STRING, take_documents
+from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredocs
 from leftoff.shell.quoting import (
     ansi_text,
-    append,
+    append_text,
     expand_braces,
-    expansion,
-    finish,
     has_braces,
     is_plain,
-    mark,
-    plain_text,
-    rejoin,
+    make_word,
+    mark_unquoted,
+    parse_expansion,
+    rejoin_dollar,
     unescape_quoted,
+    unmark_patterns,
 )
 from leftoff.shell.statements import (
+    COMMON_REDIRECTS,
     MAX_WORD,
-    USUAL,
-    appended,
-    clipped,
+    appended_value,
+    attach_redirects,
     counted_loop,
-    document,
     grammar,
-    piped,
-    redirected,
+    heredoc,
+    make_pipeline,
+    without_long_words,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["by_grammar", "parse"]
+__all__ = ["full_parse", "parse"]
 
 MAX_SYNTAX = 10_000
 """Characters outside here-documents above which a command is not analysed: error recovery of
 the grammar takes quadratic time on hostile text."""
 MAX_DEPTH = 60
 _EXPANDS = frozenset("$`\\")
-_PRIVATE = dict.fromkeys(range(57344, 57360), "�")
-_OF_TESTS = frozenset(("test_operator", "regex", "extglob_pattern"))
+_PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")
+_TEST_TOKENS = frozenset(("test_operator", "regex", "extglob_pattern"))
 _EMPTY = Sequence(())
 
 
 def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
-    """The command as data. Any string is accepted; what is not understood is `Opaque`."""
+    """Parse a command. Any string is accepted; unsupported syntax becomes `Opaque`."""
     if not command.isascii():
-        command = command.translate(_PRIVATE)
+        command = command.translate(_PRIVATE_USE)
     if "\r" in command:
         command = command.replace("\r\n", "\n")
     plain = plain_list(command)
     if plain is not None:
         return Script(plain, cwd, home)
-    return by_grammar(command, cwd=cwd, home=home)
+    return full_parse(command, cwd=cwd, home=home)
 
 
-def by_grammar(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
-    """What `parse` gives, read by the grammar whatever the command is like."""
+def full_parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+    """Parse a command as `parse` does, but always with the grammar."""
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
-        text, documents = take_documents(command)
+        text, documents = extract_heredocs(command)
     if len(text) > MAX_SYNTAX:
         return Script(Opaque("long"), cwd, home, True)
     raw = text.encode("utf-8", "replace")
@@ -171,7 +171,7 @@ class _Compiler:
             kind = child.type
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
-                words[-1] = rejoin(words[-1], span(child.start_byte, child.end_byte))
+                words[-1] = rejoin_dollar(words[-1], span(child.start_byte, child.end_byte))
                 plain = False
                 end = child.end_byte
                 continue
@@ -179,7 +179,7 @@ class _Compiler:
             if kind == "command_name":
                 child = child.children[0]
                 kind = child.type
-            # The usual words first, without looking into them: this loop is the hot one.
+            # The most frequent words first: this is the hot loop.
             if kind == "word" or kind == "number":
                 raw = span(child.start_byte, child.end_byte)
                 if is_plain(raw) and raw[:1] != "~":
@@ -211,7 +211,7 @@ class _Compiler:
                 plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
             words.extend(more)
         if node.end_byte - node.start_byte > MAX_WORD:
-            return Command(clipped(words), tuple(assignments), tuple(redirects))
+            return Command(without_long_words(words), tuple(assignments), tuple(redirects))
         return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
 
     def redirected(self, node: Any) -> Statement:
@@ -228,10 +228,10 @@ class _Compiler:
                 self.broken = True
             elif child.is_named:
                 body = self.statement(child, kind)
-        return redirected(body, tuple(redirects))
+        return attach_redirects(body, tuple(redirects))
 
     def late_words(self, body: Command, node: Any) -> Command:
-        """``cmd > out arg``: the grammar hangs later words on the redirection."""
+        """``cmd > out arg``: the grammar attaches the later words to the redirection."""
         words: list[str | Word] = []
         targets = 0
         for child in node.children:
@@ -246,7 +246,7 @@ class _Compiler:
 
     def redirect(self, node: Any) -> Redirect:
         if node.end_byte - node.start_byte < 14:
-            usual = USUAL.get(self.text(node))
+            usual = COMMON_REDIRECTS.get(self.text(node))
             if usual is not None:
                 return usual
         operator, descriptor = ">", -1
@@ -267,20 +267,20 @@ class _Compiler:
             return Redirect(operator[:2], descriptor, "-")
         if operator == "<":
             if isinstance(target, str) and target.startswith("/dev/here-"):
-                if target.startswith(DOCUMENT):
+                if target.startswith(HEREDOC_PATH):
                     return Redirect(
-                        "<<", descriptor, document(target[len(DOCUMENT) :], self.documents)
+                        "<<", descriptor, heredoc(target[len(HEREDOC_PATH) :], self.documents)
                     )
-                body = target[len(STRING) :] + "\n"
+                body = target[len(HERESTRING_PATH) :] + "\n"
                 return Redirect("<<", descriptor, Document(body, False))
             if isinstance(target, Word) and target.parts:
                 first = target.parts[0]
-                if isinstance(first, str) and first.startswith(STRING):
+                if isinstance(first, str) and first.startswith(HERESTRING_PATH):
                     return Redirect("<<<", descriptor, Word((first[17:], *target.parts[1:])))
         return Redirect(operator, descriptor, target)
 
     def assignment(self, node: Any) -> tuple[str, str | Word | Array] | None:
-        name, append = "", False
+        name, appending = "", False
         value: str | Word | Array | None = None
         for child in node.children:
             kind = child.type
@@ -295,14 +295,14 @@ class _Compiler:
                         fields.extend(self.words(item, item.type))
                 value = Array(tuple(fields))
             elif kind == "+=":
-                append = True
+                appending = True
             elif child.is_named:
                 found = self.words(child, kind)
                 value = found[0] if len(found) == 1 else Word((UNKNOWN,))
         if value is None:
             value = ""
-        if append:
-            value = appended(name, value)
+        if appending:
+            value = appended_value(name, value)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> Statement:
@@ -346,7 +346,7 @@ class _Compiler:
 
     def pipeline(self, node: Any) -> Statement:
         named = [c for c in node.children if c.is_named and c.type != "comment"]
-        return piped([self.statement(child, child.type) for child in named])
+        return make_pipeline([self.statement(child, child.type) for child in named])
 
     def negated(self, node: Any) -> Statement:
         return Negated(self.sequence(node.children[1:]))
@@ -360,7 +360,7 @@ class _Compiler:
             return Command(("((", self.text(node)[2:-2].strip()))
         return Group(self.sequence(children), (), False)
 
-    def loop(self, node: Any) -> Statement:
+    def for_loop(self, node: Any) -> Statement:
         name, body = "", _EMPTY
         values: list[str | Word] = []
         listed = False
@@ -378,7 +378,7 @@ class _Compiler:
             return Loop(name, (Word((Variable("@", "", True),)),), body)
         return Loop(name, tuple(values), body)
 
-    def counted(self, node: Any) -> Statement:
+    def c_style_for(self, node: Any) -> Statement:
         """``for ((i=A; i<B; i++))`` with plain numbers is a loop over them."""
         name, body, start, end, closed = "", _EMPTY, None, None, False
         steps = 0
@@ -398,7 +398,7 @@ class _Compiler:
                 steps += "++" in self.text(child)
         return counted_loop(name, body, start, end, single=steps == 1, closed=closed)
 
-    def repeat(self, node: Any) -> Statement:
+    def while_loop(self, node: Any) -> Statement:
         conditions: list[Any] = []
         body: Statement = _EMPTY
         until = False
@@ -411,7 +411,7 @@ class _Compiler:
                 conditions.append(child)
         return While(self.sequence(conditions), body, until)
 
-    def choice(self, node: Any) -> Statement:
+    def if_statement(self, node: Any) -> Statement:
         branches: list[tuple[Statement, Statement]] = []
         otherwise: Statement | None = None
         condition: list[Any] = []
@@ -422,7 +422,7 @@ class _Compiler:
             if kind == "then":
                 in_body = True
             elif kind == "elif_clause":
-                inner = self.choice(child)
+                inner = self.if_statement(child)
                 if isinstance(inner, If):
                     branches.extend(inner.branches)
             elif kind == "else_clause":
@@ -470,8 +470,8 @@ class _Compiler:
         children = node.children
         words: list[str | Word] = [self.text(children[0])] if children else ["["]
         self.flatten(children[1:-1], words)
-        if words[0] == "[[":  # no file names are put in here; `==` compares with a pattern
-            words = [plain_text(word) if isinstance(word, str) else word for word in words]
+        if words[0] == "[[":  # no file name expansion here; `==` compares with a pattern
+            words = [unmark_patterns(word) if isinstance(word, str) else word for word in words]
         return Command(tuple(words))
 
     def flatten(self, nodes: list[Any], words: list[str | Word]) -> None:
@@ -482,7 +482,7 @@ class _Compiler:
                 if self.depth < MAX_DEPTH:
                     self.flatten(child.children, words)
                 self.depth -= 1
-            elif not child.is_named or kind in _OF_TESTS:
+            elif not child.is_named or kind in _TEST_TOKENS:
                 words.append(self.text(child))
             else:
                 words.extend(self.words(child, kind))
@@ -491,7 +491,7 @@ class _Compiler:
         names = [self.text(child) for child in node.children]
         return Command(tuple(names))
 
-    def skipped(self, node: Any) -> Statement:
+    def error_node(self, node: Any) -> Statement:
         self.broken = True
         return Opaque("error")
 
@@ -516,30 +516,30 @@ class _Compiler:
                 return [UNKNOWN]
             rows = expand_braces(parts)
             self.expansions += len(rows)
-            return [finish(row) for row in rows]
-        return [finish(parts)]
+            return [make_word(row) for row in rows]
+        return [make_word(parts)]
 
     def collect(
         self, node: Any, kind: str, parts: list[str | Variable | Substitution], quoted: bool
     ) -> None:
         if kind == "string_content":
-            append(parts, unescape_quoted(self.text(node)))
+            append_text(parts, unescape_quoted(self.text(node)))
         elif kind in _LITERAL:
             text = self.text(node)
-            append(parts, text if quoted else mark(text))
+            append_text(parts, text if quoted else mark_unquoted(text))
         elif kind == "raw_string":
-            append(parts, self.text(node)[1:-1])
+            append_text(parts, self.text(node)[1:-1])
         elif kind == "string":
             position = node.start_byte + 1
             children = node.children
             for child in children[1:]:
                 if child.start_byte > position:
-                    append(parts, unescape_quoted(self.span(position, child.start_byte)))
+                    append_text(parts, unescape_quoted(self.span(position, child.start_byte)))
                 position = child.end_byte
                 if child.is_named:
                     self.collect(child, child.type, parts, True)
                 elif child.type != '"':
-                    append(parts, self.text(child))
+                    append_text(parts, self.text(child))
             if not parts:
                 parts.append("")
         elif kind == "concatenation":
@@ -547,11 +547,11 @@ class _Compiler:
                 if child.is_named:
                     self.collect(child, child.type, parts, quoted)
                 else:
-                    append(parts, self.text(child))
+                    append_text(parts, self.text(child))
         elif kind == "simple_expansion":
             parts.append(Variable(self.text(node)[1:], "", quoted))
         elif kind == "expansion":
-            parts.append(expansion(self.text(node)[2:-1], quoted))
+            parts.append(parse_expansion(self.text(node)[2:-1], quoted))
         elif kind in ("command_substitution", "process_substitution"):
             self.depth += 1
             if self.depth > MAX_DEPTH:
@@ -567,20 +567,20 @@ class _Compiler:
         elif kind == "arithmetic_expansion":
             parts.append(Variable("((", self.text(node)[3:-2].strip(), True))
         elif kind == "ansi_c_string":
-            append(parts, ansi_text(self.text(node)[2:-1]))
+            append_text(parts, ansi_text(self.text(node)[2:-1]))
         elif kind == "translated_string":
             for child in node.children:
                 if child.is_named:
                     self.collect(child, child.type, parts, True)
         elif kind == "brace_expression":
             text = self.text(node)
-            append(parts, mark(text))
+            append_text(parts, mark_unquoted(text))
         elif kind == "regex":
-            append(parts, mark(self.text(node)))
+            append_text(parts, mark_unquoted(self.text(node)))
         else:
             if kind == "ERROR":
                 self.broken = True
-            append(parts, UNKNOWN)
+            append_text(parts, UNKNOWN)
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
@@ -590,11 +590,11 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
     "declaration_command": _Compiler.declaration, "unset_command": _Compiler.unset,
     "list": _Compiler.logical, "pipeline": _Compiler.pipeline,
     "negated_command": _Compiler.negated, "subshell": _Compiler.subshell,
-    "compound_statement": _Compiler.compound, "for_statement": _Compiler.loop,
-    "c_style_for_statement": _Compiler.counted, "while_statement": _Compiler.repeat,
-    "if_statement": _Compiler.choice, "case_statement": _Compiler.case,
+    "compound_statement": _Compiler.compound, "for_statement": _Compiler.for_loop,
+    "c_style_for_statement": _Compiler.c_style_for, "while_statement": _Compiler.while_loop,
+    "if_statement": _Compiler.if_statement, "case_statement": _Compiler.case,
     "function_definition": _Compiler.function, "test_command": _Compiler.test,
-    "ERROR": _Compiler.skipped,
+    "ERROR": _Compiler.error_node,
     # A redirection alone, as in ``$(< file)``.
     "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)),
 }  # fmt: skip

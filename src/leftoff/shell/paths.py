@@ -1,4 +1,4 @@
-"""Paths as transcripts spell them, brought to one spelling. Pure: no file system is asked."""
+"""Normalises the paths of transcripts. Pure: no file system is asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def absolute(path: str, cwd: str) -> str:
 
     - "" stays "".
     - Beside a Windows directory, ``/c/x``, ``/mnt/c/x`` and ``/cygdrive/c/x`` are ``C:/x``.
-    - ``~`` becomes the home directory that `cwd` lies in; where it lies in none, it is kept.
+    - ``~`` becomes the home directory that `cwd` lies in; otherwise it stays.
     - ``/private/tmp`` and its like, which macOS links to, lose their prefix.
     """
     if not path:
@@ -56,7 +56,7 @@ def _forward(path: str) -> str:
 
 @lru_cache(maxsize=256)
 def home_of(cwd: str) -> str:
-    """The home directory that a working directory lies in; "" where that cannot be told."""
+    """The home directory that a working directory lies in; "" where it lies in none."""
     cwd = _forward(cwd) if _WINDOWS.match(cwd) else cwd
     found = _HOME.match(cwd[:1].upper() + cwd[1:] if cwd[1:2] == ":" else cwd)
     return found[1] if found is not None else ""
@@ -80,6 +80,58 @@ def is_within(folder: str, root: str) -> bool:
     """Whether a directory is `root` or below it, however either is spelled."""
     path = absolute(folder, "")
     return bool(path) and bool(root) and relative(path, root) != path
+
+
+def join(base: str | None, path: str) -> str | None:
+    """The normal form of `path` seen from `base`; None where `base` is needed and not known."""
+    if path[:1] == "/" or path[:1] == "~":
+        whole = path
+    elif len(path) > 1 and path[1] == ":" and path[0].isalpha():
+        whole = path.replace("\\", "/")
+    elif base is None:
+        return None
+    elif base and base != ".":
+        whole = base + "/" + path if base[-1] != "/" else base + path
+    else:
+        whole = path
+    if (
+        "//" not in whole
+        and "/." not in whole
+        and whole[-1:] != "/"
+        and whole[:1] != "."
+        and whole
+    ):
+        return whole
+    rooted = whole[:1] == "/"
+    out: list[str] = []
+    for part in whole.split("/"):
+        if part == "..":
+            if out and out[-1] != "..":
+                out.pop()
+            elif not rooted:
+                out.append(part)
+        elif part and part != ".":
+            out.append(part)
+    text = "/".join(out)
+    return "/" + text if rooted else text or "."
+
+
+MAX_PATH_LENGTH, MAX_PATH_DEPTH = 4096, 100
+"""Limits on the code points and the folders of a path: finding all folders of a longer one
+would take quadratic time."""
+
+
+def parent_of(path: str) -> str:
+    """The directory that holds `path`; ``.`` for a bare relative name, and for a path that no
+    file system has."""
+    if len(path) > MAX_PATH_DEPTH and (
+        len(path) > MAX_PATH_LENGTH or path.count("/") > MAX_PATH_DEPTH
+    ):
+        return "."
+    head, found, _ = path.rpartition("/")
+    if head:
+        return head
+    return "/" if found else "."
 
 
 _TESTS = re.compile(

@@ -7,6 +7,7 @@ from itertools import pairwise
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,
+    PATTERN_MARKS,
     QUESTION,
     STAR,
     UNKNOWN,
@@ -17,16 +18,16 @@ from leftoff.shell.ast import (
 
 __all__ = [
     "ansi_text",
-    "append",
+    "append_text",
     "expand_braces",
-    "expansion",
-    "finish",
     "has_braces",
     "is_plain",
-    "mark",
-    "plain_text",
-    "rejoin",
+    "make_word",
+    "mark_unquoted",
+    "parse_expansion",
+    "rejoin_dollar",
     "unescape_quoted",
+    "unmark_patterns",
 ]
 
 Part = str | Variable | Substitution
@@ -47,7 +48,7 @@ _ANSI = {
     "0": "\0",
     "e": "\x1b",
 }
-_LONGEST = 1_000
+_MAX_BRACE_PARTS = 1_000
 
 
 def is_plain(text: str) -> bool:
@@ -55,8 +56,10 @@ def is_plain(text: str) -> bool:
     return _ESCAPED_OR_PATTERN.isdisjoint(text)
 
 
-def plain_text(text: str) -> str:
+def unmark_patterns(text: str) -> str:
     """Text with its pattern marks turned back into the characters."""
+    if PATTERN_MARKS.isdisjoint(text):
+        return text
     return text.replace(STAR, "*").replace(QUESTION, "?").replace(BRACKET, "[")
 
 
@@ -65,7 +68,7 @@ def has_braces(text: str) -> bool:
     return _BRACE_OPEN in text or _BRACE_CLOSE in text or _BRACE_COMMA in text
 
 
-def rejoin(word: str | Word, text: str) -> str | Word:
+def rejoin_dollar(word: str | Word, text: str) -> str | Word:
     """A word that ended in ``$`` with the text right after it: a variable, and the rest."""
     parts: list[Part] = [word] if isinstance(word, str) else list(word.parts)
     last = parts.pop()
@@ -80,11 +83,11 @@ def rejoin(word: str | Word, text: str) -> str | Word:
         return Word((*parts, UNKNOWN))
     parts.append(Variable(text[:size], "", False))
     if text[size:]:
-        parts.append(mark(text[size:]))
+        parts.append(mark_unquoted(text[size:]))
     return Word(tuple(parts))
 
 
-def append(parts: list[Part], text: str) -> None:
+def append_text(parts: list[Part], text: str) -> None:
     """Add text, joined to text before it."""
     if parts and isinstance(parts[-1], str):
         parts[-1] += text
@@ -92,14 +95,14 @@ def append(parts: list[Part], text: str) -> None:
         parts.append(text)
 
 
-def finish(parts: list[Part]) -> str | Word:
+def make_word(parts: list[Part]) -> str | Word:
     """The word that the parts make."""
     if len(parts) == 1 and isinstance(parts[0], str):
         return parts[0]
     return Word(tuple(parts))
 
 
-def mark(text: str) -> str:
+def mark_unquoted(text: str) -> str:
     """Unquoted text with escapes resolved and pattern characters marked."""
     if _ESCAPED_OR_PATTERN.isdisjoint(text):
         return text
@@ -152,7 +155,7 @@ def ansi_text(text: str) -> str:
     return "".join(out)
 
 
-def expansion(text: str, quoted: bool) -> Variable:
+def parse_expansion(text: str, quoted: bool) -> Variable:
     """The variable of ``${…}``, given what is between the braces."""
     if text[:1] in ("#", "!") and len(text) > 1:
         return Variable(text[1:], text[0], quoted)
@@ -174,7 +177,7 @@ def expand_braces(
             flat.extend(part)
         else:
             flat.append(part)
-    if len(flat) > _LONGEST:
+    if len(flat) > _MAX_BRACE_PARTS:
         return [[UNKNOWN]]
     results: list[list[Part]] = []
     queue = [flat]
@@ -187,7 +190,7 @@ def expand_braces(
             joined: list[Part] = []
             for part in item:
                 if isinstance(part, str):
-                    append(joined, _PLAIN.get(part, part))
+                    append_text(joined, _PLAIN.get(part, part))
                 else:
                     joined.append(part)
             results.append(joined or [""])

@@ -1,17 +1,17 @@
-"""Opens the redirections of a command, and keeps what it prints into a file."""
+"""Opens the redirections of a command, and tracks the text that it prints into a file."""
 
 from __future__ import annotations
 
 from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Variable, Word
-from leftoff.shell.filesystem import join
-from leftoff.shell.operations import Deeds
-from leftoff.shell.state import LONGEST
+from leftoff.shell.operations import FileOperations
+from leftoff.shell.paths import join
+from leftoff.shell.state import MAX_TEXT
 
-__all__ = ["Redirects"]
+__all__ = ["Redirections"]
 
 
-class Redirects(Deeds):
-    """The redirections of a walk."""
+class Redirections(FileOperations):
+    """The redirections of commands and groups."""
 
     def redirect(self, redirects: tuple[Redirect, ...]) -> bool:
         """Open the redirections; False where one of them fails."""
@@ -31,7 +31,7 @@ class Redirects(Deeds):
             if isinstance(target, Word):
                 inner = [part for part in target.parts if isinstance(part, Substitution)]
                 if inner and inner[0].process:
-                    self._inner(inner[0].body)
+                    self._run_substitution(inner[0].body)
                     if operator == "<":
                         self.stdin = self.stdout
                     continue
@@ -39,19 +39,19 @@ class Redirects(Deeds):
             name = found[0] if len(found) == 1 else UNKNOWN
             if operator in (">&", "<&") and (name.isdecimal() or name == "-"):
                 if item.descriptor == 2 and name == "-":
-                    self.hidden = True
+                    self.stderr_hidden = True
                 continue
             if operator == "<":
-                self.stdin = "" if name == "/dev/null" else self.known_text(name)
+                self.stdin = "" if name == "/dev/null" else self.known_content(name)
                 if self.read(name, "<") is False:
                     return False
                 continue
             if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
-                self.hidden = True
+                self.stderr_hidden = True
             if name.startswith("/dev/"):
                 continue
             append = operator in (">>", "&>>")
-            if self.complains(">", name) and self.write_blocked(name) is not False:
+            if self.reports_error(">", name) and self.write_blocked(name) is not False:
                 return False
             where = self.path(name) or ""
             before = self.contents.get(where) if append else None
@@ -94,8 +94,8 @@ class Redirects(Deeds):
                 i += 1
         return "".join(out)
 
-    def keep_printed(self, redirects: tuple[Redirect, ...]) -> None:
-        """What a command printed into a file is its text, where known and short."""
+    def store_stdout(self, redirects: tuple[Redirect, ...]) -> None:
+        """Track the text that a command printed into a file, where it is known and short."""
         taken = False
         for item in redirects:
             if item.descriptor not in (-1, 1) or isinstance(item.target, Document):
@@ -111,7 +111,7 @@ class Redirects(Deeds):
             if item.operator in (">>", "&>>"):
                 before = self.contents.get(path)
                 text = None if before is None or text is None else before + text
-            if text is None or len(text) > LONGEST or item.operator[0] == "&":
+            if text is None or len(text) > MAX_TEXT or item.operator[0] == "&":
                 self.contents.pop(path, None)
             else:
                 self.contents[path] = text

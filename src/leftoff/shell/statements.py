@@ -1,4 +1,4 @@
-"""Statements of a shell put together from their parts, as the shell groups them."""
+"""Builds statements from their parts where the grammar groups them otherwise than the shell."""
 
 from __future__ import annotations
 
@@ -26,23 +26,27 @@ from leftoff.shell.ast import (
 from leftoff.shell.embedded.steps import RUNNABLE
 
 __all__ = [
+    "COMMON_REDIRECTS",
     "MAX_WORD",
     "RESERVED",
-    "USUAL",
-    "appended",
-    "clipped",
+    "appended_value",
+    "attach_redirects",
     "counted_loop",
-    "document",
     "grammar",
-    "piped",
-    "redirected",
+    "heredoc",
+    "make_pipeline",
     "simple_command",
-    "trimmed",
+    "without_long_bodies",
+    "without_long_words",
 ]
 
 MAX_WORD = 1_000
+"""Longest word, in characters, that can be a path; a longer one is dropped unless it is a
+script."""
 MAX_BODY = 512
-READS_SCRIPTS = frozenset(
+"""Longest here-document, in characters, whose text is stored for any command. Both limits were
+chosen by hand; not measured."""
+SCRIPT_READERS = frozenset(
     (
         "bash",
         "sh",
@@ -70,7 +74,7 @@ READS_SCRIPTS = frozenset(
     )
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
-USUAL = {
+COMMON_REDIRECTS = {
     "2>&1": Redirect(">&", 2, "1"),
     "2>/dev/null": Redirect(">", 2, "/dev/null"),
     "2> /dev/null": Redirect(">", 2, "/dev/null"),
@@ -79,7 +83,7 @@ USUAL = {
     "&>/dev/null": Redirect("&>", -1, "/dev/null"),
     ">&2": Redirect(">&", -1, "2"),
 }
-"""Redirections that most commands use."""
+"""The most frequent redirections, parsed in advance."""
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
 RESERVED = frozenset(
@@ -101,72 +105,74 @@ def grammar() -> Any:
 
 
 def simple_command(command: str) -> Command | None:
-    """A command of nothing but plain words, which no grammar is needed for; None for others."""
+    """Parse a command of plain words without the grammar; None for any other command."""
     if len(command) >= 400 or _PLAIN.match(command) is None:
         return None
     words = command.split()
     return None if words[0] in RESERVED else Command(tuple(words), (), (), True)
 
 
-def piped(items: list[Statement]) -> Statement:
+def make_pipeline(items: list[Statement]) -> Statement:
     """The pipeline of some statements. Of ``a && b 2>&1 | c`` the grammar takes all that is
     left of the bar into the pipe, and of some ``a | b && c`` all that is right of it; the shell
     takes one command. What is in brackets is a `Group`."""
     first = items[0] if items else Sequence(())
     if isinstance(first, Negated):
-        return Negated(piped([first.item, *items[1:]]))
+        return Negated(make_pipeline([first.item, *items[1:]]))
     parts: list[Statement] = []
     for number, item in enumerate(items):
         if isinstance(item, Logical):
-            left = piped([*parts, item.left])
-            return Logical(item.both, left, piped([item.right, *items[number + 1 :]]))
+            left = make_pipeline([*parts, item.left])
+            return Logical(item.both, left, make_pipeline([item.right, *items[number + 1 :]]))
         parts += item.items if isinstance(item, Pipeline) else (item,)
     return parts[0] if len(parts) == 1 else Pipeline(tuple(parts))
 
 
-def redirected(body: Statement, found: tuple[Redirect, ...]) -> Statement:
-    """The statement with redirections on the command that they belong to: the grammar hangs
+def attach_redirects(body: Statement, found: tuple[Redirect, ...]) -> Statement:
+    """Attach redirections to the command that they belong to: the grammar attaches
     those of ``a && b > c`` and ``a | b > c`` on the whole."""
     if isinstance(body, Command):
-        kept = trimmed(body, body.redirects + found)
-        return Command(body.words, body.assignments, kept, body.plain)
+        redirects = without_long_bodies(body, body.redirects + found)
+        return Command(body.words, body.assignments, redirects, body.plain)
     if isinstance(body, Logical):
-        return Logical(body.both, body.left, redirected(body.right, found))
+        return Logical(body.both, body.left, attach_redirects(body.right, found))
     if isinstance(body, Pipeline):
-        return Pipeline((*body.items[:-1], redirected(body.items[-1], found)))
+        return Pipeline((*body.items[:-1], attach_redirects(body.items[-1], found)))
     if isinstance(body, Negated):
-        return Negated(redirected(body.item, found))
+        return Negated(attach_redirects(body.item, found))
     if isinstance(body, Group):
         return Group(body.item, body.redirects + found, body.subshell)
     return Group(body, found, False)
 
 
-def clipped(words: list[str | Word]) -> tuple[str | Word, ...]:
-    """The words, where one that is too long to be a path and no script becomes unknown."""
+def without_long_words(words: list[str | Word]) -> tuple[str | Word, ...]:
+    """The words, with `UNKNOWN` for each that is too long for a path and is no script."""
     for i, word in enumerate(words):
         if isinstance(word, str) and len(word) > MAX_WORD and i:
             name = words[0] if isinstance(words[0], str) else ""
-            if name.rpartition("/")[2][:4] not in READS_SCRIPTS:
+            if name.rpartition("/")[2][:4] not in SCRIPT_READERS:
                 words[i] = UNKNOWN
     return tuple(words)
 
 
-def trimmed(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect, ...]:
-    """The redirections, where a long body that no interpreter reads is not kept."""
+def without_long_bodies(
+    command: Command, redirects: tuple[Redirect, ...]
+) -> tuple[Redirect, ...]:
+    """The redirections, without the texts of long here-documents that are no scripts."""
     if not any(
         isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
         for item in redirects
     ):
         return redirects
     if any(
-        isinstance(word, str) and word.rpartition("/")[2][:4] in READS_SCRIPTS
+        isinstance(word, str) and word.rpartition("/")[2][:4] in SCRIPT_READERS
         for word in command.words
     ):
         return redirects
     if any(
         isinstance(item.target, str) and item.target.endswith(RUNNABLE) for item in redirects
     ) or any(isinstance(word, str) and word.endswith(RUNNABLE) for word in command.words):
-        return redirects  # a script is written, which may be run later
+        return redirects  # it writes a script, which a later command may run
     return tuple(
         Redirect(item.operator, item.descriptor, Document(None, item.target.expands))
         if isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
@@ -175,8 +181,8 @@ def trimmed(command: Command, redirects: tuple[Redirect, ...]) -> tuple[Redirect
     )
 
 
-def document(number: str, documents: list[tuple[str, bool]]) -> Document:
-    """The here-document of that number, of those that were taken out of the command."""
+def heredoc(number: str, documents: list[tuple[str, bool]]) -> Document:
+    """The here-document with that number, of those that `extract_heredocs` returned."""
     index = int(number) if number.isdecimal() else -1
     if not 0 <= index < len(documents):
         return Document(None, False)
@@ -199,7 +205,7 @@ def counted_loop(
     return Loop(name, tuple(str(n) for n in range(start, end + closed)), body)
 
 
-def appended(name: str, value: str | Word | Array) -> Word | Array:
+def appended_value(name: str, value: str | Word | Array) -> Word | Array:
     """What ``name+=value`` assigns."""
     if isinstance(value, Array):
         return Array((Word((Variable(name, "[@]", True),)), *value.items))

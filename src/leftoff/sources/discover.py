@@ -1,7 +1,7 @@
-"""Which sessions there are on this machine, told by their headers, and which one is meant.
+"""Finds the sessions on this machine, and the one that a name refers to.
 
-Where clients keep their sessions is data, in `places.toml` beside this file. Of each file no
-more is looked at than its name, its size, its time of change and its first 64 KiB.
+`places.toml` beside this file lists where clients store their sessions. Of each file only the
+name, size, modification time and the first 64 KiB are read.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
 from leftoff.shell.paths import absolute, is_within
-from leftoff.sources.multi_file import conversations, in_pieces
-from leftoff.sources.open import STDIN, head_of
+from leftoff.sources.multi_file import conversations, is_multi_file
+from leftoff.sources.open import STDIN, read_head
 from leftoff.text.truncation import whole
 
 LATEST = "latest"
 
-HEAD = 64 * 1024
-"""Bytes of a recording that are read to tell what it is."""
+HEADER_BYTES = 64 * 1024
+"""Bytes of a recording that are read for its header. Chosen by hand; not measured."""
 
-CANDIDATES = 8
-"""How many sessions an ambiguous name lists."""
+MAX_CANDIDATES = 8
+"""Number of sessions that the error for an ambiguous name lists."""
 
 
-class Place(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where one client keeps its sessions; the fields are explained in `places.toml`."""
+class ClientLocation(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where one client stores its sessions; `places.toml` explains the fields."""
 
     client: str
     formats: tuple[str, ...]
@@ -53,28 +53,28 @@ class Place(Struct, frozen=True, forbid_unknown_fields=True):
     root: str = ""
 
 
-class Recorded(Struct, frozen=True):
-    """A file that holds a session, as its name and its entry in the folder tell.
+class SessionFile(Struct, frozen=True):
+    """A file of a session, from its name and directory entry.
 
     Attributes:
-        id: the session's id as far as the name tells it; "" if it does not.
+        id: the session's id, or its beginning, from the name; "" if the name has none.
         modified: seconds since 1970.
         size: bytes.
     """
 
     path: str
-    place: Place
+    place: ClientLocation
     id: str
     modified: float
     size: int
     project: str = ""
 
 
-class Listed(Struct, frozen=True):
-    """A session as its header tells it.
+class SessionInfo(Struct, frozen=True):
+    """A session, from its header.
 
     Attributes:
-        project: the working directory; "" where the header does not tell it.
+        project: the working directory; "" if the header has none.
         title: the recorder's title, else the beginning of the first prompt.
         started: as recorded; "" if the header has no time.
         modified: when the file last changed, ISO 8601 in UTC.
@@ -98,14 +98,14 @@ class Listed(Struct, frozen=True):
 
 
 @cache
-def places() -> tuple[Place, ...]:
-    """Every known place, in the order of the data."""
+def client_locations() -> tuple[ClientLocation, ...]:
+    """All known locations, in the order of the file."""
     data = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
-    return tuple(msgspec.convert(data["place"], list[Place]))
+    return tuple(msgspec.convert(data["place"], list[ClientLocation]))
 
 
-def folders(place: Place, environ: Mapping[str, str]) -> list[Path]:
-    """The folders of a place that exist on this machine, each once."""
+def existing_folders(place: ClientLocation, environ: Mapping[str, str]) -> list[Path]:
+    """The folders of a location that exist on this machine, without duplicates."""
     named = environ.get(place.variable, "") if place.variable else ""
     given = [name.strip() for name in named.split(",") if name.strip()]
     if given:
@@ -131,43 +131,43 @@ def folders(place: Place, environ: Mapping[str, str]) -> list[Path]:
 
 
 def home_folder(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> Path:
-    """The home folder, as clients see it: on Windows, a shell from elsewhere sets HOME to a
-    path of its own."""
+    """The home folder as clients see it: on Windows `USERPROFILE`, because ported shells set
+    HOME to another path."""
     return Path(environ.get("USERPROFILE" if windows else "HOME") or Path.home())
 
 
-def recordings(environ: Mapping[str, str], format: str = "") -> list[Recorded]:
+def session_files(environ: Mapping[str, str], format: str = "") -> list[SessionFile]:
     """The files of all sessions in the default places, last changed first; opens none.
 
     Args:
         format: only those of places where this format is written.
     """
-    found: dict[str, Recorded] = {}
-    for place in places():
+    found: dict[str, SessionFile] = {}
+    for place in client_locations():
         if format and format not in place.formats:
             continue
-        for folder in folders(place, environ):
+        for folder in existing_folders(place, environ):
             for recorded in _inside(place, str(folder)):
                 found.setdefault(recorded.path, recorded)
     return sorted(found.values(), key=lambda r: (-r.modified, r.path))
 
 
-def recordings_in(folder: str, environ: Mapping[str, str]) -> list[Recorded]:
+def session_files_in(folder: str, environ: Mapping[str, str]) -> list[SessionFile]:
     """The files of all sessions in a folder where some client keeps its own, by path; [] if
     it is no such folder: neither one of the default places nor called as one of them is."""
     path = os.path.abspath(folder)  # noqa: PTH100 - compared as a string
-    found: dict[str, Recorded] = {}
-    for place in places():
+    found: dict[str, SessionFile] = {}
+    for place in client_locations():
         named = {"/" + known.partition("/")[2] for known in place.folders}
-        here = [os.path.realpath(known) for known in folders(place, environ)]
+        here = [os.path.realpath(known) for known in existing_folders(place, environ)]
         if path.replace(os.sep, "/").endswith(tuple(named)) or os.path.realpath(path) in here:
             for recorded in _inside(place, path):
                 found.setdefault(recorded.path, recorded)
     return sorted(found.values(), key=lambda r: r.path)
 
 
-def _inside(place: Place, folder: str) -> Iterator[Recorded]:
-    """What stands in one of the folders of a place."""
+def _inside(place: ClientLocation, folder: str) -> Iterator[SessionFile]:
+    """The session files in one folder of a location."""
     pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
     base = len(folder) + 1
     for files in place.files:
@@ -178,19 +178,21 @@ def _inside(place: Place, folder: str) -> Iterator[Recorded]:
 
 
 def _entries(
-    entry: os.DirEntry[str], place: Place, named: re.Match[str] | None
-) -> Iterator[Recorded]:
-    """What one file holds: one session, or a database of them."""
+    entry: os.DirEntry[str], place: ClientLocation, named: re.Match[str] | None
+) -> Iterator[SessionFile]:
+    """The sessions in one file: one, or those of a database."""
     try:
         if entry.name.endswith(".sqlite3"):
             for one in conversations(entry.path):
                 path = f"{entry.path}:{one.id}"
-                yield Recorded(path, place, one.id, one.modified, one.size, one.project)
+                yield SessionFile(path, place, one.id, one.modified, one.size, one.project)
             return
-        told = entry.stat()
+        status = entry.stat()
     except (OSError, SourceError):
-        return  # gone, locked or unreadable: not on this list, and an error when asked for
-    yield Recorded(entry.path, place, named[1] if named else "", told.st_mtime, told.st_size)
+        return  # removed, locked or unreadable: not listed; opening it by name raises the error
+    yield SessionFile(
+        entry.path, place, named[1] if named else "", status.st_mtime, status.st_size
+    )
 
 
 @cache
@@ -217,7 +219,7 @@ def _walk(folder: str, levels: list[str]) -> Iterator[os.DirEntry[str]]:
 
 
 class _Header:
-    """What the first records tell."""
+    """What the first records say about the session."""
 
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
@@ -231,9 +233,9 @@ class _Header:
                 self._message(record)
             elif isinstance(record, SessionFacts) and not record.link:
                 for name in ("id", "cwd", "branch", "title", "started", "parent_id"):
-                    told = getattr(record, name)
-                    if told:
-                        self.facts.setdefault(name, told)
+                    value = getattr(record, name)
+                    if value:
+                        self.facts.setdefault(name, value)
 
     def _message(self, message: Message) -> None:
         if message.agent:
@@ -250,23 +252,23 @@ class _Header:
                 self.prompt = self.prompt or text[typed.start : typed.end].strip()
 
 
-def describe(recorded: Recorded) -> Listed | None:
+def read_session_info(recorded: SessionFile) -> SessionInfo | None:
     """The session in a file, by its header; None if the file is no session of its own: no
     message in it, or a subagent's words only."""
     try:
-        data = head_of(recorded.path, HEAD)
+        data = read_head(recorded.path, HEADER_BYTES)
     except SourceError:
         return None
-    complete = len(data) < HEAD or recorded.path.endswith(f":{recorded.id}")
+    complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
     if not header.spoken and (complete or header.of_subagent):
         return None
     facts = header.facts
     project = facts.get("cwd") or recorded.project or _root(recorded)
-    told = facts.get("id", "")
-    # The name is the id that the client itself goes by; lines may be copies of another session.
-    identity = told if told.startswith(recorded.id) else recorded.id
-    return Listed(
+    recorded_id = facts.get("id", "")
+    # The client identifies a session by its file name; lines may be copies from another one.
+    identity = recorded_id if recorded_id.startswith(recorded.id) else recorded.id
+    return SessionInfo(
         id=identity,
         client=recorded.place.client,
         format=name,
@@ -314,7 +316,7 @@ def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, 
             if header.prompt and "id" in header.facts:
                 break
     else:
-        cursor.raw = data if complete else closed(data)
+        cursor.raw = data if complete else close_json(data)
         header.learn(reader.read(cursor.raw, cursor))
     return found.name, header
 
@@ -322,7 +324,7 @@ def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
 
 
-def closed(head: bytes) -> bytes:
+def close_json(head: bytes) -> bytes:
     """The beginning of a JSON document as a document: cut after the last whole item of a list
     or object, with what is open closed."""
     open_: list[bytes] = []
@@ -341,13 +343,13 @@ def closed(head: bytes) -> bytes:
     return head[:end] + still
 
 
-def _root(recorded: Recorded) -> str:
-    """The project as a file beside the session tells it."""
+def _root(recorded: SessionFile) -> str:
+    """The project, from a file beside the session."""
     if not recorded.place.root:
         return ""
     try:
         beside = Path(recorded.path).parent / recorded.place.root
-        return head_of(str(beside), 4096).decode("utf-8", "replace").strip()
+        return read_head(str(beside), 4096).decode("utf-8", "replace").strip()
     except SourceError:
         return ""
 
@@ -363,7 +365,7 @@ def _time(seconds: float) -> str:
 # -- listing ---------------------------------------------------------------------------------
 
 
-def sessions(
+def list_sessions(
     environ: Mapping[str, str],
     *,
     project: str = "",
@@ -371,8 +373,8 @@ def sessions(
     since: float | None = None,
     until: float | None = None,
     subagents: bool = False,
-    known: Sequence[Recorded] | None = None,
-) -> Iterator[Listed]:
+    known: Sequence[SessionFile] | None = None,
+) -> Iterator[SessionInfo]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
     Args:
@@ -380,10 +382,10 @@ def sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
-        known: what `recordings` found, where it was asked before.
+        known: what `session_files` found, where it was asked before.
     """
     seen: set[tuple[str, str]] = set()
-    known = recordings(environ, format) if known is None else known
+    known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
     for recorded in known:
         files.setdefault((recorded.place.client, recorded.id), []).append(recorded.path)
@@ -394,7 +396,7 @@ def sessions(
             continue
         if recorded.id and (recorded.place.client, recorded.id) in seen:
             continue
-        listed = describe(recorded)
+        listed = read_session_info(recorded)
         if listed is None or (listed.parent_id and not subagents):
             continue
         if (format and listed.format != format) or (listed.client, listed.id) in seen:
@@ -409,7 +411,7 @@ def sessions(
         yield listed
 
 
-def _within(listed: Listed, folder: str) -> bool:
+def _within(listed: SessionInfo, folder: str) -> bool:
     """Whether a session worked in a folder or below it."""
     if listed.project:
         return is_within(listed.project, folder)
@@ -433,7 +435,7 @@ def _other_drive(folder: str) -> str:
     return folder if drive is None else drive[0].swapcase() + folder[1:]
 
 
-def moment(text: str, now: float) -> float:
+def parse_time(text: str, now: float) -> float:
     """A point in time, seconds since 1970: `2d`, `12h`, `2w` before `now`, or an ISO 8601 date
     or time, in UTC unless it names a zone.
 
@@ -456,7 +458,7 @@ def moment(text: str, now: float) -> float:
 # -- naming ----------------------------------------------------------------------------------
 
 
-def find(session: str, environ: Mapping[str, str], cwd: str) -> str:
+def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
     """The path of the session that is meant.
 
     Args:
@@ -467,25 +469,25 @@ def find(session: str, environ: Mapping[str, str], cwd: str) -> str:
         UsageError: several sessions are meant; the message lists them.
         SourceError: none is.
     """
-    if session == STDIN or _exists(session) or in_pieces(session):
+    if session == STDIN or _exists(session) or is_multi_file(session):
         return session
     if session == LATEST:
-        return latest(environ, cwd).path
+        return latest_session(environ, cwd).path
     if os.sep in session or "/" in session:
         return session  # opening it says what is wrong with it
-    known = recordings(environ)
+    known = session_files(environ)
     meant = [r for r in known if r.id and r.id.startswith(session)]
     if not meant or any(session.startswith(r.id) for r in known if r.id):
-        # The name of the file tells only the beginning of the id, or nothing of it.
+        # The file name has only the beginning of the id, or no id.
         unsure = [r for r in known if not r.id or session.startswith(r.id)]
         sure = {r.path for r in meant}
-        told = ((r, describe(r)) for r in unsure if r.path not in sure)
-        meant += [r for r, listed in told if listed and listed.id.startswith(session)]
+        described = ((r, read_session_info(r)) for r in unsure if r.path not in sure)
+        meant += [r for r, listed in described if listed and listed.id.startswith(session)]
     exact = [r for r in meant if r.id == session]
     meant = exact or meant
     ids = {(r.place.client, r.id) for r in meant}
     if len(ids) > 1:
-        named = [_named(r) for r in meant[:CANDIDATES]]
+        named = [_named(r) for r in meant[:MAX_CANDIDATES]]
         more = len(meant) - len(named)
         rest = f", and {more} more" if more > 0 else ""
         raise UsageError(
@@ -507,13 +509,13 @@ def _exists(session: str) -> bool:
         return False
 
 
-def _named(recorded: Recorded) -> str:
-    listed = describe(recorded)
+def _named(recorded: SessionFile) -> str:
+    listed = read_session_info(recorded)
     where = f" in {listed.project}" if listed and listed.project else ""
     return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
 
 
-def latest(environ: Mapping[str, str], cwd: str) -> Listed:
+def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
     directory above it.
 
@@ -521,10 +523,10 @@ def latest(environ: Mapping[str, str], cwd: str) -> Listed:
         SourceError: there is none.
     """
     home = str(home_folder(environ))
-    below: Listed | None = None
-    above: Listed | None = None
-    newest: Listed | None = None
-    for listed in sessions(environ):
+    below: SessionInfo | None = None
+    above: SessionInfo | None = None
+    newest: SessionInfo | None = None
+    for listed in list_sessions(environ):
         newest = newest or listed
         inside = _within(listed, cwd)
         around = bool(listed.project) and is_within(cwd, listed.project)
@@ -546,7 +548,7 @@ def latest(environ: Mapping[str, str], cwd: str) -> Listed:
 
 
 def _wide(project: str, home: str) -> bool:
-    """Whether a directory is the root of a disk or the home folder: nobody's project."""
+    """Whether a directory is the root of a disk or the home folder, which is not a project."""
     path = absolute(project, "")
     return path in {"/", absolute(home, "")} or re.fullmatch(r"[A-Z]:/?", path) is not None
 

@@ -1,7 +1,8 @@
-"""Sessions that a client keeps in pieces, put together as the one document of its export.
+"""Sessions that a client stores in several files or a database, joined into one document in the
+format of its export.
 
-opencode keeps each message and each part in a file of its own; Kiro keeps its conversations in
-a database. A session of the first is named by its own file (`storage/session/<project>/
+opencode stores each message and each part in its own file; Kiro stores conversations in a
+database. A session of the first is named by its own file (`storage/session/<project>/
 ses_*.json`), one of the second by `data.sqlite3:<conversation>`.
 """
 
@@ -28,15 +29,15 @@ class Conversation(NamedTuple):
     size: int
 
 
-def in_pieces(path: str) -> bool:
-    """Whether the path names a session that is kept in pieces."""
+def is_multi_file(path: str) -> bool:
+    """Whether the path names a session that is stored in several files or a database."""
     if _split(path) is not None:
         return True
     place = Path(path)
     return place.name.startswith("ses_") and place.parent.parent.name == "session"
 
 
-def document_of(path: str) -> bytes:
+def join_files(path: str) -> bytes:
     """The whole session as one JSON document.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from leftoff.codec import MAX_DOCUMENT, MAX_LINE
 from leftoff.errors import SourceError
-from leftoff.sources.multi_file import document_of, in_pieces
+from leftoff.sources.multi_file import is_multi_file, join_files
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -25,28 +25,28 @@ MAX_UNPACKED = 4 << 30
 
 
 @contextmanager
-def lines_of(path: str) -> Iterator[Iterator[bytes]]:
+def open_lines(path: str) -> Iterator[Iterator[bytes]]:
     """The lines of a recording, unpacked where it is compressed; a line of more than
     `codec.MAX_LINE` bytes comes in pieces.
 
     Raises:
         SourceError: missing, unreadable, a directory, or damaged compression.
     """
-    if in_pieces(path):
-        yield iter((document_of(path),))
+    if is_multi_file(path):
+        yield iter((join_files(path),))
         return
     with _opened(path) as stream:
         yield _lines(stream, path)
 
 
-def head_of(path: str, size: int) -> bytes:
+def read_head(path: str, size: int) -> bytes:
     """The first `size` bytes of a recording, unpacked; fewer if it has no more.
 
     Raises:
-        SourceError: as for `lines_of`.
+        SourceError: as for `open_lines`.
     """
-    if in_pieces(path):
-        return document_of(path)
+    if is_multi_file(path):
+        return join_files(path)
     # Not through `_opened`: its buffer is far larger than a header.
     with _regular(path, 0) as plain:
         try:
@@ -62,13 +62,13 @@ def head_of(path: str, size: int) -> bytes:
             raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
 
 
-def whole_of(path: str | os.PathLike[str]) -> bytes:
+def read_whole(path: str | os.PathLike[str]) -> bytes:
     """What a file that is named holds, as it is.
 
     Raises:
-        SourceError: as for `opened`, or it is larger than `codec.MAX_DOCUMENT`.
+        SourceError: as for `open_regular`, or it is larger than `codec.MAX_DOCUMENT`.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise SourceError(f"{path}: larger than {MAX_DOCUMENT >> 20} MiB")
@@ -76,7 +76,7 @@ def whole_of(path: str | os.PathLike[str]) -> bytes:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A regular file, open for reading as it is.
 
     Raises:
@@ -184,7 +184,7 @@ def _why(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def parts_of(path: str) -> tuple[str, list[tuple[str, str]]]:
+def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
     """The main file of a session and its subagents' files as (agent id, path).
 
     A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`.
@@ -198,7 +198,7 @@ def parts_of(path: str) -> tuple[str, list[tuple[str, str]]]:
             return str(beside), _subagents(place)
         inside = sorted(place.glob("*.jsonl"))
         if len(inside) == 1:
-            return parts_of(str(inside[0]))
+            return session_paths(str(inside[0]))
         return path, []
     stem = place.name
     for suffix in (".gz", ".zst", ".jsonl"):

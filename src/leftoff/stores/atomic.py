@@ -1,12 +1,30 @@
-"""The one way to write a file: whole or not at all, readable by its owner only, and to stay.
+"""Atomic, durable file writes and lock files. Every file that leftoff writes is written here.
 
-A file is written under a name of its own beside the one that it will replace, brought to the
-disk, and put in its place in one step; then the folder is brought to the disk. What a killed
-writer leaves under such a name is known by it, and `sweep` removes it; a writer that is alive
-holds its file locked, so nobody sweeps that away.
+A write has five steps:
 
-A failed `fsync` is never tried again on the same file: the system may have forgotten what it
-could not write. The new file is given up, and the old one stays.
+    1. create a temporary file `.NAME.<16 hex digits>.tmp` beside the target, with O_EXCL and
+       mode 0600, and take an exclusive flock on it;
+    2. write the data and fsync the file;
+    3. rename it over the target;
+    4. close it, which releases the lock;
+    5. fsync the directory, so that the rename survives a power cut.
+
+A reader therefore sees the old file or the new one, never a part. If a step before the rename
+fails, the temporary file is removed and the old file stays. If only step 5 fails, `NotSynced`
+is raised: the new file is in place, but a power cut may undo the rename.
+
+A failed fsync is never retried on the same file: the kernel may have marked the unwritten
+pages clean, and a second fsync would succeed without writing them. The new file is given up.
+
+A killed writer leaves its temporary file behind. `remove_stale_temporaries` recognizes such
+files by name and removes those that it can lock; a running writer still holds its lock.
+
+File names are resolved relative to an open directory descriptor (`Directory`) and with
+O_NOFOLLOW. So a symbolic link that another process puts in place of the directory or of a file
+does not redirect a write. Windows has neither `dir_fd` nor `fcntl`: there paths are used,
+`filelock` locks, and stale temporaries are simply removed, because an open file cannot be.
+
+Only file-system mechanics belong here: formats, redaction and retention stand above.
 """
 
 from __future__ import annotations
@@ -21,152 +39,152 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 fcntl: Any = None
-with suppress(ImportError):  # Windows: an open file cannot be removed there, which does as well
+with suppress(ImportError):  # Windows
     import fcntl
 
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
-_CLOSED: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_INSIDE: Final = {os.open, os.rename, os.link, os.unlink, os.mkdir} <= os.supports_dir_fd
-_GLANCE: Final = 0.005
-"""Seconds between two looks at a lock that somebody else holds."""
+_CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_HAS_DIR_FD: Final = {os.open, os.rename, os.link, os.unlink, os.mkdir} <= os.supports_dir_fd
+_POLL_INTERVAL: Final = 0.005
+"""Seconds between two attempts to take a lock. Chosen by hand; not measured."""
 
 _TEMPORARY: Final = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
 class NotSynced(OSError):
-    """The file is in its place, but the folder could not be brought to the disk: the new file
-    may be gone after a power cut."""
+    """The file was replaced, but fsync of the directory failed: a power cut may undo it."""
 
 
-class Folder:
-    """An open folder. Names are looked up in the folder itself, so a link that somebody puts
-    in its place meanwhile leads nowhere. Where the system cannot do that, paths are used."""
+class Directory:
+    """An open directory. File names are resolved relative to its descriptor, or by path on
+    systems without `dir_fd`; see the module's documentation."""
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path = path
-        self._at = descriptor
+        self._dir_fd = descriptor
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path) -> Iterator[Folder]:
-        """The folder at `path`, for as long as the block runs.
+    def open(cls, path: Path) -> Iterator[Directory]:
+        """The directory at `path`, open until the block ends.
 
         Raises:
-            OSError: there is none, or it cannot be opened.
+            OSError: it does not exist or cannot be opened.
         """
-        yield from cls(path, None)._opened(path, 0)
+        yield from cls(path, None)._open(path, 0)
 
     @contextmanager
-    def inner(self, name: str) -> Iterator[Folder]:
-        """A folder in this one, which must not be a link.
+    def subdirectory(self, name: str) -> Iterator[Directory]:
+        """A subdirectory, which must not be a symbolic link, open until the block ends.
 
         Raises:
-            OSError: there is none, it is a link, or it cannot be opened.
+            OSError: it does not exist, is a link, or cannot be opened.
         """
-        yield from self._opened(self.path / name, _NOFOLLOW)
+        yield from self._open(self.path / name, _NOFOLLOW)
 
-    def _opened(self, path: Path, flags: int) -> Iterator[Folder]:
-        if not _INSIDE:
+    def _open(self, path: Path, flags: int) -> Iterator[Directory]:
+        if not _HAS_DIR_FD:
             if flags and path.is_symlink():
                 raise NotADirectoryError(20, "is a link", str(path))
             if not path.is_dir():
                 raise FileNotFoundError(2, "No such folder", str(path))
-            yield Folder(path, None)
+            yield Directory(path, None)
             return
-        flags |= os.O_RDONLY | os.O_DIRECTORY | _CLOSED
-        inside = self._at is not None
-        descriptor = os.open(path.name if inside else path, flags, dir_fd=self._at)
+        flags |= os.O_RDONLY | os.O_DIRECTORY | _CLOEXEC
+        relative = self._dir_fd is not None
+        descriptor = os.open(path.name if relative else path, flags, dir_fd=self._dir_fd)
         try:
-            yield Folder(path, descriptor)
+            yield Directory(path, descriptor)
         finally:
-            with suppress(OSError):  # nothing was written through it
+            with suppress(OSError):  # nothing was written through this descriptor
                 os.close(descriptor)
 
     def _name(self, name: str) -> str:
-        return name if self._at is not None else str(self.path / name)
+        return name if self._dir_fd is not None else str(self.path / name)
 
-    def make(self, name: str) -> None:
-        """Makes a folder in this one, for its owner only, unless something of that name is
-        there."""
+    def mkdir(self, name: str) -> None:
+        """Creates a subdirectory with mode 0700, unless the name exists already."""
         try:
-            os.mkdir(self._name(name), 0o700, dir_fd=self._at)
+            os.mkdir(self._name(name), 0o700, dir_fd=self._dir_fd)
         except FileExistsError:
             return
-        self.sync()
+        self.fsync()
 
-    def names(self) -> list[str]:
-        """The names of everything in it, sorted."""
-        return sorted(os.listdir(self.path if self._at is None else self._at))  # noqa: PTH208
+    def listdir(self) -> list[str]:
+        """The names of all entries, sorted."""
+        return sorted(os.listdir(self.path if self._dir_fd is None else self._dir_fd))  # noqa: PTH208
 
     def stat(self, name: str) -> os.stat_result:
-        """What is known of a file; of a link itself, not of what it leads to."""
-        return os.stat(self._name(name), dir_fd=self._at, follow_symlinks=False)
+        """The status of an entry; links are not followed."""
+        return os.stat(self._name(name), dir_fd=self._dir_fd, follow_symlinks=False)
 
-    def read(self, name: str, most: int) -> bytes:
-        """A regular file, whole.
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """The content of a regular file.
 
         Raises:
-            FileNotFoundError: there is none.
-            OSError: it is a link, no regular file, larger than `most` bytes, or unreadable.
+            FileNotFoundError: it does not exist.
+            OSError: it is a link, not a regular file, larger than `max_bytes`, or unreadable.
         """
-        flags = os.O_RDONLY | _NOFOLLOW | _CLOSED | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(self._name(name), flags, dir_fd=self._at)
+        flags = os.O_RDONLY | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(self._name(name), flags, dir_fd=self._dir_fd)
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - an open file
-            known = os.fstat(descriptor)
-            if not stat.S_ISREG(known.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise OSError(22, "not a regular file", name)
-            if known.st_size > most:
-                raise OSError(27, f"larger than {most:,} bytes", name)
+            if status.st_size > max_bytes:
+                raise OSError(27, f"larger than {max_bytes:,} bytes", name)
             return file.read()
 
     def remove(self, name: str) -> bool:
-        """Removes a file; False if there is none."""
+        """Removes a file; False if it does not exist."""
         try:
-            os.unlink(self._name(name), dir_fd=self._at)
+            os.unlink(self._name(name), dir_fd=self._dir_fd)
         except FileNotFoundError:
             return False
         return True
 
-    def move(self, name: str, to: str) -> None:
-        """Gives a file another name, in place of what has that name.
+    def rename(self, name: str, to: str) -> None:
+        """Renames a file, replacing what has the new name.
 
         Raises:
-            OSError: it cannot be done.
+            OSError: the rename failed.
         """
-        os.replace(self._name(name), self._name(to), src_dir_fd=self._at, dst_dir_fd=self._at)
+        dir_fd = self._dir_fd
+        os.replace(self._name(name), self._name(to), src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
-    def own(self, name: str, how: int = os.O_RDWR) -> int:
-        """A file to write in place, open: made where it is missing, regular, with no other
-        name elsewhere, and readable by its owner only.
+    def open_private(self, name: str, access: int = os.O_RDWR) -> int:
+        """A descriptor for writing a file in place; the file is created if it is missing, and
+        has mode 0600 afterwards.
 
         Args:
-            how: flags of `os.open`.
+            access: flags of `os.open`.
 
         Raises:
-            OSError: it cannot be opened, or is a link or no such file.
+            OSError: it cannot be opened, is not a regular file, or is a symbolic or hard link.
         """
-        flags = how | os.O_CREAT | _NOFOLLOW | _CLOSED | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(self._name(name), flags, 0o600, dir_fd=self._at)
-        told = os.fstat(descriptor)
-        if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
+        flags = access | os.O_CREAT | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(self._name(name), flags, 0o600, dir_fd=self._dir_fd)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             os.close(descriptor)
             raise OSError(22, "a link, or not a regular file", str(self.path / name))
-        if told.st_mode & 0o077 and os.chmod in os.supports_fd:
-            with suppress(PermissionError):  # somebody else's
+        if status.st_mode & 0o077 and os.chmod in os.supports_fd:
+            with suppress(PermissionError):  # the file belongs to another user
                 os.fchmod(descriptor, 0o600)
         return descriptor
 
-    def copy(self, name: str, to: str, data: bytes) -> None:
-        """Keeps the file `name`, which holds `data`, under a second name as well."""
+    def link_or_copy(self, name: str, to: str, data: bytes) -> None:
+        """Gives the file `name`, whose content is `data`, a second name: by a hard link where
+        that is possible, else by a copy."""
         self.remove(to)
         try:
-            if self.stat(name).st_mode & 0o077:  # others may read it: they shall not the copy
+            if self.stat(name).st_mode & 0o077:  # other users may read it, but not the copy
                 raise PermissionError
             os.link(
                 self._name(name),
                 self._name(to),
-                src_dir_fd=self._at,
-                dst_dir_fd=self._at,
+                src_dir_fd=self._dir_fd,
+                dst_dir_fd=self._dir_fd,
                 follow_symlinks=False,
             )
         except (OSError, NotImplementedError):  # a file system without links
@@ -178,49 +196,49 @@ class Folder:
         self,
         name: str,
         data: bytes,
-        time: int | None = None,
+        mtime_ns: int | None = None,
         *,
         mode: int = 0o600,
-        lasting: bool = True,
-    ) -> Iterator[Staged]:
-        """A file that waits, whole and on the disk, to take the place of `name`; removed if
-        it is not committed.
+        durable: bool = True,
+    ) -> Iterator[TemporaryFile]:
+        """A temporary file that holds `data` and replaces `name` when it is committed. Without
+        a commit it is removed when the block ends.
 
         Args:
-            time: of last change, in nanoseconds since 1970; now if None.
-            mode: who may do what with it.
-            lasting: False for what may be gone after a power cut, which costs no waiting.
+            mtime_ns: modification time in nanoseconds since 1970; now if None.
+            mode: permission bits.
+            durable: False skips fsync, for files that a power cut may destroy.
 
         Raises:
             OSError: it cannot be written.
         """
-        staged = Staged(self, name)
+        staged = TemporaryFile(self, name)
         try:
-            staged.write(data, time, mode, lasting=lasting)
+            staged.write(data, mtime_ns, mode, durable=durable)
             yield staged
         finally:
             staged.close()
 
     @contextmanager
-    def grow(self, name: str) -> Iterator[IO[bytes]]:
-        """A file to write into piece by piece, which takes the place of `name` when the block
-        has ended well; removed if it has not.
+    def open_replacement(self, name: str) -> Iterator[IO[bytes]]:
+        """A temporary file, open for writing, that replaces `name` when the block ends. If the
+        block raises, it is removed.
 
         Raises:
-            OSError: it cannot be written; what was there stays.
+            OSError: it cannot be written; the old file stays.
         """
-        with self._replacing(name) as staged, staged.opened() as file:
+        with self._replacing(name) as staged, staged.buffered() as file:
             yield file
 
     @contextmanager
-    def replacement(self, name: str) -> Iterator[Path]:
-        """The path of a file that others write into; else as `grow`."""
+    def replacement_path(self, name: str) -> Iterator[Path]:
+        """As `open_replacement`, for a library that writes to a path."""
         with self._replacing(name) as staged:
             yield staged.path
 
     @contextmanager
-    def _replacing(self, name: str) -> Iterator[Staged]:
-        staged = Staged(self, name)
+    def _replacing(self, name: str) -> Iterator[TemporaryFile]:
+        staged = TemporaryFile(self, name)
         try:
             descriptor = staged.create()
             yield staged
@@ -230,76 +248,80 @@ class Folder:
             staged.close()
 
     @contextmanager
-    def locked(self, name: str, patience: float) -> Iterator[None]:
-        """Holds the lock of a file in this folder, which is made, while the block runs.
+    def lock(self, name: str, timeout: float) -> Iterator[None]:
+        """Holds an exclusive lock on a lock file, which is created, until the block ends.
 
         Raises:
-            TimeoutError: somebody else has held it for `patience` seconds.
-            OSError: it cannot be made, is a link, or cannot be locked.
+            TimeoutError: another process held the lock for `timeout` seconds.
+            OSError: the file cannot be created or locked, or is a link.
         """
-        if fcntl is None or self._at is None:
+        if fcntl is None or self._dir_fd is None:
             from filelock import FileLock, Timeout
 
-            lock = FileLock(self.path / name, timeout=patience, mode=0o600)
+            lock = FileLock(self.path / name, timeout=timeout, mode=0o600)
             try:
-                lock.acquire(poll_interval=_GLANCE)
+                lock.acquire(poll_interval=_POLL_INTERVAL)
             except Timeout as error:
                 raise TimeoutError(str(error)) from None
             try:
                 yield
             finally:
-                with suppress(OSError):  # tried once more when the lock object goes
+                with suppress(OSError):  # filelock tries again when the object is deleted
                     lock.release()
             return
-        flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOSED | os.O_NONBLOCK
-        descriptor = os.open(name, flags, 0o600, dir_fd=self._at)
+        flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            _wait_for(descriptor, patience)
+            _acquire(descriptor, timeout)
             yield
         finally:
-            # A child that was forked meanwhile has the file open, too: closing is not enough.
+            # A child that was forked meanwhile has inherited the descriptor, so closing ours
+            # would not release the lock.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             with suppress(OSError):
                 os.close(descriptor)
 
-    def sync(self) -> None:
-        """Brings the folder to the disk: which names it holds, not the files.
+    def fsync(self) -> None:
+        """Writes the entries of the directory, not its files, to the disk.
 
         Raises:
-            NotSynced: it could not be done.
+            NotSynced: fsync failed.
         """
-        if self._at is None and os.name != "posix":
+        dir_fd = self._dir_fd
+        if dir_fd is None and os.name != "posix":
             return
         try:
-            here = os.open(self.path, os.O_RDONLY | _CLOSED) if self._at is None else self._at
+            descriptor = (
+                os.open(self.path, os.O_RDONLY | _CLOEXEC) if dir_fd is None else dir_fd
+            )
             try:
-                os.fsync(here)
+                os.fsync(descriptor)
             finally:
-                if self._at is None:
-                    os.close(here)
+                if dir_fd is None:
+                    os.close(descriptor)
         except OSError as error:
             raise NotSynced(error.errno, error.strerror, str(self.path)) from error
 
-    def sweep(self, of: str | None = None) -> int:
-        """Removes the temporary files of writers that are no more; tells how many.
+    def remove_stale_temporaries(self, target: str | None = None) -> int:
+        """Removes the temporary files that killed writers left; returns how many.
 
         Args:
-            of: only those that were to become this file.
+            target: only those that were to replace this file.
         """
-        swept = 0
-        for name in self.names():
-            found = _TEMPORARY.fullmatch(name)
-            if found and of in {None, found[1]}:
+        removed = 0
+        for name in self.listdir():
+            match = _TEMPORARY.fullmatch(name)
+            if match and target in {None, match[1]}:
                 with suppress(OSError):
-                    swept += self._sweep(name)
-        return swept
+                    removed += self._remove_if_unlocked(name)
+        return removed
 
-    def _sweep(self, name: str) -> bool:
+    def _remove_if_unlocked(self, name: str) -> bool:
         if fcntl is None:
             return self.remove(name)
-        flags = os.O_RDWR | _NOFOLLOW | _CLOSED | os.O_NONBLOCK
-        descriptor = os.open(self._name(name), flags, dir_fd=self._at)
+        flags = os.O_RDWR | _NOFOLLOW | _CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(self._name(name), flags, dir_fd=self._dir_fd)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return self.remove(name)
@@ -307,16 +329,16 @@ class Folder:
             os.close(descriptor)
 
 
-class Staged:
-    """A file under a temporary name, written for one that it will replace."""
+class TemporaryFile:
+    """A locked file under a temporary name that will replace another file."""
 
-    def __init__(self, folder: Folder, name: str) -> None:
-        self._folder, self._final = folder, name
+    def __init__(self, directory: Directory, target: str) -> None:
+        self._directory, self._target = directory, target
         self._temporary = ""
         self._descriptor: int | None = None
 
-    def write(self, data: bytes, time: int | None, mode: int, *, lasting: bool) -> None:
-        """Writes all of it and brings it to the disk, if it is to last."""
+    def write(self, data: bytes, mtime_ns: int | None, mode: int, *, durable: bool) -> None:
+        """Creates the file, writes the data, and calls fsync if `durable`."""
         descriptor = self.create()
         if mode != 0o600:
             where = descriptor if os.chmod in os.supports_fd else self._path
@@ -324,97 +346,99 @@ class Staged:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
-        if time is not None:
+        if mtime_ns is not None:
             where = descriptor if os.utime in os.supports_fd else self._path
-            os.utime(where, ns=(time, time))
-        if lasting:
+            os.utime(where, ns=(mtime_ns, mtime_ns))
+        if durable:
             os.fsync(descriptor)
 
     def create(self) -> int:
-        """Makes the file, empty; its descriptor."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOSED
+        """Creates the file, empty and locked; returns its descriptor."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOEXEC
         while True:
-            self._temporary = f".{self._final}.{os.urandom(8).hex()}.tmp"
-            self._descriptor = os.open(self._path, flags, 0o600, dir_fd=self._folder._at)
-            if _held(self._descriptor):
+            self._temporary = f".{self._target}.{os.urandom(8).hex()}.tmp"
+            self._descriptor = os.open(self._path, flags, 0o600, dir_fd=self._directory._dir_fd)
+            if _lock_temporary(self._descriptor):
                 return self._descriptor
-            self.close()  # swept between the two calls
+            self.close()  # removed as stale between the two calls
 
     @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        """The file to write into; what is buffered is written when the block ends."""
+    def buffered(self) -> Iterator[IO[bytes]]:
+        """A buffered writer for the file, flushed when the block ends."""
         assert self._descriptor is not None
         with open(self._descriptor, "wb", closefd=False) as file:
             yield file
 
     @property
     def path(self) -> Path:
-        """Where it waits."""
-        return self._folder.path / self._temporary
+        """The path under the temporary name."""
+        return self._directory.path / self._temporary
 
     @property
     def _path(self) -> str:
-        return self._folder._name(self._temporary)
+        return self._directory._name(self._temporary)
 
     def commit(self) -> None:
-        """Puts the file in its place.
+        """Renames the file over its target.
 
         Raises:
-            OSError: it cannot be put there; what was there stays.
+            OSError: the rename failed; the old file stays.
         """
         if os.name == "nt":
-            self._let_go()  # an open file cannot be renamed there
-        at = self._folder._at
-        os.replace(self._path, self._folder._name(self._final), src_dir_fd=at, dst_dir_fd=at)
+            self._close_descriptor()  # an open file cannot be renamed there
+        dir_fd = self._directory._dir_fd
+        target = self._directory._name(self._target)
+        os.replace(self._path, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
         self._temporary = ""
-        self._let_go()
+        self._close_descriptor()
 
     def close(self) -> None:
         """Removes the file if it was not committed."""
         if self._temporary and self._descriptor is not None:
             with suppress(OSError):
-                self._folder.remove(self._temporary)
+                self._directory.remove(self._temporary)
         self._temporary = ""
-        self._let_go()
+        self._close_descriptor()
 
-    def _let_go(self) -> None:
+    def _close_descriptor(self) -> None:
         if self._descriptor is not None:
-            with suppress(OSError):  # after a successful fsync there is nothing left to fail
+            with suppress(OSError):  # the data is on the disk already
                 os.close(self._descriptor)
             self._descriptor = None
 
 
-def _wait_for(descriptor: int, patience: float) -> None:
-    end = time.monotonic() + patience
+def _acquire(descriptor: int, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= end:
+            if time.monotonic() >= deadline:
                 raise TimeoutError("locked") from None
-            time.sleep(_GLANCE)
+            time.sleep(_POLL_INTERVAL)
         else:
             return
 
 
-def _held(descriptor: int) -> bool:
-    """Locks a new temporary file for as long as it is open; False if it is being swept."""
+def _lock_temporary(descriptor: int) -> bool:
+    """Locks a new temporary file until it is closed; False if another process is removing it
+    as stale."""
     if fcntl is None:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # no locks on this file system: nobody can sweep there either
+    except OSError:  # no locks on this file system: no process can remove it as stale either
         return True
     return os.fstat(descriptor).st_nlink > 0
 
 
-def make_folders(path: Path) -> None:
-    """Makes a folder, and those above it that are missing, for their owner only.
+def make_directories(path: Path) -> None:
+    """Creates a directory and its missing parents, with mode 0700.
 
     Raises:
-        OSError: one cannot be made.
+        OSError: one cannot be created.
     """
     missing: list[Path] = []
     while not path.is_dir():
@@ -422,50 +446,49 @@ def make_folders(path: Path) -> None:
         if path.parent == path:
             break
         path = path.parent
-    for folder in reversed(missing):
-        with Folder.opened(folder.parent) as above:
-            above.make(folder.name)
+    for directory in reversed(missing):
+        with Directory.open(directory.parent) as parent:
+            parent.mkdir(directory.name)
 
 
 @contextmanager
-def inside(path: Path) -> Iterator[Folder]:
-    """A folder, made where it is missing with those above it. The one that it is in may be a
-    link; the folder may not.
+def create_and_open(path: Path) -> Iterator[Directory]:
+    """A directory, created with its missing parents, open until the block ends. Its parent may
+    be a symbolic link; the directory itself may not.
 
     Raises:
-        OSError: one cannot be made or opened, or the folder is a link.
+        OSError: one cannot be created or opened, or the directory is a link.
     """
-    make_folders(path.parent)
-    with Folder.opened(path.parent) as above:
-        above.make(path.name)
-        with above.inner(path.name) as folder:
-            yield folder
+    make_directories(path.parent)
+    with Directory.open(path.parent) as parent:
+        parent.mkdir(path.name)
+        with parent.subdirectory(path.name) as directory:
+            yield directory
 
 
-def own(path: Path) -> int:
-    """As `Folder.own`, in the folder that the file is in."""
-    with Folder.opened(path.parent) as folder:
-        return folder.own(path.name)
+def open_private(path: Path) -> int:
+    """`Directory.open_private` for a path."""
+    with Directory.open(path.parent) as directory:
+        return directory.open_private(path.name)
 
 
-def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Writes a file whole or not at all, readable by its owner only unless told otherwise.
-    What killed writers of it left is removed.
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Replaces a file atomically and durably, and removes stale temporary files for it.
 
     Raises:
-        OSError: it cannot be written; what was there stays. `NotSynced`: it is written, but
-            may be gone after a power cut.
+        OSError: it cannot be written; the old file stays. `NotSynced`: it is written, but a
+            power cut may undo that.
     """
-    make_folders(path.parent)
-    with Folder.opened(path.parent) as folder:
+    make_directories(path.parent)
+    with Directory.open(path.parent) as directory:
         with suppress(OSError):
-            folder.sweep(path.name)
-        with folder.stage(path.name, data, mode=mode) as staged:
+            directory.remove_stale_temporaries(path.name)
+        with directory.stage(path.name, data, mode=mode) as staged:
             staged.commit()
-        folder.sync()
+        directory.fsync()
 
 
-def sweep(path: Path) -> None:
-    """Removes what killed writers of one file left beside it."""
-    with suppress(OSError), Folder.opened(path.parent) as folder:
-        folder.sweep(path.name)
+def remove_stale_temporaries(path: Path) -> None:
+    """Removes what killed writers of one file left beside it; errors are ignored."""
+    with suppress(OSError), Directory.open(path.parent) as directory:
+        directory.remove_stale_temporaries(path.name)

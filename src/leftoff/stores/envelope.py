@@ -1,12 +1,12 @@
-"""What is added to a document when it is kept, and what is looked at when it is taken out.
+"""Sealing and unsealing of stored documents: redaction, schema, checksum.
 
-A kept document is redacted and holds one key more, `leftoff`, beside its own:
+A stored document is redacted and has one more key, `leftoff`, its header:
 
     "leftoff": {"schema": "leftoff.task/1", "id": "t1", "checksum": "sha256:…",
                 "redactions": {"aws-key": 1}, "text": "sha256:…", "pinned": true}
 
 The checksum is of the whole document, the other fields of that key included, as canonical JSON
-(keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown kept beside it.
+(keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown saved with it.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff._moved import moved_name
 from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.naming import PLACES, place_of
+from leftoff.stores.naming import LOCATIONS, location_of
 from leftoff.text.sanitize import clean as inert
 
 KEY: Final = "leftoff"
-VERSIONS: Final = dict.fromkeys(PLACES, 1)
-"""The newest schema of each kind that we know."""
+VERSIONS: Final = dict.fromkeys(LOCATIONS, 1)
+"""The newest known schema of each kind."""
 
 _SCHEMA = re.compile(r"leftoff\.([a-z_]{1,40})/([0-9]{1,6})", re.ASCII)
-_MENDABLE = {"bom", "surrogate", "not_a_number"}
-"""What other programs' JSON may have without having lost anything."""
+_HARMLESS_REPAIRS = {"bom", "surrogate", "not_a_number"}
+"""Repairs of other programs' JSON that lose nothing."""
 
-Gate: TypeAlias = Callable[[str], Redactor]
+RedactorFactory: TypeAlias = Callable[[str], Redactor]
 """Makes the redactor for one document of a kind."""
 
 
-def gate_of(kind: str) -> Redactor:
-    """A fresh redactor; personal data goes too where other agents read the document."""
+def redactor_for(kind: str) -> Redactor:
+    """A new redactor for a kind; it also hides personal data in checkpoints, which other agents
+    read."""
     return Redactor(personal=kind == "checkpoint")
 
 
-class Seal(Struct, frozen=True, omit_defaults=True):
+class Header(Struct, frozen=True, omit_defaults=True):
     """The value of the key `leftoff`.
 
     Attributes:
@@ -65,7 +67,7 @@ class Seal(Struct, frozen=True, omit_defaults=True):
     saved: float | None = None
 
 
-class Clean(Struct, frozen=True):
+class Sanitized(Struct, frozen=True):
     """A document and its markdown as plain values without secrets."""
 
     document: dict[str, Any]
@@ -73,29 +75,31 @@ class Clean(Struct, frozen=True):
     redactions: dict[str, int]
 
 
-class Opened(Struct, frozen=True):
-    """A kept document, taken out: without the key `leftoff`, which is in `seal` (None if it
-    had none)."""
+class Unsealed(Struct, frozen=True):
+    """A stored document without the key `leftoff`, which is in `header` (None if it had
+    none)."""
 
     document: dict[str, Any]
-    seal: Seal | None
+    header: Header | None
     issues: tuple[Issue, ...] = ()
 
     @property
     def pinned(self) -> bool:
         """Whether it is pinned."""
-        return self.seal is not None and self.seal.pinned
+        return self.header is not None and self.header.pinned
 
 
-def clean(kind: str, document: Mapping[str, Any], text: str, gate: Gate) -> Clean:
-    """What may be kept of a document: plain values, redacted together with its markdown.
+def sanitize(
+    kind: str, document: Mapping[str, Any], text: str, gate: RedactorFactory
+) -> Sanitized:
+    """A document and its markdown as plain values, redacted together.
 
     Raises:
         UsageError: it holds something that JSON cannot.
     """
     redactor = gate(kind)
     try:
-        values = codec.plain({k: v for k, v in document.items() if k != KEY})
+        values = codec.to_builtins({k: v for k, v in document.items() if k != KEY})
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a {kind} that cannot be kept as JSON: {error}") from error
     values = redactor.value(values)
@@ -103,27 +107,31 @@ def clean(kind: str, document: Mapping[str, Any], text: str, gate: Gate) -> Clea
     try:
         codec.canonical(values)
         text.encode()
-    except (TypeError, ValueError):  # half of a character, as some recorders write it
-        values, text = codec.mended(values), codec.mended(text)
-    return Clean(values, text, dict(sorted(redactor.counts.items())))
+    except (TypeError, ValueError):  # a lone surrogate, as some recorders write it
+        values, text = codec.to_valid_json(values), codec.to_valid_json(text)
+    return Sanitized(values, text, dict(sorted(redactor.counts.items())))
 
 
 def seal(
-    kind: str, id: str, given: Clean, *, pinned: bool = False, saved: float | None = None
+    kind: str, id: str, given: Sanitized, *, pinned: bool = False, saved: float | None = None
 ) -> dict[str, Any]:
-    """A document as it is kept: with the key `leftoff`, last."""
+    """A document as it is stored: with the key `leftoff`, last."""
     schema = f"leftoff.{kind}/{VERSIONS[kind]}"
     text = checksum(given.text.encode()) if given.text else ""
-    return _closed(given.document, Seal(schema, id, "", given.redactions, text, pinned, saved))
+    return _with_checksum(
+        given.document, Header(schema, id, "", given.redactions, text, pinned, saved)
+    )
 
 
-def resealed(opened: Opened, *, pinned: bool) -> dict[str, Any]:
-    """A document that was kept, pinned or not, else as it was."""
-    assert opened.seal is not None
-    return _closed(opened.document, msgspec.structs.replace(opened.seal, pinned=pinned))
+def reseal(opened: Unsealed, *, pinned: bool) -> dict[str, Any]:
+    """A stored document with another value of `pinned`."""
+    assert opened.header is not None
+    return _with_checksum(
+        opened.document, msgspec.structs.replace(opened.header, pinned=pinned)
+    )
 
 
-def _closed(document: dict[str, Any], given: Seal) -> dict[str, Any]:
+def _with_checksum(document: dict[str, Any], given: Header) -> dict[str, Any]:
     values = msgspec.to_builtins(msgspec.structs.replace(given, checksum=""))
     whole = {**document, KEY: values}
     sums = checksum(codec.canonical(whole))
@@ -135,36 +143,36 @@ def checksum(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Opened:
-    """A kept document, taken out of its bytes.
+def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsealed:
+    """Decodes and verifies a stored document.
 
     Args:
-        where: named in messages.
-        accept: take it although its checksum is wrong.
+        where: path or URL, for messages.
+        accept: ignore a wrong checksum.
 
     Raises:
         Damaged: it is not what was saved, or of another kind.
         TooNew: its schema is newer than ours.
     """
-    place_of(kind)
+    location_of(kind)
     issues: tuple[Issue, ...] = ()
     try:
-        value = codec.exact(data)
+        value = codec.parse_strict(data)
     except ValueError as error:
-        value, codes = _mended(data)
+        value, codes = _repaired(data)
         if value is None:
             raise Damaged(f"{where}: damaged: no whole JSON document ({error})") from None
         issues = (Issue("mended", "warning", f"{where}: mended: {codes}"),)
     if not isinstance(value, dict):
         raise Damaged(f"{where}: damaged: no JSON object")
     if KEY not in value:
-        if any(map(_seal_like, value.values())):
+        if any(map(_is_like_header, value.values())):
             raise Damaged(f"{where}: damaged: the name of its seal is another")
-        said = Issue("unsealed", "info", f"{where}: not saved by leftoff: no checksum")
-        return Opened(value, None, (*issues, said))
+        issue = Issue("unsealed", "info", f"{where}: not saved by leftoff: no checksum")
+        return Unsealed(value, None, (*issues, issue))
     found = value[KEY]
     try:
-        known = msgspec.convert(found, Seal)
+        known = msgspec.convert(found, Header)
     except ValueError as error:
         _refuse_newer(kind, found, where)  # a newer one may have other fields
         raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
@@ -174,10 +182,10 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Opene
         if issues or known.checksum != checksum(codec.canonical({**value, KEY: rest})):
             raise Damaged(f"{where}: damaged or changed by hand: the checksum is wrong")
     del value[KEY]
-    return Opened(value, known, issues)
+    return Unsealed(value, known, issues)
 
 
-def _seal_like(value: Any) -> bool:
+def _is_like_header(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("checksum"), str)
@@ -186,9 +194,9 @@ def _seal_like(value: Any) -> bool:
     )
 
 
-def _mended(data: bytes) -> tuple[Any, str]:
-    values, codes = codec.mend(data)
-    if len(values) == 1 and set(codes) <= _MENDABLE:
+def _repaired(data: bytes) -> tuple[Any, str]:
+    values, codes = codec.repair(data)
+    if len(values) == 1 and set(codes) <= _HARMLESS_REPAIRS:
         return values[0], ", ".join(codes)
     return None, ""
 
@@ -206,47 +214,47 @@ def _refuse_newer(kind: str, found: Any, where: str) -> None:
         )
 
 
-class _Glance(Struct):
+class _HeaderOnly(Struct):
     leftoff: Any = None
 
 
-_glance = msgspec.json.Decoder(_Glance).decode
+_decode_header = msgspec.json.Decoder(_HeaderOnly).decode
 
 
-def glance(kind: str, data: bytes, where: str) -> Seal | None:
-    """The seal of a kept document, its checksum unchecked; None if it has none.
+def read_header(kind: str, data: bytes, where: str) -> Header | None:
+    """The header of a stored document, without verifying the checksum; None if it has none.
 
     Raises:
-        Damaged: it cannot be read.
+        Damaged: it is not JSON, or its header is not valid.
         TooNew: its schema is newer than ours.
     """
     try:
-        found = _glance(data).leftoff
+        found = _decode_header(data).leftoff
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{where}: damaged: {error}") from error
     if found is None:
         return None
     _refuse_newer(kind, found, where)  # a newer one may have other fields
     try:
-        return msgspec.convert(found, Seal)
+        return msgspec.convert(found, Header)
     except ValueError as error:
         raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
 
 
-def glimpse(kind: str, data: bytes, where: str) -> Seal | None:
-    """`glance` at what is to be replaced: None also where it is damaged.
+def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
+    """The header of a document that will be replaced; None also if it is damaged.
 
     Raises:
         TooNew: it must not be replaced.
     """
     try:
-        return glance(kind, data, where)
+        return read_header(kind, data, where)
     except Damaged:
         return None
 
 
-def changes(before: Any, after: Any, at: str = "") -> list[str]:
-    """Where two documents differ, as paths: `history[3].text`."""
+def differing_paths(before: Any, after: Any, at: str = "") -> list[str]:
+    """The paths at which two documents differ, such as `history[3].text`."""
     if isinstance(before, dict) and isinstance(after, dict):
         keys = dict.fromkeys([*before, *after])
         pairs = [(f"{at}.{k}".lstrip("."), before.get(k, ...), after.get(k, ...)) for k in keys]
@@ -255,4 +263,9 @@ def changes(before: Any, after: Any, at: str = "") -> list[str]:
         pairs = [(f"{at}[{n}]", old, new) for n, (old, new) in enumerate(both)]
     else:
         return [] if before == after and type(before) is type(after) else [at or "document"]
-    return [place for where, old, new in pairs for place in changes(old, new, where)]
+    return [place for where, old, new in pairs for place in differing_paths(old, new, where)]
+
+
+def __getattr__(name: str) -> object:
+    """Former names of this module."""
+    return moved_name("stores.envelope", name)

@@ -1,12 +1,12 @@
 """Documents in files: the default store.
 
 A document is `{folder of its kind}/{prefix}{id}.json`, or `.json.gz` where it is compressed,
-with its markdown beside it in `.md`. The JSON is the truth: it is put in its place first, the
-markdown after it, and a markdown that does not belong to the JSON is not given out. The good
-document that a save replaces is kept as `.json.bak`, a damaged one as `.json.damaged`.
+with its markdown beside it in `.md`. The JSON is authoritative: it is replaced first, then the
+markdown, and `load` drops markdown that does not belong to the JSON. A save copies the good
+document that it replaces to `.json.bak`, a damaged one to `.json.damaged`.
 
-Writers of one id take turns by a lock in `.locks`, which its holder's end frees however it
-comes. Readers take no lock: they see the old document or the new one.
+Writers of one id take a lock in `.locks`; the kernel releases it when its holder ends or is
+killed. Readers take no lock: they see the old document or the new one.
 """
 
 from __future__ import annotations
@@ -27,41 +27,50 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
 from leftoff.settings import Settings
-from leftoff.stores.atomic import Folder, NotSynced, make_folders
-from leftoff.stores.envelope import Gate, changes, clean, gate_of, resealed, seal, unseal
+from leftoff.stores.atomic import Directory, NotSynced, make_directories
+from leftoff.stores.envelope import (
+    RedactorFactory,
+    differing_paths,
+    redactor_for,
+    reseal,
+    sanitize,
+    seal,
+    unseal,
+)
 from leftoff.stores.lookup import (
-    Found,
-    find,
+    FoundDocument,
+    decompress,
+    error_text,
+    find_document,
+    has_other_id,
     list_entries,
-    look,
-    other,
+    load_document,
+    read_document_file,
     read_text,
-    reason,
-    take,
-    unpack,
 )
 from leftoff.stores.naming import (
-    ASIDE,
     BACKUP,
+    DAMAGED,
+    GZIPPED,
     JSON,
-    PACKED,
-    TEXT,
-    folded,
-    place_of,
-    plain,
-    stem,
+    MARKDOWN,
+    check_id,
+    file_stem,
+    fold_id,
+    location_of,
 )
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.protocol import Entry, StoredDocument
 
-PATIENCE: Final = 10.0
-"""Seconds to wait for another writer of the same document."""
+LOCK_TIMEOUT: Final = 10.0
+"""Seconds to wait for another writer of the same document. Chosen by hand; not measured."""
 
 _LOCKS: Final = ".locks"
-_STRIPES: Final = 256
-"""Locks in a folder. Ids share them, so that they need not be removed with a document."""
+_LOCK_STRIPES: Final = 256
+"""Lock files in a folder. Ids share them by hash, so that no lock file has to be removed with
+a document."""
 
-_GLANCES: Final = 3
-"""How often a document and its markdown are read before they are said to differ."""
+_READ_ATTEMPTS: Final = 3
+"""How often a document and its markdown are read before they are reported to differ."""
 
 
 class Accepted(Struct, frozen=True):
@@ -84,7 +93,8 @@ class FileStore:
         places: kinds of which the documents stand in a folder of their own.
         compress: kinds that are compressed, with the size in bytes from which they are.
         gate: makes the redactor for a document of a kind.
-        patience: seconds to wait for another writer of the same document.
+        timeout: seconds to wait for another writer of the same document.
+        patience: the former name of `timeout`.
     """
 
     def __init__(
@@ -93,81 +103,85 @@ class FileStore:
         *,
         places: Mapping[str, str | os.PathLike[str]] | None = None,
         compress: Mapping[str, int] | None = None,
-        gate: Gate = gate_of,
-        patience: float = PATIENCE,
+        gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT,
+        patience: float | None = None,
     ) -> None:
         self.root = Path(root)
         self._places = {kind: Path(path) for kind, path in (places or {}).items()}
         self._compress = dict(compress or {})
         for kind in (*self._places, *self._compress):
-            place_of(kind)
+            location_of(kind)
         self._gate = gate
-        self._patience = patience
-        self._swept: set[str] = set()
+        self._timeout = timeout if patience is None else patience
+        self._cleaned: set[str] = set()
 
     def folder(self, kind: str) -> Path:
         """The folder of a kind."""
-        return self._places.get(kind) or self.root / place_of(kind).folder
+        return self._places.get(kind) or self.root / location_of(kind).folder
 
     # -- the four and two ------------------------------------------------------------------
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = clean(kind, document, text, self._gate)
-        begin = stem(kind, plain(kind, id))
-        where = str(self.folder(kind) / (begin + JSON))
-        with _told(where, "cannot be saved"):
-            make_folders(self.folder(kind))
-            with self._changing(kind, begin) as folder:
-                before = self._before(folder, kind, id)
-                pinned = self._pinned(folder, kind, begin, before)
+        given = sanitize(kind, document, text, self._gate)
+        stem = file_stem(kind, check_id(kind, id))
+        where = str(self.folder(kind) / (stem + JSON))
+        with _translate_errors(where, "cannot be saved"):
+            make_directories(self.folder(kind))
+            with self._locked_folder(kind, stem) as folder:
+                before = self._to_replace(folder, kind, id)
+                pinned = self._pinned(folder, kind, stem, before)
                 data = codec.dumps(seal(kind, id, given, pinned=pinned), indent=2)
-                name = self._write(folder, kind, begin, data, given.text, before)
+                name = self._write(folder, kind, stem, data, given.text, before)
         return str(self.folder(kind) / name)
 
-    def load(self, kind: str, id: str) -> Kept | None:
-        begin = stem(kind, plain(kind, id))
-        where = str(self.folder(kind) / (begin + JSON))
-        with _told(where, "cannot be read"), self._reading(kind) as folder:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
+        stem = file_stem(kind, check_id(kind, id))
+        where = str(self.folder(kind) / (stem + JSON))
+        with _translate_errors(where, "cannot be read"), self._reading(kind) as folder:
             if folder is None:
                 return None
-            for glances_left in reversed(range(_GLANCES)):
-                kept, whole = look(folder, kind, id)
-                if whole or not glances_left:
-                    return kept
-                time.sleep(0.002)  # a writer is between the JSON and the markdown
+            for attempts_left in reversed(range(_READ_ATTEMPTS)):
+                document, consistent = load_document(folder, kind, id)
+                if consistent or not attempts_left:
+                    return document
+                time.sleep(0.002)  # a writer has replaced the JSON and not yet the markdown
         raise AssertionError
 
     def list(self, kind: str) -> list[Entry]:
-        with _told(str(self.folder(kind)), "cannot be listed"), self._reading(kind) as folder:
+        with (
+            _translate_errors(str(self.folder(kind)), "cannot be listed"),
+            self._reading(kind) as folder,
+        ):
             entries = [] if folder is None else list(list_entries(folder, kind))
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def delete(self, kind: str, id: str) -> bool:
-        begin = stem(kind, plain(kind, id))
+        stem = file_stem(kind, check_id(kind, id))
         with (
-            _told(str(self.folder(kind) / (begin + JSON)), "cannot be removed"),
+            _translate_errors(str(self.folder(kind) / (stem + JSON)), "cannot be removed"),
             self._reading(kind) as known,
         ):
             if known is None:
                 return False
-            with self._locked(known, begin):
-                found = find(known, kind, begin)
-                if found is not None and other(found, id):
+            with self._locked(known, stem):
+                found = find_document(known, kind, stem)
+                if found is not None and has_other_id(found, id):
                     return False
-                return self._remove(known, begin)
+                return self._remove(known, stem)
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Protects a document from retention, or no longer. False if there is none."""
-        begin = stem(kind, plain(kind, id))
+        """Pins or unpins a document. False if there is none."""
+        stem = file_stem(kind, check_id(kind, id))
         with (
-            _told(str(self.folder(kind) / (begin + JSON)), "cannot be pinned"),
+            _translate_errors(str(self.folder(kind) / (stem + JSON)), "cannot be pinned"),
             self._reading(kind) as known,
         ):
             if known is None:
                 return False
-            with self._locked(known, begin):
-                found = find(known, kind, begin)
-                if found is None or other(found, id):
+            with self._locked(known, stem):
+                found = find_document(known, kind, stem)
+                if found is None or has_other_id(found, id):
                     return False
                 if found.opened is None:
                     raise found.error or AssertionError
@@ -176,20 +190,20 @@ class FileStore:
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        begin = stem(kind, plain(kind, entry.id))
+        stem = file_stem(kind, check_id(kind, entry.id))
         with (
-            _told(entry.where, "cannot be removed"),
+            _translate_errors(entry.where, "cannot be removed"),
             self._reading(kind) as known,
         ):
             if known is None:
                 return False
-            with self._locked(known, begin):
-                found = find(known, kind, begin, backup=True)
+            with self._locked(known, stem):
+                found = find_document(known, kind, stem, backup=True)
                 if found is None or found.opened is None or found.opened.pinned:
                     return False
                 if found.changed / 1e9 != entry.saved:
                     return False
-                return self._remove(known, begin)
+                return self._remove(known, stem)
 
     def accept(self, kind: str, id: str) -> Accepted:
         """Seals a document again that was changed by hand; the one before stays the backup.
@@ -197,99 +211,104 @@ class FileStore:
         Raises:
             Damaged: it is no JSON object, or there is none.
         """
-        begin = stem(kind, plain(kind, id))
-        where = str(self.folder(kind) / (begin + JSON))
-        with _told(where, "cannot be accepted"), self._changing(kind, begin) as folder:
-            found = find(folder, kind, begin)
+        stem = file_stem(kind, check_id(kind, id))
+        where = str(self.folder(kind) / (stem + JSON))
+        with (
+            _translate_errors(where, "cannot be accepted"),
+            self._locked_folder(kind, stem) as folder,
+        ):
+            found = find_document(folder, kind, stem)
             if found is None:
                 raise Damaged(f"{where}: there is none to accept")
             if found.data is None:
                 raise found.error or AssertionError
-            opened = unseal(kind, unpack(found.data, where), where, accept=True)
-            backup = take(folder, kind, begin + BACKUP)
-            text = read_text(folder, begin)
-            given = clean(kind, opened.document, text, self._gate)
+            opened = unseal(kind, decompress(found.data, where), where, accept=True)
+            backup = read_document_file(folder, kind, stem + BACKUP)
+            text = read_text(folder, stem)
+            given = sanitize(kind, opened.document, text, self._gate)
             data = codec.dumps(seal(kind, id, given, pinned=opened.pinned), indent=2)
-            name = self._write(folder, kind, begin, data, given.text, found)
+            name = self._write(folder, kind, stem, data, given.text, found)
         before = backup.opened if backup else None
-        changed = changes(before.document, given.document) if before else None
+        changed = differing_paths(before.document, given.document) if before else None
         return Accepted(str(self.folder(kind) / name), given.document, changed)
 
     # -- folders and locks -----------------------------------------------------------------
 
     @contextmanager
-    def _reading(self, kind: str) -> Iterator[Folder | None]:
+    def _reading(self, kind: str) -> Iterator[Directory | None]:
         """The folder of a kind, None if there is none. What killed writers left in it is
         removed when it is first opened."""
         own = self._places.get(kind)
         with ExitStack() as stack:
             try:
                 if own is not None:
-                    folder = stack.enter_context(Folder.opened(own))
+                    folder = stack.enter_context(Directory.open(own))
                 else:
-                    root = stack.enter_context(Folder.opened(self.root))
-                    folder = stack.enter_context(root.inner(place_of(kind).folder))
+                    root = stack.enter_context(Directory.open(self.root))
+                    folder = stack.enter_context(root.subdirectory(location_of(kind).folder))
             except FileNotFoundError:
                 yield None
                 return
-            if kind not in self._swept:
-                self._swept.add(kind)
+            if kind not in self._cleaned:
+                self._cleaned.add(kind)
                 with suppress(OSError):
-                    folder.sweep()
+                    folder.remove_stale_temporaries()
             yield folder
 
     @contextmanager
-    def _changing(self, kind: str, begin: str) -> Iterator[Folder]:
-        """The folder of a kind, locked for one document."""
+    def _locked_folder(self, kind: str, stem: str) -> Iterator[Directory]:
+        """The folder of a kind, with the lock of one document."""
         with self._reading(kind) as folder:
             if folder is None:
                 raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
-            with self._locked(folder, begin):
+            with self._locked(folder, stem):
                 yield folder
 
     @contextmanager
-    def _locked(self, folder: Folder, begin: str) -> Iterator[None]:
-        name = f"{zlib.crc32(folded(begin).encode()) % _STRIPES:02x}.lock"
-        folder.make(_LOCKS)
-        with folder.inner(_LOCKS) as locks, ExitStack() as stack:
+    def _locked(self, folder: Directory, stem: str) -> Iterator[None]:
+        name = f"{zlib.crc32(fold_id(stem).encode()) % _LOCK_STRIPES:02x}.lock"
+        folder.mkdir(_LOCKS)
+        with folder.subdirectory(_LOCKS) as locks, ExitStack() as stack:
             try:
-                stack.enter_context(locks.locked(name, self._patience))
+                stack.enter_context(locks.lock(name, self._timeout))
             except TimeoutError:
                 raise StateError(
-                    f"{folder.path / begin}: another process has been writing for "
-                    f"{self._patience:g} s ({locks.path / name} is locked); try again"
+                    f"{folder.path / stem}: another process has been writing for "
+                    f"{self._timeout:g} s ({locks.path / name} is locked); try again"
                 ) from None
             yield
 
     # -- writing ---------------------------------------------------------------------------
 
-    def _before(self, folder: Folder, kind: str, id: str) -> Found | None:
-        """What is there and will be replaced.
+    def _to_replace(self, folder: Directory, kind: str, id: str) -> FoundDocument | None:
+        """The document that will be replaced.
 
         Raises:
             TooNew: it must not be.
             NotPlainName: it is the document of another id.
         """
-        found = find(folder, kind, stem(kind, id))
+        found = find_document(folder, kind, file_stem(kind, id))
         if found is None:
             return None
         if isinstance(found.error, TooNew):
             raise found.error
         if found.data is None and not _link(folder, found.name):
-            raise found.error or AssertionError  # who knows what would be lost
-        if other(found, id):
+            raise found.error or AssertionError  # replacing it could lose a good document
+        if has_other_id(found, id):
             raise NotPlainName(
                 f"{id!r} cannot be the id of a {kind}: {folder.path / found.name} has the same "
                 "name on this file system, which does not tell capitals or accents apart"
             )
         return found
 
-    def _pinned(self, folder: Folder, kind: str, begin: str, before: Found | None) -> bool:
+    def _pinned(
+        self, folder: Directory, kind: str, stem: str, before: FoundDocument | None
+    ) -> bool:
         if before is not None and before.opened is None:
-            before = take(folder, kind, begin + BACKUP)
+            before = read_document_file(folder, kind, stem + BACKUP)
         return before is not None and before.opened is not None and before.opened.pinned
 
-    def _packed(self, kind: str, data: bytes) -> bytes:
+    def _compressed(self, kind: str, data: bytes) -> bytes:
         least = self._compress.get(kind)
         if least is None or len(data) < least:
             return data
@@ -297,92 +316,95 @@ class FileStore:
 
     def _write(
         self,
-        folder: Folder,
+        folder: Directory,
         kind: str,
-        begin: str,
+        stem: str,
         data: bytes,
         text: str,
-        before: Found | None,
+        before: FoundDocument | None,
     ) -> str:
-        """Puts a document and its markdown in their places; gives the name of its file."""
-        packed = self._packed(kind, data)
-        name = begin + (JSON if packed is data else PACKED)
+        """Replaces a document and its markdown; returns the name of the document's file."""
+        packed = self._compressed(kind, data)
+        name = stem + (JSON if packed is data else GZIPPED)
         with ExitStack() as stack:
             words = None
             if text:
-                words = stack.enter_context(folder.stage(begin + TEXT, text.encode()))
+                words = stack.enter_context(folder.stage(stem + MARKDOWN, text.encode()))
             main = stack.enter_context(folder.stage(name, packed))
             if before is not None and before.data is not None:
-                # Only a good one becomes the last good one.
-                aside = BACKUP if before.opened is not None else ASIDE
-                folder.copy(before.name, begin + aside, before.data)
+                # Only a good document becomes the backup.
+                aside = BACKUP if before.opened is not None else DAMAGED
+                folder.link_or_copy(before.name, stem + aside, before.data)
             main.commit()
             try:
                 if words is not None:
                     words.commit()
                 else:
-                    folder.remove(begin + TEXT)
-                folder.remove(begin + (PACKED if packed is data else JSON))
-                folder.sync()
+                    folder.remove(stem + MARKDOWN)
+                folder.remove(stem + (GZIPPED if packed is data else JSON))
+                folder.fsync()
             except OSError as error:
-                raise _unsure(folder.path / name, error) from error
+                raise _unsure_error(folder.path / name, error) from error
         return name
 
-    def _pin(self, folder: Folder, kind: str, id: str, found: Found, *, pinned: bool) -> None:
+    def _pin(
+        self, folder: Directory, kind: str, id: str, found: FoundDocument, *, pinned: bool
+    ) -> None:
         assert found.opened is not None
         if found.opened.pinned == pinned:
             return
-        if found.opened.seal is None:
-            text = read_text(folder, stem(kind, id))
-            given = clean(kind, found.opened.document, text, self._gate)
+        if found.opened.header is None:
+            text = read_text(folder, file_stem(kind, id))
+            given = sanitize(kind, found.opened.document, text, self._gate)
             sealed = seal(kind, id, given, pinned=pinned)
         else:
-            sealed = resealed(found.opened, pinned=pinned)
+            sealed = reseal(found.opened, pinned=pinned)
         data = codec.dumps(sealed, indent=2)
-        if found.name.endswith(PACKED):
+        if found.name.endswith(GZIPPED):
             data = gzip.compress(data, mtime=0)
         with folder.stage(found.name, data, found.changed) as staged:
             staged.commit()
         try:
-            folder.sync()
+            folder.fsync()
         except NotSynced as error:
-            raise _unsure(folder.path / found.name, error) from error
+            raise _unsure_error(folder.path / found.name, error) from error
 
     @staticmethod
-    def _remove(folder: Folder, begin: str) -> bool:
+    def _remove(folder: Directory, stem: str) -> bool:
         """Removes every file of a document, the document itself last."""
-        order = (TEXT, ASIDE, BACKUP, PACKED, JSON)
-        removed = [folder.remove(begin + ending) for ending in order]
+        order = (MARKDOWN, DAMAGED, BACKUP, GZIPPED, JSON)
+        removed = [folder.remove(stem + ending) for ending in order]
         try:
-            folder.sync()
+            folder.fsync()
         except NotSynced as error:
-            where = folder.path / (begin + JSON)
+            where = folder.path / (stem + JSON)
             raise Unsure(
-                f"{where}: removed, but may be back after a power cut ({reason(error)})"
+                f"{where}: removed, but may be back after a power cut ({error_text(error)})"
             ) from error
         return any(removed[2:])
 
 
-def _link(folder: Folder, name: str) -> bool:
+def _link(folder: Directory, name: str) -> bool:
     try:
         return S_ISLNK(folder.stat(name).st_mode)
     except OSError:
         return False
 
 
-def _unsure(path: Path, error: OSError) -> Unsure:
+def _unsure_error(path: Path, error: OSError) -> Unsure:
     return Unsure(
-        f"{path}: saved, but not certain to stay ({reason(error)}); save it again to be sure"
+        f"{path}: saved, but not certain to stay ({error_text(error)}); "
+        "save it again to be sure"
     )
 
 
 @contextmanager
-def _told(where: str, what: str) -> Iterator[None]:
-    """Failures of the system as errors of the store."""
+def _translate_errors(where: str, what: str) -> Iterator[None]:
+    """Raises errors of the operating system as errors of the store."""
     try:
         yield
     except (OSError, NotImplementedError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
+        why = error_text(error) if isinstance(error, OSError) else str(error)
         raise StateError(f"{where}: {what} ({why}); what was there stays") from error
 
 
@@ -422,7 +444,7 @@ def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> File
     if resume.enable_compression:
         compress["resume_state"] = resume.max_file_size_bytes
     own = {kind: settings.place(path) for kind, path in places.items()}
-    defaults = {kind: f"{settings.place('{home}')}/{place_of(kind).folder}" for kind in own}
+    defaults = {kind: f"{settings.place('{home}')}/{location_of(kind).folder}" for kind in own}
     return FileStore(
         folder / settings.place("{home}"),
         places={k: folder / path for k, path in own.items() if path != defaults[k]},

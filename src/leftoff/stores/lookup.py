@@ -1,4 +1,4 @@
-"""What stands in a folder of documents. Nothing here takes a lock or changes anything."""
+"""Reading documents from the file store's folders. Nothing here takes a lock or writes."""
 
 from __future__ import annotations
 
@@ -12,30 +12,42 @@ from msgspec import Struct
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.errors import Damaged, StateError, TooNew
 from leftoff.model import Issue
-from leftoff.stores.atomic import Folder
-from leftoff.stores.envelope import Opened, checksum, glance, unseal
-from leftoff.stores.naming import BACKUP, JSON, PACKED, TEXT, named, stem, twins
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.atomic import Directory
+from leftoff.stores.envelope import Unsealed, checksum, read_header, unseal
+from leftoff.stores.naming import (
+    BACKUP,
+    GZIPPED,
+    JSON,
+    MARKDOWN,
+    file_stem,
+    ids_collide,
+    parse_file_name,
+)
+from leftoff.stores.protocol import Entry, StoredDocument
 
 
-class Found(Struct):
-    """What is there of a document: its file, and what is in it or why nothing is; `data` is
-    None where not even the bytes could be read."""
+class FoundDocument(Struct):
+    """A document's file with its content, or the error that reading it gave.
+
+    Attributes:
+        data: None if the bytes could not be read.
+        changed: modification time in nanoseconds since 1970.
+    """
 
     name: str
     data: bytes | None
-    opened: Opened | None
+    opened: Unsealed | None
     error: StateError | None = None
     changed: int = 0
 
     @property
     def lost(self) -> bool:
-        """Whether the last good one must do."""
+        """Whether the backup has to be used."""
         return self.opened is None and not isinstance(self.error, TooNew)
 
 
-def take(folder: Folder, kind: str, name: str) -> Found | None:
-    """What is in a file; None if there is none."""
+def read_document_file(folder: Directory, kind: str, name: str) -> FoundDocument | None:
+    """Reads one document file; None if there is none."""
     where = str(folder.path / name)
     try:
         data = folder.read(name, MAX_DOCUMENT)
@@ -43,48 +55,50 @@ def take(folder: Folder, kind: str, name: str) -> Found | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        why = StateError(f"{where}: cannot be read ({reason(error)})")
+        why = StateError(f"{where}: cannot be read ({error_text(error)})")
         why.__cause__ = error
-        return Found(name, None, None, why)
+        return FoundDocument(name, None, None, why)
     try:
-        opened = unseal(kind, unpack(data, where), where)
-        return Found(name, data, opened, None, changed)
+        opened = unseal(kind, decompress(data, where), where)
+        return FoundDocument(name, data, opened, None, changed)
     except (Damaged, TooNew) as error:
-        return Found(name, data, None, error, changed)
+        return FoundDocument(name, data, None, error, changed)
 
 
-def find(folder: Folder, kind: str, begin: str, *, backup: bool = False) -> Found | None:
-    """The document, or its last good one where that is asked for and it has no other.
+def find_document(
+    folder: Directory, kind: str, stem: str, *, backup: bool = False
+) -> FoundDocument | None:
+    """Reads a document; its backup if `backup` is set and the document is missing or damaged.
 
-    `.json` comes before `.json.gz`, and is asked for twice: a writer may change from one
-    to the other meanwhile.
+    `.json` is tried before `.json.gz` and once more after it, because a writer may change
+    from one to the other meanwhile.
     """
-    for ending in (JSON, PACKED, JSON):
-        found = take(folder, kind, begin + ending)
+    for ending in (JSON, GZIPPED, JSON):
+        found = read_document_file(folder, kind, stem + ending)
         if found is not None:
             break
     if backup and (found is None or found.lost):
-        good = take(folder, kind, begin + BACKUP)
+        good = read_document_file(folder, kind, stem + BACKUP)
         if good is not None and (good.opened is not None or found is None):
             return good
     return found
 
 
-def other(found: Found, id: str) -> bool:
-    """Whether it is the document of another id, for which this file system has the same
-    name."""
-    known = found.opened.seal if found.opened else None
-    return known is not None and twins(known.id, id)
+def has_other_id(found: FoundDocument, id: str) -> bool:
+    """Whether the file belongs to another id that has the same file name on this file
+    system."""
+    known = found.opened.header if found.opened else None
+    return known is not None and ids_collide(known.id, id)
 
 
-def look(folder: Folder, kind: str, id: str) -> tuple[Kept | None, bool]:
-    """The document with its markdown, and whether they belong together."""
-    begin = stem(kind, id)
-    first = find(folder, kind, begin)
+def load_document(folder: Directory, kind: str, id: str) -> tuple[StoredDocument | None, bool]:
+    """The document with its markdown, and whether both are of the same save."""
+    stem = file_stem(kind, id)
+    first = find_document(folder, kind, stem)
     found = first
     if first is None or first.lost:
-        found = find(folder, kind, begin, backup=True)
-    if found is None or other(found, id):
+        found = find_document(folder, kind, stem, backup=True)
+    if found is None or has_other_id(found, id):
         return None, True
     where = str(folder.path / found.name)
     if found.opened is None:
@@ -93,38 +107,38 @@ def look(folder: Folder, kind: str, id: str) -> tuple[Kept | None, bool]:
         raise Damaged(f"{found.error}; there is no good backup of it; the files are kept")
     opened, issues = found.opened, found.opened.issues
     if found is not first:
-        why = str(first.error) if first else f"{folder.path / (begin + JSON)}: missing"
-        said = f"{why}; this is the last good one, {where}"
-        issues = (*issues, Issue("backup_used", "error", said))
-    text = read_text(folder, begin)
-    sums = opened.seal.text if opened.seal else checksum(text.encode()) if text else ""
+        why = str(first.error) if first else f"{folder.path / (stem + JSON)}: missing"
+        message = f"{why}; this is the last good one, {where}"
+        issues = (*issues, Issue("backup_used", "error", message))
+    text = read_text(folder, stem)
+    sums = opened.header.text if opened.header else checksum(text.encode()) if text else ""
     if not sums:
-        return Kept(opened.document, issues, where), True
+        return StoredDocument(opened.document, issues, where), True
     if checksum(text.encode()) == sums:
-        return Kept(opened.document, issues, where, text), True
-    said = f"{folder.path / (begin + TEXT)}: not the markdown of this document; left out"
-    issues = (*issues, Issue("text_differs", "warning", said))
-    return Kept(opened.document, issues, where), False
+        return StoredDocument(opened.document, issues, where, text), True
+    message = f"{folder.path / (stem + MARKDOWN)}: not the markdown of this document; left out"
+    issues = (*issues, Issue("text_differs", "warning", message))
+    return StoredDocument(opened.document, issues, where), False
 
 
-def read_text(folder: Folder, begin: str) -> str:
+def read_text(folder: Directory, stem: str) -> str:
     """The markdown beside a document, "" if there is none."""
     try:
-        return folder.read(begin + TEXT, MAX_DOCUMENT).decode(errors="replace")
+        return folder.read(stem + MARKDOWN, MAX_DOCUMENT).decode(errors="replace")
     except OSError:
         return ""
 
 
-def list_entries(folder: Folder, kind: str) -> Iterator[Entry]:
+def list_entries(folder: Directory, kind: str) -> Iterator[Entry]:
     """Every document of a kind, in no order."""
     files: dict[str, str] = {}
-    for name in folder.names():
-        known = named(kind, name)
+    for name in folder.listdir():
+        known = parse_file_name(kind, name)
         # The same id again: the plain one comes before the compressed one, and the backup
         # counts only where there is neither.
         if known is not None:
             better = files.get(known[0])
-            order = (JSON, PACKED, BACKUP)
+            order = (JSON, GZIPPED, BACKUP)
             if better is None or order.index(known[1]) < order.index(better):
                 files[known[0]] = known[1]
     for name, ending in files.items():
@@ -133,39 +147,39 @@ def list_entries(folder: Folder, kind: str) -> Iterator[Entry]:
             yield entry
 
 
-def _entry(folder: Folder, kind: str, id: str, ending: str) -> Entry | None:
-    begin = stem(kind, id)
-    for name in (begin + ending, begin + BACKUP):
+def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
+    stem = file_stem(kind, id)
+    for name in (stem + ending, stem + BACKUP):
         where = str(folder.path / name)
         try:
             data = folder.read(name, MAX_DOCUMENT)
             known = folder.stat(name)
-            sealed = glance(kind, unpack(data, where), where)
+            sealed = read_header(kind, decompress(data, where), where)
         except TooNew:
             break
         except (OSError, Damaged):
             continue
         size = known.st_size
         with suppress(OSError):
-            size += folder.stat(begin + TEXT).st_size
+            size += folder.stat(stem + MARKDOWN).st_size
         if sealed is None:
             return Entry(id, where, known.st_mtime_ns / 1e9, size)
         # A file system may give a name back with its accents spelled otherwise.
-        own = sealed.id if twins(sealed.id, id) else id
+        own = sealed.id if ids_collide(sealed.id, id) else id
         return Entry(own, where, known.st_mtime_ns / 1e9, size, sealed.pinned)
     try:
-        known = folder.stat(begin + ending)
+        known = folder.stat(stem + ending)
     except OSError:  # removed meanwhile
         return None
-    where = str(folder.path / (begin + ending))
+    where = str(folder.path / (stem + ending))
     return Entry(id, where, known.st_mtime_ns / 1e9, known.st_size, readable=False)
 
 
-def unpack(data: bytes, where: str) -> bytes:
-    """What a file holds, decompressed if it is compressed.
+def decompress(data: bytes, where: str) -> bytes:
+    """The content of a file, decompressed if it is gzip.
 
     Raises:
-        Damaged: the compression is, or it would hold too much.
+        Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`.
     """
     if data[:2] != b"\x1f\x8b":
         return data
@@ -179,8 +193,8 @@ def unpack(data: bytes, where: str) -> bytes:
     return unpacked
 
 
-def reason(error: OSError) -> str:
-    """What went wrong, in words."""
+def error_text(error: OSError) -> str:
+    """The message of an operating system error."""
     if error.errno == errno.ELOOP:  # from O_NOFOLLOW
         return "is a link, which is not followed"
     return error.strerror or str(error)

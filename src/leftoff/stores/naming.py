@@ -1,4 +1,4 @@
-"""What documents of each kind are called, where they stand, and which ids can name them."""
+"""File names and folders of documents by kind, and which ids are valid."""
 
 from __future__ import annotations
 
@@ -8,76 +8,83 @@ from typing import Final
 
 from msgspec import Struct
 
+from leftoff._moved import moved_name
 from leftoff.errors import NotPlainName, UnknownName
 
 MAX_ID: Final = 200
-"""Bytes of an id in UTF-8: what file systems allow for a name, less what we add to it."""
+"""Bytes of an id in UTF-8. File systems allow 255 for a name; prefix, suffix and the name of a
+temporary file need the rest."""
 
-JSON, PACKED, BACKUP, ASIDE, TEXT = ".json", ".json.gz", ".json.bak", ".json.damaged", ".md"
+JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
+    ".json",
+    ".json.gz",
+    ".json.bak",
+    ".json.damaged",
+    ".md",
+)
 
 
-class Place(Struct, frozen=True):
-    """Where the documents of one kind stand.
+class KindLocation(Struct, frozen=True):
+    """Folder and file names of the documents of one kind.
 
     Attributes:
-        folder: in the root of the store.
-        prefix: of every file's name, before the id.
-        taken: ids whose files are something else.
+        folder: relative to the root of the store.
+        prefix: of every file name, before the id.
+        reserved: ids whose file names belong to something else.
     """
 
     folder: str
     prefix: str = ""
-    taken: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
 
 
-PLACES: Final[dict[str, Place]] = {
-    "resume_log": Place("resume-logs", "session-"),
-    "checkpoint": Place("context-checkpoints"),
-    "resume_state": Place("resume", taken=("cleanup_metadata",)),
-    "review": Place("reviews"),
-    "task": Place("tasks"),
+LOCATIONS: Final[dict[str, KindLocation]] = {
+    "resume_log": KindLocation("resume-logs", "session-"),
+    "checkpoint": KindLocation("context-checkpoints"),
+    "resume_state": KindLocation("resume", reserved=("cleanup_metadata",)),
+    "review": KindLocation("reviews"),
+    "task": KindLocation("tasks"),
 }
 """Every kind of document."""
 
-# Names that Windows gives to devices, with any extension; and what no name there may hold: a
-# colon, for one, would keep the document in a second stream of another file.
-_DEVICE = re.compile(
+# Device names on Windows, with any extension, and characters that no file name there may hold:
+# a colon, for example, would write to an alternate data stream of another file.
+_WINDOWS_DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE
 )
-_OUTSIDE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f]")
-_FOREIGN = re.compile(r'[<>:"|?*]')
+_PATH_CHARACTERS = re.compile(r"[/\\\x00-\x1f\x7f-\x9f]")
+_WINDOWS_CHARACTERS = re.compile(r'[<>:"|?*]')
 
 
-def place_of(kind: str) -> Place:
-    """Where documents of a kind stand.
+def location_of(kind: str) -> KindLocation:
+    """Folder and file names of a kind.
 
     Raises:
         UnknownName: there is no such kind.
     """
     try:
-        return PLACES[kind]
+        return LOCATIONS[kind]
     except KeyError:
-        raise UnknownName("kind of document", kind, PLACES) from None
+        raise UnknownName("kind of document", kind, LOCATIONS) from None
 
 
-def plain(kind: str, id: str) -> str:
-    """The id, if it can name a document of this kind: one plain path component, on every
-    system.
+def check_id(kind: str, id: str) -> str:
+    """Returns the id if it is valid for this kind: one plain path component on every system.
 
     Raises:
-        NotPlainName: it cannot; says why.
+        NotPlainName: it is not valid; the message says why.
         UnknownName: there is no such kind.
     """
-    why = _unfit(id)
-    if not why and id.casefold() in place_of(kind).taken:
+    why = _why_invalid(id)
+    if not why and id.casefold() in location_of(kind).reserved:
         why = "a file of that name is something else"
     if why:
         raise NotPlainName(f"{id[:80]!r} cannot be the id of a {kind}: {why}")
     return id
 
 
-def _unfit(id: str) -> str:
-    """Why an id cannot name a file, "" if it can."""
+def _why_invalid(id: str) -> str:
+    """Why an id is not valid, "" if it is."""
     if not id:
         return "it is empty"
     try:
@@ -86,15 +93,15 @@ def _unfit(id: str) -> str:
         return "it is no valid Unicode"
     if size > MAX_ID:
         return f"it has {size} bytes, more than {MAX_ID}"
-    if _OUTSIDE.search(id):
+    if _PATH_CHARACTERS.search(id):
         return "it holds a slash, a backslash or a control character"
-    if _FOREIGN.search(id):
+    if _WINDOWS_CHARACTERS.search(id):
         return 'it holds one of < > : " | ? *, which no name on Windows may'
     if id.startswith("."):
         return "it begins with a dot"
     if id[-1] in ". ":
         return "it ends with a dot or a space"
-    if _DEVICE.fullmatch(id):
+    if _WINDOWS_DEVICE.fullmatch(id):
         return "it is the name of a device"
     from leftoff.redaction.redactor import Redactor
 
@@ -103,27 +110,32 @@ def _unfit(id: str) -> str:
     return ""
 
 
-def folded(id: str) -> str:
-    """What an id becomes where capitals and the spelling of accents do not count."""
+def fold_id(id: str) -> str:
+    """An id as a file system sees it that ignores case and Unicode normalization."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", id).casefold())
 
 
-def twins(id: str, other: str) -> bool:
-    """Whether two ids differ, yet are one name on some file systems."""
-    return id != other and folded(id) == folded(other)
+def ids_collide(id: str, other: str) -> bool:
+    """Whether two ids differ but are the same name on some file systems."""
+    return id != other and fold_id(id) == fold_id(other)
 
 
-def stem(kind: str, id: str) -> str:
-    """What the names of a document's files begin with."""
-    return place_of(kind).prefix + id
+def file_stem(kind: str, id: str) -> str:
+    """The file name of a document without its suffix."""
+    return location_of(kind).prefix + id
 
 
-def named(kind: str, name: str) -> tuple[str, str] | None:
-    """The id and the ending of a file that keeps a document, None for any other file."""
-    place = PLACES[kind]
-    for ending in (PACKED, BACKUP, JSON):
+def parse_file_name(kind: str, name: str) -> tuple[str, str] | None:
+    """The id and the suffix of a document's file; None for any other file."""
+    place = LOCATIONS[kind]
+    for ending in (GZIPPED, BACKUP, JSON):
         if name.startswith(place.prefix) and name.endswith(ending):
             found = name[len(place.prefix) : -len(ending)]
-            fits = not _unfit(found) and found.casefold() not in place.taken
+            fits = not _why_invalid(found) and found.casefold() not in place.reserved
             return (found, ending) if fits else None
     return None
+
+
+def __getattr__(name: str) -> object:
+    """Former names of this module."""
+    return moved_name("stores.naming", name)

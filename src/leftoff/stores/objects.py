@@ -1,9 +1,9 @@
 """Documents as objects: `s3://` and whatever else fsspec knows (`pip install 'leftoff[s3]'`).
 
-Object stores put objects whole and know neither locks nor a step for two objects. So each
-document is one object, its markdown a second one beside it that is given out only while it
-belongs to the document, and of two that save the same id at once the last one stands. Whether
-a document is pinned, and when it was saved, stands in the document: a list reads them all.
+Object stores replace objects atomically, but have no locks and no transactions. So each
+document is one object. Its markdown is a second one, which `load` returns only while it
+belongs to the document, and of two concurrent saves of one id the last one wins. The pin and
+the time of saving stand in the document, so `list` reads all documents.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.envelope import (
-    Gate,
-    Opened,
+    RedactorFactory,
+    Unsealed,
     checksum,
-    clean,
-    gate_of,
-    glimpse,
-    resealed,
+    read_header_or_none,
+    redactor_for,
+    reseal,
+    sanitize,
     seal,
     unseal,
 )
-from leftoff.stores.naming import JSON, TEXT, named, place_of, plain, stem
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.naming import (
+    JSON,
+    MARKDOWN,
+    check_id,
+    file_stem,
+    location_of,
+    parse_file_name,
+)
+from leftoff.stores.protocol import Entry, StoredDocument
 
 
 class ObjectStore:
@@ -46,7 +53,9 @@ class ObjectStore:
         UnknownName: it does not know this URL.
     """
 
-    def __init__(self, url: str, *, gate: Gate = gate_of, **options: Any) -> None:
+    def __init__(
+        self, url: str, *, gate: RedactorFactory = redactor_for, **options: Any
+    ) -> None:
         try:
             import fsspec
         except ImportError as error:
@@ -58,7 +67,7 @@ class ObjectStore:
             raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
         try:
             self._system: Any
-            # A listing that is remembered would not show what others save.
+            # A cached listing would not show what other processes save.
             self._system, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
         except ImportError as error:
             raise UsageError(f"{url}: {error}") from error
@@ -67,46 +76,46 @@ class ObjectStore:
         self._gate = gate
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = clean(kind, document, text, self._gate)
-        path, where = self._path(kind, plain(kind, id)), self._where(kind, id)
-        with self._told(where):
+        given = sanitize(kind, document, text, self._gate)
+        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
+        with self._translate_errors(where):
             pinned = False
-            before = self._got(path + JSON)
+            before = self._get(path + JSON)
             if before is not None:
-                known = glimpse(kind, before, where)
+                known = read_header_or_none(kind, before, where)
                 pinned = known is not None and known.pinned
             data = codec.dumps(seal(kind, id, given, pinned=pinned, saved=time.time()))
             self._system.pipe_file(path + JSON, data)
             if given.text:
-                self._system.pipe_file(path + TEXT, given.text.encode())
+                self._system.pipe_file(path + MARKDOWN, given.text.encode())
             else:
-                self._remove(path + TEXT)
+                self._remove(path + MARKDOWN)
         return where
 
-    def load(self, kind: str, id: str) -> Kept | None:
-        path, where = self._path(kind, plain(kind, id)), self._where(kind, id)
-        with self._told(where):
-            data = self._got(path + JSON)
+    def load(self, kind: str, id: str) -> StoredDocument | None:
+        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
+        with self._translate_errors(where):
+            data = self._get(path + JSON)
             if data is None:
                 return None
             opened = unseal(kind, data, where)
-            sums = opened.seal.text if opened.seal else ""
-            words = (self._got(path + TEXT) or b"") if sums else b""
+            sums = opened.header.text if opened.header else ""
+            words = (self._get(path + MARKDOWN) or b"") if sums else b""
         if checksum(words) == sums or not sums:
-            return Kept(opened.document, opened.issues, where, words.decode())
-        said = f"{where}: its markdown is not of this document; left out"
-        issue = Issue("text_differs", "warning", said)
-        return Kept(opened.document, (*opened.issues, issue), where)
+            return StoredDocument(opened.document, opened.issues, where, words.decode())
+        message = f"{where}: its markdown is not of this document; left out"
+        issue = Issue("text_differs", "warning", message)
+        return StoredDocument(opened.document, (*opened.issues, issue), where)
 
     def list(self, kind: str) -> list[Entry]:
-        folder = f"{self._root}/{place_of(kind).folder}"
-        with self._told(folder):
+        folder = f"{self._root}/{location_of(kind).folder}"
+        with self._translate_errors(folder):
             try:
                 found = self._system.ls(folder, detail=True)
             except FileNotFoundError:
                 return []
             known = {info["name"].rpartition("/")[2]: info for info in found}
-            split = [named(kind, name) for name in sorted(known)]
+            split = [parse_file_name(kind, name) for name in sorted(known)]
             ids = [parts[0] for parts in split if parts is not None and parts[1] == JSON]
             paths = [self._path(kind, name) + JSON for name in ids]
             read = self._system.cat_ranges(paths, None, None, on_error="return")
@@ -118,48 +127,48 @@ class ObjectStore:
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def _entry(self, kind: str, id: str, data: Any, known: Mapping[str, Any]) -> Entry:
-        name, where = stem(kind, id), self._where(kind, id)
-        size = sum(known.get(name + ending, {}).get("size") or 0 for ending in (JSON, TEXT))
-        opened = _opened(kind, data)
-        if opened is not None and opened.seal is not None and opened.seal.saved is not None:
-            return Entry(id, where, opened.seal.saved, size, opened.pinned)
+        name, where = file_stem(kind, id), self._where(kind, id)
+        size = sum(known.get(name + ending, {}).get("size") or 0 for ending in (JSON, MARKDOWN))
+        opened = _unseal_or_none(kind, data)
+        if opened is not None and opened.header is not None and opened.header.saved is not None:
+            return Entry(id, where, opened.header.saved, size, opened.pinned)
         return Entry(id, where, _changed(known[name + JSON]), size, readable=opened is not None)
 
     def delete(self, kind: str, id: str) -> bool:
-        path = self._path(kind, plain(kind, id))
-        with self._told(self._where(kind, id)):
-            self._remove(path + TEXT)
+        path = self._path(kind, check_id(kind, id))
+        with self._translate_errors(self._where(kind, id)):
+            self._remove(path + MARKDOWN)
             return self._remove(path + JSON)
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Protects a document from retention, or no longer. False if there is none."""
-        path, where = self._path(kind, plain(kind, id)), self._where(kind, id)
-        with self._told(where):
-            data = self._got(path + JSON)
+        """Pins or unpins a document. False if there is none."""
+        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
+        with self._translate_errors(where):
+            data = self._get(path + JSON)
             if data is None:
                 return False
-            sealed = resealed(unseal(kind, data, where), pinned=pinned)
+            sealed = reseal(unseal(kind, data, where), pinned=pinned)
             self._system.pipe_file(path + JSON, codec.dumps(sealed))
         return True
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        path = self._path(kind, plain(kind, entry.id))
-        with self._told(entry.where):
-            opened = _opened(kind, self._got(path + JSON))
-            seal = opened.seal if opened is not None else None
-            if seal is None or seal.pinned or seal.saved != entry.saved:
+        path = self._path(kind, check_id(kind, entry.id))
+        with self._translate_errors(entry.where):
+            opened = _unseal_or_none(kind, self._get(path + JSON))
+            header = opened.header if opened is not None else None
+            if header is None or header.pinned or header.saved != entry.saved:
                 return False
-            self._remove(path + TEXT)
+            self._remove(path + MARKDOWN)
             return self._remove(path + JSON)
 
     def _path(self, kind: str, id: str) -> str:
-        return f"{self._root}/{place_of(kind).folder}/{stem(kind, id)}"
+        return f"{self._root}/{location_of(kind).folder}/{file_stem(kind, id)}"
 
     def _where(self, kind: str, id: str) -> str:
         return f"{self._scheme}://{self._path(kind, id).lstrip('/')}{JSON}"
 
-    def _got(self, path: str) -> bytes | None:
+    def _get(self, path: str) -> bytes | None:
         try:
             data: bytes = self._system.cat_file(path)
         except FileNotFoundError:
@@ -176,8 +185,8 @@ class ObjectStore:
         return True
 
     @contextmanager
-    def _told(self, where: str) -> Iterator[None]:
-        """Failures of the file system as errors of the store."""
+    def _translate_errors(self, where: str) -> Iterator[None]:
+        """Raises errors of the file system as errors of the store."""
         try:
             yield
         except LeftoffError:
@@ -187,7 +196,7 @@ class ObjectStore:
             raise StateError(f"{where}: the object store failed: {words}") from error
 
 
-def _opened(kind: str, data: Any) -> Opened | None:
+def _unseal_or_none(kind: str, data: Any) -> Unsealed | None:
     if not isinstance(data, bytes):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Where documents are kept: one protocol, by kind and id, in files, SQLite, Redis or an object
-store. What is saved is redacted and sealed (`sealing`); what is damaged is said.
+"""The protocol of document stores: documents by kind and id, in files, SQLite, Redis or an
+object store. A saved document is redacted and gets a checksum (`envelope`).
 
     store = open_store(".leftoff")
     where = store.save("task", "t1", {"goal": "sort the invoices"})
-    kept = store.load("task", "t1")
+    found = store.load("task", "t1")
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from msgspec import Struct
 from leftoff.errors import UnknownName
 from leftoff.model import Issue
 from leftoff.registry import Registry
-from leftoff.stores.naming import PLACES
+from leftoff.stores.naming import LOCATIONS
 
 __all__ = [
     "KINDS",
     "Entry",
-    "Keeping",
-    "Kept",
-    "Opener",
+    "PrunableStore",
     "Store",
+    "StoreOpener",
+    "StoredDocument",
     "open_store",
     "stores",
 ]
 
-KINDS = tuple(PLACES)
-"""What can be kept."""
+KINDS = tuple(LOCATIONS)
+"""The kinds of document."""
 
 
-class Kept(Struct, frozen=True):
+class StoredDocument(Struct, frozen=True):
     """A document as it was saved.
 
     Attributes:
         document: without the key that the store added.
-        issues: what is to be said of it: it had no checksum (`unsealed`), is the last good
-            one before a damaged one (`backup_used`), its markdown is another's
-            (`text_differs`), or it had to be mended (`mended`).
-        where: what it was read from.
-        text: the markdown kept beside it; "" if there is none, or another's.
+        issues: `unsealed`: it has no checksum; `backup_used`: the document is damaged, and
+            this is its last good version; `text_differs`: its markdown belongs to another
+            version; `mended`: its JSON was repaired.
+        where: the path or URL that it was read from.
+        text: the markdown saved with it; "" if there is none or it differs.
     """
 
     document: dict[str, Any]
@@ -53,14 +53,14 @@ class Kept(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A kept document in a list.
+    """A document in a list.
 
     Attributes:
-        where: what it is read from.
-        saved: when, in seconds since 1970.
+        where: the path or URL that it is read from.
+        saved: time of the save, in seconds since 1970.
         size: bytes that it takes, with its markdown.
         pinned: retention never removes it.
-        readable: False if it is damaged or a newer leftoff wrote it; retention lets it be.
+        readable: False if it is damaged or a newer leftoff wrote it; retention ignores it.
     """
 
     id: str
@@ -72,30 +72,31 @@ class Entry(Struct, frozen=True):
 
 
 class Store(Protocol):
-    """What keeps documents. Methods may be called from any thread and process at once; a
-    document is always one that somebody saved, whole.
+    """A document store. Methods may be called concurrently from any thread and process; a
+    reader always gets a whole document of one save.
 
     Every method raises `UnknownName` for a kind that is none of `KINDS`, `NotPlainName` for
     an id that is not one plain path component, and `StateError` when the store fails.
     """
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        """Keeps a document, redacted, over the one of that id; a pinned one stays pinned.
+        """Saves a redacted copy of a document, replacing the one with that id; a pinned one
+        stays pinned.
 
         Args:
-            document: plain values; unknown keys are kept.
-            text: its markdown, kept beside it.
+            document: plain values; unknown keys are saved too.
+            text: its markdown, saved with it.
 
         Returns:
-            where it is.
+            Its path or URL.
 
         Raises:
             TooNew: a newer leftoff wrote the one that is there; it stays.
-            Unsure: it is in place, but not certain to stay.
+            Unsure: it is in place, but may not survive a power cut.
         """
         ...
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         """The document of that id, None if there is none.
 
         Raises:
@@ -114,12 +115,12 @@ class Store(Protocol):
 
 
 @runtime_checkable
-class Keeping(Store, Protocol):
-    """A store that retention can work with safely; all of ours are. See `retention`."""
+class PrunableStore(Store, Protocol):
+    """A store that retention can work with safely; all built-in stores are. See
+    `retention`."""
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Protects a document from retention, or no longer; when it was saved stays. False
-        if there is none."""
+        """Pins or unpins a document; its time of saving stays. False if there is none."""
         ...
 
     def drop(self, kind: str, entry: Entry) -> bool:
@@ -127,8 +128,8 @@ class Keeping(Store, Protocol):
         ...
 
 
-class Opener(Protocol):
-    """Opens a store of one sort."""
+class StoreOpener(Protocol):
+    """Opens stores of one type."""
 
     def __call__(self, where: str, **options: Any) -> Store:
         """The store at a URL or path.
@@ -139,7 +140,7 @@ class Opener(Protocol):
         ...
 
 
-stores: Registry[Opener] = Registry(
+stores: Registry[StoreOpener] = Registry(
     "store",
     {
         "files": "leftoff.stores.files:open_files",

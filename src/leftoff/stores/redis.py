@@ -17,20 +17,21 @@ from urllib.parse import urlsplit
 from leftoff import codec
 from leftoff.errors import StateError, Unsure, UsageError
 from leftoff.stores.envelope import (
-    Gate,
-    Opened,
-    clean,
-    gate_of,
-    glimpse,
-    resealed,
+    RedactorFactory,
+    Unsealed,
+    read_header_or_none,
+    redactor_for,
+    reseal,
+    sanitize,
     seal,
     unseal,
 )
-from leftoff.stores.naming import place_of, plain
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.naming import check_id, location_of
+from leftoff.stores.protocol import Entry, StoredDocument
 
-_TRIES: Final = 100
-"""How often a change is tried while others change the same document."""
+_MAX_ATTEMPTS: Final = 100
+"""Attempts at a transaction while other clients change the same document. Chosen by hand;
+not measured."""
 
 T = TypeVar("T")
 
@@ -42,7 +43,8 @@ class RedisStore:
         url: redis://, rediss:// or unix://; a password in it is never shown.
         prefix: of every key.
         gate: makes the redactor for a document of a kind.
-        patience: seconds to wait for the server.
+        timeout: seconds to wait for the server.
+        patience: the former name of `timeout`.
 
     Raises:
         UsageError: the package redis is not installed, or the URL is none.
@@ -53,13 +55,15 @@ class RedisStore:
         url: str,
         *,
         prefix: str = "leftoff",
-        gate: Gate = gate_of,
-        patience: float = 10.0,
+        gate: RedactorFactory = redactor_for,
+        timeout: float = 10.0,
+        patience: float | None = None,
     ) -> None:
         try:
             import redis
         except ImportError as error:
             raise UsageError("a Redis store needs: pip install 'leftoff[redis]'") from error
+        timeout = timeout if patience is None else patience
         self._redis = redis
         self._prefix = prefix
         self._gate = gate
@@ -67,19 +71,19 @@ class RedisStore:
         self.shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         try:
             self._server: Any = redis.Redis.from_url(
-                url, socket_timeout=patience, socket_connect_timeout=patience
+                url, socket_timeout=timeout, socket_connect_timeout=timeout
             )
         except ValueError as error:
             raise UsageError(f"{self.shown}: {error}") from error
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = clean(kind, document, text, self._gate)
+        given = sanitize(kind, document, text, self._gate)
         key, where = self._key(kind, id), self._where(kind, id)
 
         def change(pipe: Any) -> None:
             data, pinned = pipe.hmget(key, "document", "pinned")
             if data is not None:
-                glimpse(kind, data, where)
+                read_header_or_none(kind, data, where)
             sealed = codec.dumps(seal(kind, id, given, pinned=pinned == b"1"))
             now = time.time()
             fields = {
@@ -92,21 +96,21 @@ class RedisStore:
             pipe.hset(key, mapping=fields)
             pipe.zadd(self._index(kind), {id: now})
 
-        self._changed(key, where, change)
+        self._transaction(key, where, change)
         return where
 
-    def load(self, kind: str, id: str) -> Kept | None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
         key, where = self._key(kind, id), self._where(kind, id)
-        with self._told(where):
+        with self._translate_errors(where):
             data, text = self._server.hmget(key, "document", "text")
         if data is None:
             return None
         opened = unseal(kind, data, where)
-        return Kept(opened.document, opened.issues, where, (text or b"").decode())
+        return StoredDocument(opened.document, opened.issues, where, (text or b"").decode())
 
     def list(self, kind: str) -> list[Entry]:
-        place_of(kind)
-        with self._told(self.shown):
+        location_of(kind)
+        with self._translate_errors(self.shown):
             found = self._server.zrange(self._index(kind), 0, -1)
             ids = [name.decode() for name in found]
             pipe = self._server.pipeline(transaction=False)
@@ -120,7 +124,7 @@ class RedisStore:
                 float(saved),
                 len(data) + len(text),
                 pinned == b"1",
-                _opened(kind, data) is not None,
+                _unseal_or_none(kind, data) is not None,
             )
             for name, (data, text, saved, pinned) in zip(ids, rows, strict=True)
             if data is not None
@@ -136,10 +140,10 @@ class RedisStore:
             self._remove(pipe, kind, id)
             return there
 
-        return self._changed(key, where, change)
+        return self._transaction(key, where, change)
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Protects a document from retention, or no longer. False if there is none."""
+        """Pins or unpins a document. False if there is none."""
         key, where = self._key(kind, id), self._where(kind, id)
 
         def change(pipe: Any) -> bool:
@@ -147,12 +151,12 @@ class RedisStore:
             pipe.multi()
             if data is None:
                 return False
-            sealed = resealed(unseal(kind, data, where), pinned=pinned)
+            sealed = reseal(unseal(kind, data, where), pinned=pinned)
             fields = {"document": codec.dumps(sealed), "pinned": int(pinned)}
             pipe.hset(key, mapping=fields)
             return True
 
-        return self._changed(key, where, change)
+        return self._transaction(key, where, change)
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
@@ -162,15 +166,15 @@ class RedisStore:
             data, saved, pinned = pipe.hmget(key, "document", "saved", "pinned")
             pipe.multi()
             same = data is not None and float(saved) == entry.saved and pinned != b"1"
-            if not same or _opened(kind, data) is None:
+            if not same or _unseal_or_none(kind, data) is None:
                 return False
             self._remove(pipe, kind, entry.id)
             return True
 
-        return self._changed(key, entry.where, change)
+        return self._transaction(key, entry.where, change)
 
     def _key(self, kind: str, id: str) -> str:
-        return f"{self._prefix}:document:{kind}:{plain(kind, id)}"
+        return f"{self._prefix}:document:{kind}:{check_id(kind, id)}"
 
     def _index(self, kind: str) -> str:
         return f"{self._prefix}:index:{kind}"
@@ -182,11 +186,11 @@ class RedisStore:
         pipe.delete(self._key(kind, id))
         pipe.zrem(self._index(kind), id)
 
-    def _changed(self, key: str, where: str, change: Callable[[Any], T]) -> T:
-        """What `change` gives, which reads `key`, calls `multi` and says what is to be done;
-        asked again when somebody else changed the key in between."""
-        with self._told(where), self._server.pipeline() as pipe:
-            for _ in range(_TRIES):
+    def _transaction(self, key: str, where: str, change: Callable[[Any], T]) -> T:
+        """Runs `change` in a transaction and returns its result. `change` reads `key`, calls
+        `multi` and queues commands; it runs again if another client changed the key."""
+        with self._translate_errors(where), self._server.pipeline() as pipe:
+            for _ in range(_MAX_ATTEMPTS):
                 pipe.watch(key)
                 result = change(pipe)
                 try:
@@ -201,15 +205,15 @@ class RedisStore:
         raise StateError(f"{where}: others keep changing it; try again")
 
     @contextmanager
-    def _told(self, where: str) -> Iterator[None]:
-        """Failures of the server as errors of the store."""
+    def _translate_errors(self, where: str) -> Iterator[None]:
+        """Raises errors of the server as errors of the store."""
         try:
             yield
         except self._redis.RedisError as error:
             raise StateError(f"{where}: the Redis server failed: {error}") from error
 
 
-def _opened(kind: str, data: bytes) -> Opened | None:
+def _unseal_or_none(kind: str, data: bytes) -> Unsealed | None:
     try:
         return unseal(kind, data, "")
     except StateError:

@@ -1,4 +1,4 @@
-"""Which kept documents may go: by number, by age, never the pinned ones."""
+"""Retention: which stored documents may be removed, by number and by age; pinned ones never."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Final
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.stores.protocol import Entry, Keeping, Store
+from leftoff.stores.protocol import Entry, PrunableStore, Store
 
 DAY: Final = 86_400
 
 
 class Retention(Struct, frozen=True):
-    """What is kept of a kind.
+    """How many documents of a kind are retained, and how long.
 
     Attributes:
-        keep: as many of the newest, pinned ones counted; None for any number.
-        days: those saved within so many days; None for any age.
+        keep: number of the newest documents to retain, pinned ones counted; None for all.
+        days: age in days up to which a document is retained; None for any age.
 
-    Where both are set, only what neither keeps may go; where none is, nothing may.
+    With both set, a document is removed only if both rules allow it; with none, never.
     """
 
     keep: int | None = None
@@ -31,8 +31,12 @@ class Retention(Struct, frozen=True):
                 raise UsageError(f"retention: {name} must be 0 or more, not {value}")
 
     def allows(self, rank: int, age: float) -> bool:
-        """Whether a document may go that is so many places behind the newest and was saved so
-        many seconds ago."""
+        """Whether a document may be removed.
+
+        Args:
+            rank: its position, newest first, from 0.
+            age: seconds since it was saved.
+        """
         if self.keep is None and self.days is None:
             return False
         too_many = self.keep is None or rank >= self.keep
@@ -40,7 +44,7 @@ class Retention(Struct, frozen=True):
 
 
 class Pruned(Struct, frozen=True):
-    """What retention removed, or would remove, and what is left; newest first."""
+    """What `prune` removed, or would remove, and what it left; newest first."""
 
     removed: tuple[Entry, ...]
     kept: tuple[Entry, ...]
@@ -55,42 +59,42 @@ def prune(
     dry_run: bool = False,
     spare: str = "",
 ) -> Pruned:
-    """Removes the documents of a kind that may go. A document that is saved or pinned
-    meanwhile stays, as does one that is damaged or that a newer leftoff wrote.
+    """Removes the documents of a kind that a retention rule allows to remove. A document that
+    is saved or pinned meanwhile stays, as does one that is damaged or too new.
 
     Args:
         now: in seconds since 1970.
-        dry_run: only tell what would be removed.
-        spare: the id of a document that stays in any case: the one that was saved a moment
-            ago may look like the oldest, where the clock was set back.
+        dry_run: remove nothing; return what would be removed.
+        spare: id of a document that always stays: after the clock was set back, the one just
+            saved may look like the oldest.
 
     Raises:
-        StateError: the store failed; what was removed so far is gone.
+        StateError: the store failed; what was removed until then stays removed.
     """
     removed: list[Entry] = []
-    kept: list[Entry] = []
+    retained: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):
-        may_go = entry.readable and not entry.pinned and entry.id != spare
-        if may_go and retention.allows(rank, now - entry.saved):
+        removable = entry.readable and not entry.pinned and entry.id != spare
+        if removable and retention.allows(rank, now - entry.saved):
             if dry_run or _drop(store, kind, entry):
                 removed.append(entry)
                 continue
-        kept.append(entry)
-    return Pruned(tuple(removed), tuple(kept))
+        retained.append(entry)
+    return Pruned(tuple(removed), tuple(retained))
 
 
 def _drop(store: Store, kind: str, entry: Entry) -> bool:
-    if isinstance(store, Keeping):
+    if isinstance(store, PrunableStore):
         return store.drop(kind, entry)
     return store.delete(kind, entry.id)
 
 
 def pin(store: Store, kind: str, id: str, pinned: bool = True) -> bool:  # noqa: FBT002 - reads well
-    """Protects a document from retention, or no longer. False if there is none.
+    """Pins or unpins a document. False if there is none.
 
     Raises:
         UsageError: this store cannot do that.
     """
-    if not isinstance(store, Keeping):
+    if not isinstance(store, PrunableStore):
         raise UsageError(f"{type(store).__name__} cannot pin documents")
     return store.pin(kind, id, pinned)

@@ -17,19 +17,19 @@ from typing import Any, Final
 
 from leftoff import codec
 from leftoff.errors import Damaged, StateError, TooNew, Unsure, UsageError
-from leftoff.stores.atomic import make_folders, own
+from leftoff.stores.atomic import make_directories, open_private
 from leftoff.stores.envelope import (
-    Gate,
-    clean,
-    gate_of,
-    glance,
-    glimpse,
-    resealed,
+    RedactorFactory,
+    read_header,
+    read_header_or_none,
+    redactor_for,
+    reseal,
+    sanitize,
     seal,
     unseal,
 )
-from leftoff.stores.naming import place_of, plain
-from leftoff.stores.protocol import Entry, Kept
+from leftoff.stores.naming import check_id, location_of
+from leftoff.stores.protocol import Entry, StoredDocument
 
 VERSION: Final = 1
 """Of the table; in the database as `user_version`."""
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS documents (
     PRIMARY KEY (kind, id)
 ) WITHOUT ROWID
 """
-_KEEP = """
+_UPSERT = """
 INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (kind, id) DO UPDATE SET
     document = excluded.document, text = excluded.text,
@@ -60,54 +60,56 @@ class SqliteStore:
     Args:
         path: the file; made when something is saved. It must not be a link.
         gate: makes the redactor for a document of a kind.
-        patience: seconds to wait for another writer.
+        timeout: seconds to wait for another writer.
+        patience: the former name of `timeout`.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
-        gate: Gate = gate_of,
-        patience: float = 10.0,
+        gate: RedactorFactory = redactor_for,
+        timeout: float = 10.0,
+        patience: float | None = None,
     ) -> None:
         self.path = Path(path)
         self._gate = gate
-        self._patience = patience
+        self._timeout = timeout if patience is None else patience
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = clean(kind, document, text, self._gate)
-        where = self._where(kind, plain(kind, id))
-        with self._writing() as base:
+        given = sanitize(kind, document, text, self._gate)
+        where = self._where(kind, check_id(kind, id))
+        with self._writing() as connection:
             pinned = False
-            row = base.execute(
+            row = connection.execute(
                 "SELECT document, pinned FROM documents WHERE kind = ? AND id = ?", (kind, id)
             ).fetchone()
             if row is not None:
                 pinned = bool(row[1])
-                glimpse(kind, row[0], where)
+                read_header_or_none(kind, row[0], where)
             data = codec.dumps(seal(kind, id, given, pinned=pinned))
-            base.execute(_KEEP, (kind, id, data, given.text, time.time(), pinned))
+            connection.execute(_UPSERT, (kind, id, data, given.text, time.time(), pinned))
         return where
 
-    def load(self, kind: str, id: str) -> Kept | None:
-        where = self._where(kind, plain(kind, id))
-        with self._reading() as base:
-            if base is None:
+    def load(self, kind: str, id: str) -> StoredDocument | None:
+        where = self._where(kind, check_id(kind, id))
+        with self._reading() as connection:
+            if connection is None:
                 return None
-            row: tuple[bytes, str] | None = base.execute(
+            row: tuple[bytes, str] | None = connection.execute(
                 "SELECT document, text FROM documents WHERE kind = ? AND id = ?", (kind, id)
             ).fetchone()
         if row is None:
             return None
         opened = unseal(kind, bytes(row[0]), where)
-        return Kept(opened.document, opened.issues, where, row[1])
+        return StoredDocument(opened.document, opened.issues, where, row[1])
 
     def list(self, kind: str) -> list[Entry]:
-        place_of(kind)
-        with self._reading() as base:
-            if base is None:
+        location_of(kind)
+        with self._reading() as connection:
+            if connection is None:
                 return []
-            rows = base.execute(
+            rows = connection.execute(
                 f"SELECT id, saved, {_SIZE}, pinned, document FROM documents "  # noqa: S608
                 "WHERE kind = ? ORDER BY saved DESC, id",
                 (kind,),
@@ -125,28 +127,28 @@ class SqliteStore:
         ]
 
     def delete(self, kind: str, id: str) -> bool:
-        plain(kind, id)
+        check_id(kind, id)
         if not self.path.exists():
             return False
-        with self._writing() as base:
-            done = base.execute(
+        with self._writing() as connection:
+            done = connection.execute(
                 "DELETE FROM documents WHERE kind = ? AND id = ?", (kind, id)
             ).rowcount
         return done > 0
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Protects a document from retention, or no longer. False if there is none."""
-        where = self._where(kind, plain(kind, id))
+        """Pins or unpins a document. False if there is none."""
+        where = self._where(kind, check_id(kind, id))
         if not self.path.exists():
             return False
-        with self._writing() as base:
-            row = base.execute(
+        with self._writing() as connection:
+            row = connection.execute(
                 "SELECT document FROM documents WHERE kind = ? AND id = ?", (kind, id)
             ).fetchone()
             if row is None:
                 return False
-            data = codec.dumps(resealed(unseal(kind, bytes(row[0]), where), pinned=pinned))
-            base.execute(
+            data = codec.dumps(reseal(unseal(kind, bytes(row[0]), where), pinned=pinned))
+            connection.execute(
                 "UPDATE documents SET document = ?, pinned = ? WHERE kind = ? AND id = ?",
                 (data, pinned, kind, id),
             )
@@ -154,17 +156,19 @@ class SqliteStore:
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        plain(kind, entry.id)
-        with self._writing() as base:
+        check_id(kind, entry.id)
+        with self._writing() as connection:
             key = (kind, entry.id, entry.saved)
-            row = base.execute(
+            row = connection.execute(
                 "SELECT document FROM documents "
                 "WHERE kind = ? AND id = ? AND saved = ? AND NOT pinned",
                 key,
             ).fetchone()
             if row is None or not _readable(kind, row[0]):
                 return False
-            base.execute("DELETE FROM documents WHERE kind = ? AND id = ? AND saved = ?", key)
+            connection.execute(
+                "DELETE FROM documents WHERE kind = ? AND id = ? AND saved = ?", key
+            )
         return True
 
     def _where(self, kind: str, id: str) -> str:
@@ -178,50 +182,50 @@ class SqliteStore:
         if not self.path.exists():
             yield None
             return
-        with self._told("read"), closing(self._opened()) as base:
-            yield base if self._version(base) else None
+        with self._translate_errors("read"), closing(self._connect()) as connection:
+            yield connection if self._version(connection) else None
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """The database with its table, in a transaction that ends with the block."""
-        with self._told("written"):
-            self._make()
-            with closing(self._opened()) as base:
-                base.execute("PRAGMA synchronous = EXTRA")
-                base.execute("BEGIN IMMEDIATE")
+        with self._translate_errors("written"):
+            self._create_file()
+            with closing(self._connect()) as connection:
+                connection.execute("PRAGMA synchronous = EXTRA")
+                connection.execute("BEGIN IMMEDIATE")
                 try:
-                    if not self._version(base):
-                        base.execute(_TABLE)
-                        base.execute(f"PRAGMA user_version = {VERSION}")
-                    yield base
+                    if not self._version(connection):
+                        connection.execute(_TABLE)
+                        connection.execute(f"PRAGMA user_version = {VERSION}")
+                    yield connection
                 except BaseException:
-                    base.rollback()
+                    connection.rollback()
                     raise
-                self._commit(base)
+                self._commit(connection)
 
-    def _commit(self, base: sqlite3.Connection) -> None:
+    def _commit(self, connection: sqlite3.Connection) -> None:
         try:
-            base.commit()
+            connection.commit()
         except sqlite3.OperationalError as error:
             if "disk I/O" not in str(error):
                 raise
-            # Perhaps only what follows the commit failed.
+            # Perhaps the commit itself succeeded and only the cleanup after it failed.
             raise Unsure(
                 f"{self.path}: perhaps changed, not certain to stay ({error})"
             ) from error
 
-    def _make(self) -> None:
-        """Makes the file, so that nobody else can ever read it."""
-        make_folders(self.path.parent)
-        os.close(own(self.path))
+    def _create_file(self) -> None:
+        """Creates the file with mode 0600, before SQLite would create it readable by others."""
+        make_directories(self.path.parent)
+        os.close(open_private(self.path))
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self.path.is_symlink():
             raise StateError(f"{self.path}: is a link, which is not followed")
-        return sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)
+        return sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None)
 
-    def _version(self, base: sqlite3.Connection) -> int:
-        version: int = base.execute("PRAGMA user_version").fetchone()[0]
+    def _version(self, connection: sqlite3.Connection) -> int:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise TooNew(
                 f"{self.path}: made by a newer leftoff (table {version}); update leftoff"
@@ -229,15 +233,15 @@ class SqliteStore:
         return version
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        """Failures of the database as errors of the store."""
+    def _translate_errors(self, what: str) -> Iterator[None]:
+        """Raises errors of the database as errors of the store."""
         try:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 raise StateError(
                     f"{self.path}: another process has been writing for "
-                    f"{self._patience:g} s; try again"
+                    f"{self._timeout:g} s; try again"
                 ) from error
             raise StateError(
                 f"{self.path}: cannot be {what} ({error}); what was there stays"
@@ -250,7 +254,7 @@ class SqliteStore:
 
 def _readable(kind: str, data: bytes) -> bool:
     try:
-        glance(kind, data, "")
+        read_header(kind, data, "")
     except StateError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""For people who extend leftoff: does what you have made keep the promises of its kind?
+"""Contract tests for formats, extractors, redactors and stores of other packages.
 
     from leftoff.testing import check_format
 
@@ -6,9 +6,8 @@
         check_format(FORMAT, Path("example.session").read_bytes())
 
 Each check runs on your own example, and on that example cut, doubled and damaged. It raises an
-`AssertionError` that says which promise is broken. `leftoff.testing.conversations` makes up
-conversations with hypothesis, and `recordings` recordings that no recorder writes; hypothesis
-has to be installed for that.
+`AssertionError` that names the broken promise. `recordings` generates recordings that no
+recorder writes; only it needs hypothesis.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ __all__ = [
     "recordings",
 ]
 
-_PLAIN = re.compile(r"[a-z][a-z0-9_]*")
-_JUNK = (
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NOT_RECORDINGS = (
     b"",
     b"\n\n\n",
     b"\x00" * 64,
@@ -56,7 +55,7 @@ _JUNK = (
     b'{"type": 7, "message": [], "role": {}, "content": 1}\n' * 3,
     b'[{"role": null, "content": {}}]',
 )
-_ODD = (
+_ODD_TEXTS = (
     "",
     " ",
     "\x00",
@@ -73,51 +72,51 @@ _ODD = (
 
 
 def check_format(format: Format, example: bytes) -> None:
-    """Whether a format keeps its promises, on an example of it with at least one message.
+    """Checks the contract of a format on an example with at least one message.
 
-    It recognises the example and nothing that is none; no input makes it raise; messages are
-    numbered without gaps and know their place; every line is accounted for; the reader can be
-    put aside between any two lines; damage costs what is damaged.
+    The format recognises the example and no other data; no input makes it raise; messages are
+    numbered without gaps and have a position; every line is accounted for; reading can be
+    suspended between any two lines; damage affects only the damaged part.
 
     Raises:
-        AssertionError: says which promise is broken.
+        AssertionError: names the broken promise.
     """
     name = format.name
-    assert _PLAIN.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
+    assert _NAME.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
     shapes = ("lines", "document", "text")
     assert format.shape in shapes, f"shape is {format.shape!r}, must be one of {shapes}"
     assert issubclass(format.reader, msgspec.Struct), "reader must be a msgspec.Struct class"
     assert hasattr(format.reader, "record"), "reader must name the type of its `record`s"
     assert format.detect(Sample(example, complete=True)), "detect() must know the example"
-    for junk in _JUNK:
+    for junk in _NOT_RECORDINGS:
         for complete in (True, False):
             answer = format.detect(Sample(junk, complete))
             assert not answer, f"detect() must not claim {junk[:40]!r}"
-    with lent(formats, name, format):
+    with registered(formats, name, format):
         known = detect(Sample(example, complete=True))
         taken = known.name if known else "no format"
         assert known is format, f"the example is recognised as {taken}: make detect() surer"
-        whole = _pass(name, example)
+        whole = _read_example(name, example)
         messages = whole.messages
         assert messages, "the example must hold a message"
-        _places(messages)
+        _check_positions(messages)
         lines = whole.lines
         counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
         assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
         assert not lines.unknown, f"the example has {lines.unknown} records of unknown kinds"
-        again = _pass(name, example)
+        again = _read_example(name, example)
         assert again.messages == messages, "reading twice must give the same messages"
         if format.shape != "document":
-            _resumes(name, example)
-        for damaged in _damaged(example):
+            _check_resume(name, example)
+        for damaged in _damaged_copies(example):
             try:
-                _pass(name, damaged)
+                _read_example(name, damaged)
             except LeftoffError:
-                continue  # said in words that nothing is left
+                continue  # a documented refusal is a valid answer
 
 
-class _Reading(Pass):
-    """A pass that keeps the messages that it was given."""
+class _RecordingPass(Pass):
+    """A pass that records the messages that it reads."""
 
     def __init__(self, format: str | None, extra: Sequence[str] = ()) -> None:
         super().__init__("<example>", format, extra)
@@ -128,21 +127,23 @@ class _Reading(Pass):
         super()._message(m)
 
 
-def _pass(name: str | None, data: bytes, extra: Sequence[str] = ()) -> _Reading:
-    reading = _Reading(name, extra)
+def _read_example(name: str | None, data: bytes, extra: Sequence[str] = ()) -> _RecordingPass:
+    reading = _RecordingPass(name, extra)
     reading.feed(data)
     reading.close()
     return reading
 
 
-def _places(messages: Iterable[Message]) -> None:
+def _check_positions(messages: Iterable[Message]) -> None:
     taken: dict[str, int] = {}
     for m in messages:
         if m.index == 0:
             taken[m.agent] = 0  # the next session of a container
-        want = taken.get(m.agent, 0)
-        assert m.index == want, f"message {m.index} comes where {want} is next: cursor.take()"
-        taken[m.agent] = want + 1
+        expected = taken.get(m.agent, 0)
+        assert m.index == expected, (
+            f"message {m.index} comes where {expected} is next: cursor.take()"
+        )
+        taken[m.agent] = expected + 1
         assert (m.line is None) != (m.item is None), (
             f"message {m.index}: line or item, not both"
         )
@@ -154,8 +155,8 @@ def _places(messages: Iterable[Message]) -> None:
             assert inside, f"message {m.index}: typed {typed} lies outside its text"
 
 
-def _resumes(name: str, example: bytes) -> None:
-    whole = to_json(_pass(name, example).conclude())
+def _check_resume(name: str, example: bytes) -> None:
+    whole = to_json(_read_example(name, example).conclude())
     ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
     for end in ends[:: max(1, len(ends) // 20)]:
         first = Pass("<example>", name)
@@ -170,8 +171,8 @@ def _resumes(name: str, example: bytes) -> None:
         )
 
 
-def _damaged(example: bytes) -> Iterator[bytes]:
-    """The example as bad discs and interrupted programs leave it."""
+def _damaged_copies(example: bytes) -> Iterator[bytes]:
+    """Copies of the example, damaged as by bad disks and interrupted programs."""
     size = len(example)
     yield from (example[: size * part // 7] for part in range(1, 7))
     yield from (example[size * part // 7 :] for part in range(1, 7))
@@ -192,27 +193,28 @@ def _damaged(example: bytes) -> Iterator[bytes]:
 
 
 def check_extractor(extractor: type[Extractor], example: bytes) -> list[Evidence]:
-    """Whether an extractor keeps its promises, on a recording in any known format.
+    """Checks the contract of an extractor on a recording in any known format.
 
-    It says what it wants; all that it finds has a place; it finds the same again; the built-in
-    ones find what they found without it; it can be put aside between any two lines.
+    The extractor declares its `wants`; its evidence has references; a second pass finds the
+    same; the built-in extractors find what they find without it; it can be suspended between
+    any two lines.
 
     Returns:
-        what it found in the example, which must be something.
+        the evidence that it found in the example, at least one item.
 
     Raises:
-        AssertionError: says which promise is broken.
+        AssertionError: names the broken promise.
     """
     assert issubclass(extractor, msgspec.Struct), "an extractor is a msgspec.Struct class"
     name = extractor.name
-    assert _PLAIN.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
+    assert _NAME.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
     wants = extractor.wants
     assert isinstance(wants, int), "wants must be flags of leftoff.extraction.extractor"
     assert wants, "wants must name something, or it is shown nothing"
-    with lent(extractors, name, extractor):
-        without, whole = _pass(None, example), _pass(None, example, (name,))
-        before, after = _evidence(without), _evidence(whole)
-        found = _added(before, after)
+    with registered(extractors, name, extractor):
+        without, whole = _read_example(None, example), _read_example(None, example, (name,))
+        before, after = _evidence_of(without), _evidence_of(whole)
+        found = _new_evidence(before, after)
         assert found, "it found nothing in the example"
         for item in found:
             known = isinstance(item, Evidence)
@@ -221,33 +223,33 @@ def check_extractor(extractor: type[Extractor], example: bytes) -> list[Evidence
             for ref in places:
                 placed = (ref.line is None) != (ref.item is None) and bool(ref.hash)
                 assert placed, f"{item!r} has no place: view.text_ref() or view.record_ref()"
-        again = _evidence(_pass(None, example, (name,)))
+        again = _evidence_of(_read_example(None, example, (name,)))
         assert again == after, "reading twice must find the same"
         assert whole.format is not None
         if whole.format.shape != "document":
-            _takes_up(name, example, after)
+            _check_extractor_resume(name, example, after)
     return found
 
 
-def _evidence(reading: Pass) -> list[Evidence]:
+def _evidence_of(reading: Pass) -> list[Evidence]:
     return [e for s in reading.sessions for r in s.values() for e in r.evidence]
 
 
-def _added(before: list[Evidence], after: list[Evidence]) -> list[Evidence]:
-    """What is in `after` and not in `before`; nothing may be missing, and order stays."""
+def _new_evidence(before: list[Evidence], after: list[Evidence]) -> list[Evidence]:
+    """The items of `after` that are not in `before`, which must be a subsequence of it."""
     found: list[Evidence] = []
     known = iter(before)
-    want = next(known, None)
+    expected = next(known, None)
     for item in after:
-        if want is not None and item == want:
-            want = next(known, None)
+        if expected is not None and item == expected:
+            expected = next(known, None)
         else:
             found.append(item)
-    assert want is None, f"with it, other extractors no longer find {want!r}"
+    assert expected is None, f"with it, other extractors no longer find {expected!r}"
     return found
 
 
-def _takes_up(name: str, example: bytes, whole: list[Evidence]) -> None:
+def _check_extractor_resume(name: str, example: bytes, whole: list[Evidence]) -> None:
     ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
     for end in ends[:: max(1, len(ends) // 12)]:
         first = Pass("<example>", None, (name,))
@@ -255,7 +257,7 @@ def _takes_up(name: str, example: bytes, whole: list[Evidence]) -> None:
         second = Pass.load(first.save(), "<example>", (name,))
         second.feed(example[second.offset :])
         second.close()
-        same = _evidence(second) == whole
+        same = _evidence_of(second) == whole
         assert same, f"put aside after byte {end}, it finds otherwise: state is in the fields"
 
 
@@ -265,19 +267,19 @@ def _takes_up(name: str, example: bytes, whole: list[Evidence]) -> None:
 def check_redactor(
     redactor: Finder, hides: Iterable[tuple[str, str]], keeps: Iterable[str]
 ) -> None:
-    """Whether a redactor keeps its promises.
+    """Checks the contract of a redactor.
 
-    Its spans lie inside the text; no text makes it raise; the secrets go and all else stays;
-    what is redacted already stays as it is.
+    Its spans lie inside the text; no text makes it raise; it removes the secrets and nothing
+    else; redacted text does not change when it is redacted again.
 
     Args:
         hides: pairs of a text and the secret in it.
-        keeps: texts that must stay as they are.
+        keeps: texts that must not change.
 
     Raises:
-        AssertionError: says which promise is broken.
+        AssertionError: names the broken promise.
     """
-    for text in _ODD:
+    for text in _ODD_TEXTS:
         for span in redactor(text):
             inside = 0 <= span.start <= span.end <= len(text)
             assert inside, f"{span} lies outside a text of {len(text)} characters"
@@ -295,12 +297,12 @@ def check_redactor(
 
 
 @contextmanager
-def lent(registry: Registry[Any], name: str, thing: Any) -> Iterator[None]:
-    """A thing that answers to a name for as long as the block runs; one that is registered
-    under that name already stays so.
+def registered(registry: Registry[Any], name: str, thing: Any) -> Iterator[None]:
+    """Registers `thing` under a name while the block runs; does nothing if it is registered
+    already.
 
     Raises:
-        UsageError: the name belongs to another thing.
+        UsageError: the name is taken by another thing.
     """
     if name in registry and registry.get(name) is thing:
         yield

@@ -1,4 +1,4 @@
-"""Recordings of every format as no recorder writes them, and the promise that they test.
+"""Generates recordings that no recorder writes, and checks that any input is read or refused.
 
     from hypothesis import given
     from leftoff.testing import check_any_input, recordings
@@ -7,9 +7,9 @@
     def test_anything_is_read_or_refused(data):
         check_any_input(data, "claude_code")
 
-`recordings` varies a small valid recording of the format (see `varying`); give your own for a
-format of yours. hypothesis has to be installed for it, and for nothing else here. The promise
-is: a result or a documented error, never another exception, and nothing in silence.
+`recordings` mutates a small valid recording of the format (see `varying`); pass your own for a
+format of yours. Only `recordings` needs hypothesis. The contract is: a result or a documented
+error, never another exception, and an issue for every bad line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WHERE = "<input>"
 
 @cache
 def examples() -> dict[str, bytes]:
-    """By format: a small recording that nobody held, with every kind of record."""
+    """By format: a small made-up recording with every kind of record."""
     folder = files("leftoff.testing") / "examples"
     return {
         place.name.split(".", 1)[0]: place.read_bytes()
@@ -62,8 +62,8 @@ def recordings(format: str, example: bytes | None = None) -> SearchStrategy[byte
 
 
 def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
-    """Whether any bytes are answered: by a summary that accounts for every line and can be
-    read again, or by a refusal in words.
+    """Checks that any bytes give a summary that accounts for every line and can be read again,
+    or a documented error.
 
     Args:
         format: the format to read them as; recognised by content if None.
@@ -72,7 +72,7 @@ def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
         the summary as JSON, or None if the bytes were refused.
 
     Raises:
-        AssertionError: says which promise is broken.
+        AssertionError: names the broken promise.
     """
     reading = Pass(WHERE, format)
     try:
@@ -84,24 +84,24 @@ def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
         return None
     summary = reading.conclude()
     lines = summary.stats.lines
-    told = lines.parsed + lines.unknown + lines.repaired + lines.skipped
-    assert told == lines.total, f"{lines.total - told} lines are not accounted for"
+    counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
+    assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
     assert summary.stats.message_count > 0, "a summary of no message"
-    noted = sum(i.count for i in summary.issues if i.code != "drift")
-    silent = lines.unknown + lines.skipped + lines.repaired
-    assert noted or not silent, f"{silent} bad lines, and no issue tells of them"
-    said = to_json(summary)
-    again = from_json(said)
+    reported = sum(i.count for i in summary.issues if i.code != "drift")
+    bad = lines.unknown + lines.skipped + lines.repaired
+    assert reported or not bad, f"{bad} bad lines, and no issue tells of them"
+    document = to_json(summary)
+    again = from_json(document)
     assert again.stats.message_count == summary.stats.message_count, "it is read otherwise"
-    return said
+    return document
 
 
 def check_prefix(data: bytes, cut: int, format: str | None = None) -> None:
-    """Whether a recording that is read in two parts, with the pass saved between them, says
-    what it says when it is read at once; the bytes may be cut anywhere.
+    """Checks that a recording read in two parts, with the pass saved between them, gives the
+    same summary as when it is read at once; `cut` may be any byte offset.
 
     Raises:
-        AssertionError: it says something else.
+        AssertionError: the summaries differ.
     """
     first = Pass(WHERE, format)
     try:

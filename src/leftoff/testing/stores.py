@@ -1,4 +1,4 @@
-"""Does a store keep the promises of its kind? See `check_store`."""
+"""The contract test of stores: `check_store`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from leftoff.errors import Damaged, NotPlainName, TooNew, UnknownName
-from leftoff.stores.protocol import KINDS, Keeping, Store
+from leftoff.stores.protocol import KINDS, PrunableStore, Store
 from leftoff.stores.retention import Retention, pin, prune
 
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]
@@ -42,7 +42,7 @@ _VALUES: Final[dict[str, Any]] = {
     "empty": [{}, [], ""],
     "deep": {"a": {"b": [{"c": {"d": [1, [2, [3]]]}}]}},
     "": "an empty key",
-    "a key of nobody's": {"kept": "yes"},
+    "a key of another program": {"a": "b"},
 }
 
 
@@ -52,37 +52,37 @@ def check_store(
     tamper: Tamper | None = None,
     pause: float = 0.01,
 ) -> None:
-    """Whether a store keeps its promises.
+    """Checks the contract of a store.
 
-    Documents of every kind come back as they were saved, with keys that nobody knows; ids are
-    told apart or refused; secrets are replaced; what is missing is None; lists are newest
-    first; two writers do not mix; retention spares what is pinned or new; and, where `tamper`
-    is given, damage is refused and a newer schema is left alone.
+    Documents of every kind are loaded as they were saved, with unknown keys; ids are
+    distinguished or refused; secrets are replaced; a missing document is None; lists are newest
+    first; two writers do not mix their documents; retention spares pinned and new documents;
+    and, if `tamper` is given, damage is refused and a newer schema is not changed.
 
     Args:
-        make_store: opens one and the same place each time, which is empty at first.
-        tamper: changes the bytes of a kept document: kind, id, and a function from the bytes
-            that are there to those that shall be.
-        pause: seconds after which the store can tell that something was saved later.
+        make_store: opens the same storage each time; it is empty at first.
+        tamper: changes the bytes of a saved document: kind, id, and a function from the present
+            bytes to the new ones.
+        pause: seconds between two saves after which their times of saving differ.
 
     Raises:
-        AssertionError: says which promise is broken.
+        AssertionError: names the broken promise.
     """
     store = make_store()
     for kind in KINDS:
         assert store.list(kind) == [], f"{kind}: the place must be empty at first"
-    _round_trips(store, make_store)
-    _ids(store)
-    _redaction(store, tamper)
-    _order(store, pause)
-    _writers(make_store)
-    if isinstance(store, Keeping):
-        _retention(store, pause)
+    _check_round_trips(store, make_store)
+    _check_ids(store)
+    _check_redaction(store, tamper)
+    _check_order(store, pause)
+    _check_writers(make_store)
+    if isinstance(store, PrunableStore):
+        _check_retention(store, pause)
     if tamper is not None:
-        _damage(store, tamper)
+        _check_damage(store, tamper)
 
 
-def _round_trips(store: Store, make_store: Callable[[], Store]) -> None:
+def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
     for kind in KINDS:
         assert store.load(kind, "none") is None, f"{kind}: what is missing is None"
         assert store.delete(kind, "none") is False, f"{kind}: nothing to delete is False"
@@ -91,18 +91,20 @@ def _round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         assert isinstance(where, str), "save() must say where"
         assert where, "save() must say where"
         for opened in (store, make_store()):
-            kept = opened.load(kind, "one")
-            assert kept is not None, f"{kind}: what was saved is not there"
-            assert kept.document == document, f"{kind}: {kept.document} is not {document}"
-            assert kept.issues == (), f"{kind}: {kept.issues}"
-            assert kept.where, "a kept document must say where it is"
-            assert kept.text == f"# A {kind}\n\n🙂 words\n", f"{kind}: its markdown differs"
+            loaded = opened.load(kind, "one")
+            assert loaded is not None, f"{kind}: what was saved is not there"
+            assert loaded.document == document, f"{kind}: {loaded.document} is not {document}"
+            assert loaded.issues == (), f"{kind}: {loaded.issues}"
+            assert loaded.where, "a kept document must say where it is"
+            assert loaded.text == f"# A {kind}\n\n🙂 words\n", f"{kind}: its markdown differs"
         assert document == {**_VALUES, "kind": kind}, "save() must not change what it is given"
         store.save(kind, "one", {"again": 1})
-        kept = store.load(kind, "one")
-        assert kept is not None, f"{kind}: what was saved again is not there"
-        assert kept.document == {"again": 1}, f"{kind}: a later save must replace all"
-        assert kept.text == "", f"{kind}: the markdown of the replaced document is still there"
+        loaded = store.load(kind, "one")
+        assert loaded is not None, f"{kind}: what was saved again is not there"
+        assert loaded.document == {"again": 1}, f"{kind}: a later save must replace all"
+        assert loaded.text == "", (
+            f"{kind}: the markdown of the replaced document is still there"
+        )
         (entry,) = store.list(kind)
         assert entry.id == "one", f"{kind}: the list names {entry.id!r}"
         assert entry.size > 0, f"{kind}: the list must know the size"
@@ -115,10 +117,10 @@ def _round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         lambda: store.list("diary"),
         lambda: store.delete("diary", "one"),
     ):
-        _raises(UnknownName, call, "a kind that is none")
+        _check_raises(UnknownName, call, "a kind that is none")
 
 
-def _raises(error: type[Exception], call: Callable[[], object], what: str) -> None:
+def _check_raises(error: type[Exception], call: Callable[[], object], what: str) -> None:
     try:
         call()
     except error:
@@ -126,15 +128,17 @@ def _raises(error: type[Exception], call: Callable[[], object], what: str) -> No
     raise AssertionError(f"{what} must raise {error.__name__}")
 
 
-def _ids(store: Store) -> None:
+def _check_ids(store: Store) -> None:
     for number, id_ in enumerate(_GOOD_IDS):
         store.save("task", id_, {"n": number}, text=f"{number}")
     listed = sorted(entry.id for entry in store.list("task"))
     assert listed == sorted(_GOOD_IDS), f"the list names {listed}"
     for number, id_ in enumerate(_GOOD_IDS):
-        kept = store.load("task", id_)
-        assert kept is not None, f"{id_!r} is not there"
-        assert (kept.document, kept.text) == ({"n": number}, f"{number}"), f"{id_!r} differs"
+        loaded = store.load("task", id_)
+        assert loaded is not None, f"{id_!r} is not there"
+        assert (loaded.document, loaded.text) == ({"n": number}, f"{number}"), (
+            f"{id_!r} differs"
+        )
         assert store.delete("task", id_), f"{id_!r} cannot be deleted"
     for id_ in _BAD_IDS:
         for call in (
@@ -142,7 +146,7 @@ def _ids(store: Store) -> None:
             lambda id_=id_: store.load("task", id_),
             lambda id_=id_: store.delete("task", id_),
         ):
-            _raises(NotPlainName, call, f"the id {id_[:50]!r}")
+            _check_raises(NotPlainName, call, f"the id {id_[:50]!r}")
     assert store.list("task") == [], "an id that was refused left something"
     saved = []
     for id_ in _TWINS:
@@ -152,34 +156,36 @@ def _ids(store: Store) -> None:
             continue
         saved.append(id_)
     for id_ in _TWINS:
-        kept = store.load("task", id_)
-        want = {"id": id_} if id_ in saved else None
-        assert (kept.document if kept else None) == want, f"{id_!r} and its twin are mixed up"
+        loaded = store.load("task", id_)
+        expected = {"id": id_} if id_ in saved else None
+        assert (loaded.document if loaded else None) == expected, (
+            f"{id_!r} and its twin are mixed up"
+        )
     for id_ in saved:
         store.delete("task", id_)
 
 
-def _redaction(store: Store, tamper: Tamper | None) -> None:
+def _check_redaction(store: Store, tamper: Tamper | None) -> None:
     document = {"note": f"the key is {_SECRET}", _SECRET: [{"again": _SECRET}]}
     store.save("resume_log", "secret", document, text=f"# Key\n{_SECRET}\n")
-    kept = store.load("resume_log", "secret")
-    assert kept is not None, "what was saved is not there"
-    shown = f"{kept.document} {kept.text}"
+    loaded = store.load("resume_log", "secret")
+    assert loaded is not None, "what was saved is not there"
+    shown = f"{loaded.document} {loaded.text}"
     assert _SECRET not in shown, f"a secret is kept: {shown}"
-    assert "[REDACTED:" in kept.text, "the markdown must be redacted, not dropped"
+    assert "[REDACTED:" in loaded.text, "the markdown must be redacted, not dropped"
     if tamper is not None:
         seen: list[bytes] = []
 
-        def look(data: bytes) -> bytes:
+        def capture(data: bytes) -> bytes:
             seen.append(data)
             return data
 
-        tamper("resume_log", "secret", look)
+        tamper("resume_log", "secret", capture)
         assert _SECRET.encode() not in seen[0], "a secret stands in the bytes that are kept"
     store.delete("resume_log", "secret")
 
 
-def _order(store: Store, pause: float) -> None:
+def _check_order(store: Store, pause: float) -> None:
     began = time.time()
     for id_ in ("c", "a", "b"):
         store.save("review", id_, {"id": id_})
@@ -195,7 +201,7 @@ def _order(store: Store, pause: float) -> None:
         store.delete("review", entry.id)
 
 
-def _writers(make_store: Callable[[], Store], times: int = 25) -> None:
+def _check_writers(make_store: Callable[[], Store], times: int = 25) -> None:
     """Two writers of one id, and a reader of it."""
     stopped = threading.Event()
     wrong: list[str] = []
@@ -211,24 +217,24 @@ def _writers(make_store: Callable[[], Store], times: int = 25) -> None:
     def read() -> None:
         store = make_store()
         while not stopped.is_set():
-            kept = store.load("task", "shared")
-            if kept is None:
+            loaded = store.load("task", "shared")
+            if loaded is None:
                 wrong.append("it is missing while it is written")
                 return
-            mark = kept.document["who"]
-            codes = {issue.code for issue in kept.issues}
-            if kept.document != {"who": mark, "words": [mark] * 50}:
-                wrong.append(f"half of two documents: {kept.document}")
-            if kept.text not in {"", f"{mark}\n" * 50}:
-                wrong.append(f"the markdown of another: {mark}: {kept.text[:9]}")
+            mark = loaded.document["who"]
+            codes = {issue.code for issue in loaded.issues}
+            if loaded.document != {"who": mark, "words": [mark] * 50}:
+                wrong.append(f"half of two documents: {loaded.document}")
+            if loaded.text not in {"", f"{mark}\n" * 50}:
+                wrong.append(f"the markdown of another: {mark}: {loaded.text[:9]}")
             if codes - {"text_differs"}:
-                wrong.append(f"issues while it is written: {kept.issues}")
+                wrong.append(f"issues while it is written: {loaded.issues}")
 
     def guarded(call: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
             try:
                 call()
-            except Exception as error:  # noqa: BLE001 - told by the check, not by the thread
+            except Exception as error:  # noqa: BLE001 - the check reports it, not the thread
                 wrong.append(f"{type(error).__name__}: {error}")
 
         return run
@@ -242,13 +248,13 @@ def _writers(make_store: Callable[[], Store], times: int = 25) -> None:
     stopped.set()
     reader.join()
     assert not wrong, f"two writers and a reader: {wrong[0]}"
-    kept = make_store().load("task", "shared")
-    assert kept is not None, "after two writers nothing is there"
-    assert kept.document["who"] in {f"x{times - 1}", f"y{times - 1}"}, "the last save is lost"
+    loaded = make_store().load("task", "shared")
+    assert loaded is not None, "after two writers nothing is there"
+    assert loaded.document["who"] in {f"x{times - 1}", f"y{times - 1}"}, "the last save is lost"
     make_store().delete("task", "shared")
 
 
-def _retention(store: Store, pause: float) -> None:
+def _check_retention(store: Store, pause: float) -> None:
     for n in range(6):
         store.save("checkpoint", f"c{n}", {"n": n})
         time.sleep(pause)
@@ -260,9 +266,9 @@ def _retention(store: Store, pause: float) -> None:
     )
     assert [e.id for e in entries if e.pinned] == ["c1"], f"pinned: {entries}"
     store.save("checkpoint", "c1", {"n": 1, "again": True})
-    kept = store.load("checkpoint", "c1")
-    assert kept is not None, "a pinned document is lost"
-    assert kept.document == {"n": 1, "again": True}, f"pinned and replaced: {kept.document}"
+    loaded = store.load("checkpoint", "c1")
+    assert loaded is not None, "a pinned document is lost"
+    assert loaded.document == {"n": 1, "again": True}, f"pinned and replaced: {loaded.document}"
     now, rule = time.time(), Retention(keep=2, days=1)
     assert not prune(store, "checkpoint", rule, now=now).removed, "what is new must stay"
     later = now + 3 * 86_400
@@ -276,14 +282,14 @@ def _retention(store: Store, pause: float) -> None:
     (stale,) = [e for e in store.list("checkpoint") if e.id == "c5"]
     time.sleep(pause)
     store.save("checkpoint", "c5", {"n": 5, "again": True})
-    assert isinstance(store, Keeping)
+    assert isinstance(store, PrunableStore)
     assert not store.drop("checkpoint", stale), "what is saved meanwhile must stay"
     assert pin(store, "checkpoint", "c1", pinned=False), "pin() must say that it did"
     prune(store, "checkpoint", Retention(keep=0), now=later)
     assert store.list("checkpoint") == [], "what is no longer pinned may go"
 
 
-def _damage(store: Store, tamper: Tamper) -> None:
+def _check_damage(store: Store, tamper: Tamper) -> None:
     document = {"words": "as it was saved", "n": 1}
     for what, change in {
         "a changed word": lambda b: b.replace(b"as it was", b"as it Was"),
@@ -297,13 +303,13 @@ def _damage(store: Store, tamper: Tamper) -> None:
     }.items():
         store.save("resume_state", "hurt", document)
         tamper("resume_state", "hurt", change)
-        _raises(Damaged, lambda: store.load("resume_state", "hurt"), what)
+        _check_raises(Damaged, lambda: store.load("resume_state", "hurt"), what)
         (entry,) = store.list("resume_state")
         assert entry.id == "hurt", f"{what}: a damaged document must still be listed"
         store.save("resume_state", "hurt", {"n": 2})
-        kept = store.load("resume_state", "hurt")
-        assert kept is not None, f"{what}: it cannot be saved again"
-        assert kept.document == {"n": 2}, f"{what}: it cannot be saved again"
+        loaded = store.load("resume_state", "hurt")
+        assert loaded is not None, f"{what}: it cannot be saved again"
+        assert loaded.document == {"n": 2}, f"{what}: it cannot be saved again"
         store.delete("resume_state", "hurt")
     store.save("resume_state", "new", document)
     schema = b'"leftoff.resume_state/'
@@ -313,13 +319,13 @@ def _damage(store: Store, tamper: Tamper) -> None:
         lambda: store.load("resume_state", "new"),
         lambda: store.save("resume_state", "new", {"n": 3}),
     ):
-        _raises(TooNew, call, "a newer schema")
+        _check_raises(TooNew, call, "a newer schema")
     prune(store, "resume_state", Retention(keep=0), now=time.time() + 86_400)
 
-    def look(data: bytes) -> bytes:
+    def capture(data: bytes) -> bytes:
         seen.append(data)
         return data
 
-    tamper("resume_state", "new", look)
+    tamper("resume_state", "new", capture)
     assert schema + b"2" in seen[0], "what a newer leftoff wrote must not be touched"
     store.delete("resume_state", "new")

@@ -1,8 +1,8 @@
-"""What recorders never write: a valid recording, varied record by record and value by value.
+"""Mutates a valid recording, record by record and value by value, for `recordings`.
 
-`varied` takes a recording apart into records, draws which of them come in which order, and
-gives fields other types, extreme values, other records' ids and times. What it makes is a
-function of the recording and of the `random.Random` that it is given.
+`varied` splits a recording into records, reorders, drops and repeats them, and gives fields
+other types, extreme values, other records' ids and times. The result is a function of the
+recording and of the `random.Random`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from leftoff import codec
 
 
 class Raw(Struct, frozen=True):
-    """A value as it is written, for what no Python value is written as."""
+    """The bytes of a value, for JSON that no Python value encodes to."""
 
     data: bytes
 
 
-class Twice(Struct, frozen=True):
-    """The value of a key that is written twice."""
+class DuplicateKey(Struct, frozen=True):
+    """The two values of a key that is written twice."""
 
     first: Any
     second: Any
@@ -39,7 +39,7 @@ STRINGS = (
     "0000-00-00T00:00:00Z", "2026-02-30T25:61:61+99:99", "2026-03-02T10:00:00-23:59", "now",
     "[REDACTED:aws-key:1]", "__proto__", "%s%n", "{0}", "user", "assistant", "tool", "main",
 )  # fmt: skip
-"""Strings that somebody's program did not expect; NUL and line ends among them."""
+"""Strings that programs often handle wrongly, such as NUL and line ends."""
 
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 7, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 2**64, 1e308, -0.0,
@@ -57,7 +57,7 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 """Values for any field: wrong types, extremes, and what is no JSON."""
 
-_ENDS = (
+_LINE_ENDS = (
     b"\n",
     b"\r\n",
     b"\n\n",
@@ -69,7 +69,7 @@ _ENDS = (
     b",\n",
     b"\n\x0c\n",
 )
-_MARKS = (
+_BAD_BYTES = (
     b"\xef\xbb\xbf",
     b"\x00",
     b"\xff\xfe",
@@ -83,51 +83,52 @@ _MARKS = (
     b"\x1a",
 )
 
-MOST = 4000
-"""Values in a recording that is not changed any more: changes may multiply it."""
+MAX_VALUES = 4000
+"""Values of a recording above which it is not mutated further: mutations may multiply it.
+Chosen by hand; not measured."""
 
 Slot: TypeAlias = tuple[Any, Any]
 """A container and the key or index of a value in it."""
 
 
-def varied(example: bytes, shape: str, chance: Random) -> bytes:
-    """A recording as no recorder writes it, made from one that is whole.
+def varied(example: bytes, shape: str, rng: Random) -> bytes:
+    """A recording that no recorder writes, made from a valid one.
 
     Args:
         shape: of the format: `lines`, `document` or `text`.
     """
     if shape == "text":
-        return _torn(b"".join(_lines_of_text(example, chance)), chance)
+        return _damaged_bytes(b"".join(_mutated_lines(example, rng)), rng)
     if shape == "lines":
         records = [codec.parse(line) for line in example.splitlines() if line.strip()]
-        records = _drawn(records, chance)
-        _change(records, chance)
-        return _torn(_joined(map(_written, records), chance), chance)
+        records = _reordered(records, rng)
+        _mutate(records, rng)
+        return _damaged_bytes(_join_lines(map(_written, records), rng), rng)
     document = [codec.parse(example)]
     lists = list(_lists(document[0]))
-    for items in chance.sample(lists, min(len(lists), 2)):
-        items[:] = _drawn(items, chance)
-    _change(document, chance)
-    return _torn(b"".join(map(_written, document)), chance)
+    for items in rng.sample(lists, min(len(lists), 2)):
+        items[:] = _reordered(items, rng)
+    _mutate(document, rng)
+    return _damaged_bytes(b"".join(map(_written, document)), rng)
 
 
 # -- records ---------------------------------------------------------------------------------
 
 
-def _drawn(records: list[Any], chance: Random) -> list[Any]:
-    """Records of the kinds that there are: most in their order, some lost, doubled, moved."""
-    drawn = [_copied(r) for r in records]
-    for _ in range(chance.choice((0, 0, 1, 2, 5))):
+def _reordered(records: list[Any], rng: Random) -> list[Any]:
+    """The records, mostly in their order; some are dropped, repeated or moved."""
+    drawn = [_copy(r) for r in records]
+    for _ in range(rng.choice((0, 0, 1, 2, 5))):
         if not drawn:
             break
-        at = chance.randrange(len(drawn))
-        kind = chance.randrange(8)
+        at = rng.randrange(len(drawn))
+        kind = rng.randrange(8)
         if kind == 0:
             del drawn[at]
         elif kind == 1:
-            drawn.insert(chance.randrange(len(drawn) + 1), _copied(drawn[at]))
+            drawn.insert(rng.randrange(len(drawn) + 1), _copy(drawn[at]))
         elif kind == 2:
-            drawn.insert(chance.randrange(len(drawn)), drawn.pop(at))
+            drawn.insert(rng.randrange(len(drawn)), drawn.pop(at))
         elif kind == 3:
             drawn = drawn[at:]
         elif kind == 4:
@@ -135,16 +136,16 @@ def _drawn(records: list[Any], chance: Random) -> list[Any]:
         elif kind == 5:
             drawn.reverse()
         elif kind == 6:
-            drawn[at:at] = [_copied(drawn[at]) for _ in range(chance.choice((2, 30)))]
+            drawn[at:at] = [_copy(drawn[at]) for _ in range(rng.choice((2, 30)))]
         else:
-            drawn += [_copied(chance.choice(records)) for _ in range(chance.randint(1, 6))]
+            drawn += [_copy(rng.choice(records)) for _ in range(rng.randint(1, 6))]
     return drawn
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _copied(v) for k, v in value.items()}
-    return [_copied(v) for v in value] if isinstance(value, list) else value
+        return {k: _copy(v) for k, v in value.items()}
+    return [_copy(v) for v in value] if isinstance(value, list) else value
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
@@ -170,105 +171,106 @@ def _slots(value: Any) -> Iterator[Slot]:
             yield from _slots(inner)
 
 
-def _change(records: list[Any], chance: Random) -> None:
-    """Changes some values, each in a way of its own."""
-    for _ in range(chance.choice((0, 1, 2, 2, 4, 12))):
+def _mutate(records: list[Any], rng: Random) -> None:
+    """Changes a few values, each in a random way."""
+    for _ in range(rng.choice((0, 1, 2, 2, 4, 12))):
         slots = list(_slots(records))
-        if not slots or len(slots) > MOST:
+        if not slots or len(slots) > MAX_VALUES:
             return
-        holder, key = chance.choice(slots)
-        change = chance.choice(_CHANGES)
-        change(holder, key, slots, chance)
+        holder, key = rng.choice(slots)
+        change = rng.choice(_MUTATIONS)
+        change(holder, key, slots, rng)
 
 
-def _dropped(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _dropped(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     del holder[key]
 
 
-def _replaced(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    holder[key] = _copied(chance.choice(VALUES))
+def _replaced(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    holder[key] = _copy(rng.choice(VALUES))
 
 
-def _worded(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    holder[key] = chance.choice(STRINGS)
+def _replaced_by_string(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    holder[key] = rng.choice(STRINGS)
 
 
-def _added(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _added(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     """A key that no recorder knows, or that another record has."""
-    value = _copied(chance.choice((*VALUES, *STRINGS)))
+    value = _copy(rng.choice((*VALUES, *STRINGS)))
     if isinstance(holder, dict):
-        other = chance.choice(slots)[1]
-        holder[other if isinstance(other, str) else chance.choice(STRINGS)] = value
+        other = rng.choice(slots)[1]
+        holder[other if isinstance(other, str) else rng.choice(STRINGS)] = value
     else:
         holder.insert(key, value)
 
 
-def _exchanged(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    """The value of another place: an id points to another record, to itself, to none."""
-    other, place = chance.choice(slots)
+def _replaced_by_other(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    """The value of another slot: an id points to another record, to itself or to none."""
+    other, place = rng.choice(slots)
     same = [(h, k) for h, k in slots if k == key and h is not holder]
-    if same and chance.random() < 0.6:
-        other, place = chance.choice(same)
-    holder[key] = _copied(other[place])
+    if same and rng.random() < 0.6:
+        other, place = rng.choice(same)
+    holder[key] = _copy(other[place])
 
 
-def _identified(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    """An id of one record where another names its parent, so that parents form rings."""
+def _replaced_by_id(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    """An id of another record, so that parents form cycles."""
     ids = [h[k] for h, k in slots if isinstance(k, str) and k.lower().endswith("id")]
-    holder[key] = _copied(chance.choice(ids)) if ids else None
+    holder[key] = _copy(rng.choice(ids)) if ids else None
 
 
-def _wrapped(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    value = _copied(holder[key])
-    depth = chance.choice((1, 1, 2, 90))
+def _wrapped(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    value = _copy(holder[key])
+    depth = rng.choice((1, 1, 2, 90))
     for _ in range(depth):
-        value = [value] if chance.random() < 0.5 else {"content": value}
+        value = [value] if rng.random() < 0.5 else {"content": value}
     holder[key] = value
 
 
-def _unwrapped(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _unwrapped(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     value = holder[key]
     if isinstance(value, dict) and value:
-        holder[key] = _copied(chance.choice(list(value.values())))
+        holder[key] = _copy(rng.choice(list(value.values())))
     elif isinstance(value, list) and value:
-        holder[key] = _copied(chance.choice(value))
+        holder[key] = _copy(rng.choice(value))
 
 
-def _many(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _repeated(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     value = holder[key]
     if isinstance(value, list):
-        holder[key] = [_copied(v) for v in value] * chance.choice((0, 2, 20))
+        holder[key] = [_copy(v) for v in value] * rng.choice((0, 2, 20))
     elif isinstance(value, str):
-        holder[key] = value[:500] * chance.choice((2, 9))
+        holder[key] = value[:500] * rng.choice((2, 9))
 
 
-def _written_as_text(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _written_as_text(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     value = holder[key]
     holder[key] = _written(value).decode(errors="replace")
 
 
-def _twice(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
+def _duplicated_key(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
     if isinstance(holder, dict):
-        holder[key] = Twice(_copied(holder[key]), _copied(chance.choice(VALUES)))
+        holder[key] = DuplicateKey(_copy(holder[key]), _copy(rng.choice(VALUES)))
 
 
-def _shifted(holder: Any, key: Any, slots: list[Slot], chance: Random) -> None:
-    """A number far away, a text with other digits: clocks jump, counts run over."""
+def _shifted_value(holder: Any, key: Any, slots: list[Slot], rng: Random) -> None:
+    """A distant number or a text with another character: clocks jump, counts overflow."""
     value = holder[key]
     if isinstance(value, bool):
         holder[key] = not value
     elif isinstance(value, int) and abs(value) < 2**64:
-        holder[key] = chance.choice((-value, value * 10**9, value + 86_400_000, value / 7))
+        holder[key] = rng.choice((-value, value * 10**9, value + 86_400_000, value / 7))
     elif isinstance(value, str) and value:
-        at = chance.randrange(len(value))
-        mark = chance.choice(("", " ", "9", "0", "-", "\n", "\x00", "é", "T", value[:at]))
+        at = rng.randrange(len(value))
+        mark = rng.choice(("", " ", "9", "0", "-", "\n", "\x00", "é", "T", value[:at]))
         holder[key] = value[:at] + mark + value[at + 1 :]
 
 
-_CHANGES: tuple[Callable[[Any, Any, list[Slot], Random], None], ...] = (
-    _dropped, _dropped, _replaced, _replaced, _replaced, _worded, _worded, _added, _exchanged,
-    _exchanged, _identified, _wrapped, _unwrapped, _many, _written_as_text, _twice, _shifted,
-    _shifted,
+_MUTATIONS: tuple[Callable[[Any, Any, list[Slot], Random], None], ...] = (
+    _dropped, _dropped, _replaced, _replaced, _replaced, _replaced_by_string,
+    _replaced_by_string, _added, _replaced_by_other, _replaced_by_other, _replaced_by_id,
+    _wrapped, _unwrapped, _repeated, _written_as_text, _duplicated_key, _shifted_value,
+    _shifted_value,
 )  # fmt: skip
 
 
@@ -276,71 +278,71 @@ _CHANGES: tuple[Callable[[Any, Any, list[Slot], Random], None], ...] = (
 
 
 def _written(value: Any) -> bytes:
-    """JSON, with what is no JSON where a `Raw` stands. Deep values do not recurse far: they
-    are made by `_wrapped`, which stops at ninety."""
+    """The value as JSON, with the bytes of `Raw` values inserted. `_wrapped` nests at most 90
+    deep, so the recursion is shallow."""
     if isinstance(value, Raw):
         return value.data
     if isinstance(value, dict):
         pairs: list[bytes] = []
         for key, inner in value.items():
             name = codec.dumps(key).rstrip()
-            both = (inner.first, inner.second) if isinstance(inner, Twice) else (inner,)
+            both = (inner.first, inner.second) if isinstance(inner, DuplicateKey) else (inner,)
             pairs += [name + b":" + _written(v) for v in both]
         return b"{" + b",".join(pairs) + b"}"
     if isinstance(value, list):
         return b"[" + b",".join(map(_written, value)) + b"]"
-    if isinstance(value, Twice):
+    if isinstance(value, DuplicateKey):
         return _written(value.first)
     return codec.dumps(value).rstrip()
 
 
-def _joined(lines: Iterator[bytes], chance: Random) -> bytes:
-    """Lines, most of them ended as usual."""
-    odd = chance.random() < 0.2
+def _join_lines(lines: Iterator[bytes], rng: Random) -> bytes:
+    """Joins lines; a fifth of the files has some odd line ends."""
+    odd = rng.random() < 0.2
     return b"".join(
-        line + (chance.choice(_ENDS) if odd and chance.random() < 0.3 else b"\n")
+        line + (rng.choice(_LINE_ENDS) if odd and rng.random() < 0.3 else b"\n")
         for line in lines
     )
 
 
-def _lines_of_text(example: bytes, chance: Random) -> Iterator[bytes]:
+def _mutated_lines(example: bytes, rng: Random) -> Iterator[bytes]:
     lines = example.splitlines(keepends=True)
-    for line in _drawn(lines, chance):
-        roll = chance.randrange(60)
+    for line in _reordered(lines, rng):
+        roll = rng.randrange(60)
         if roll == 0:
-            yield line[: chance.randrange(len(line) + 1)]
+            yield line[: rng.randrange(len(line) + 1)]
         elif roll == 1:
-            yield chance.choice(STRINGS).encode() + line
+            yield rng.choice(STRINGS).encode() + line
         elif roll == 2:
-            yield line.rstrip(b"\n") + chance.choice(STRINGS).encode() + b"\n"
+            yield line.rstrip(b"\n") + rng.choice(STRINGS).encode() + b"\n"
         elif roll == 3:
-            yield line.rstrip(b"\n") + chance.choice(lines)
+            yield line.rstrip(b"\n") + rng.choice(lines)
         elif roll == 4:
-            yield b"  " * chance.randint(1, 20) + line
+            yield b"  " * rng.randint(1, 20) + line
         elif roll == 5:
-            yield line.rstrip(b"\n") + chance.choice(_ENDS)
+            yield line.rstrip(b"\n") + rng.choice(_LINE_ENDS)
         else:
             yield line
 
 
-def _torn(data: bytes, chance: Random) -> bytes:
-    """The bytes as bad discs and other programs leave them; most are left alone."""
-    for _ in range(chance.choice((0, 0, 0, 0, 1, 2))):
-        at = chance.randrange(len(data) + 1)
-        kind = chance.randrange(7)
+def _damaged_bytes(data: bytes, rng: Random) -> bytes:
+    """The bytes with random damage; most are returned unchanged."""
+    for _ in range(rng.choice((0, 0, 0, 0, 1, 2))):
+        at = rng.randrange(len(data) + 1)
+        kind = rng.randrange(7)
         if kind == 0:
             data = data[:at]
         elif kind == 1:
-            data = data[:at] + chance.choice(_MARKS) + data[at:]
+            data = data[:at] + rng.choice(_BAD_BYTES) + data[at:]
         elif kind == 2:
-            data = data[:at] + data[at + chance.randint(1, 200) :]
+            data = data[:at] + data[at + rng.randint(1, 200) :]
         elif kind == 3:
             data = data.replace(b"\n", b"\r\n")
         elif kind == 4:
             data = b"\xef\xbb\xbf" + data
         elif kind == 5:
-            other = chance.randrange(len(data) + 1)
-            data = data[:at] + data[other : other + chance.randint(1, 400)] + data[at:]
+            other = rng.randrange(len(data) + 1)
+            data = data[:at] + data[other : other + rng.randint(1, 400)] + data[at:]
         else:
             data = data[:at] + bytes(b ^ 32 for b in data[at : at + 3]) + data[at + 3 :]
     return data

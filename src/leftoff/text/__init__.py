@@ -1,4 +1,4 @@
-"""Cleaning, cutting and splitting text."""
+"""Text utilities: sanitising, truncation, sentence splitting."""
 
 from __future__ import annotations
 

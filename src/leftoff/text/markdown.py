@@ -1,6 +1,6 @@
 """The layout of markdown-like text: its blocks, and the sentences of those that are prose.
 
-`leftoff.text` is the door to this module; what is public there is told there.
+`leftoff.text` exports the public functions of this module.
 
 A block is ``(start, end, kind)``, a span is ``(start, end)``, both in code points of the text
 that was given. Every function takes time linear in the length of its text, whatever the text.
@@ -82,7 +82,7 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
     comments = "<!--" in text
     size = len(text)
     position = 0
-    # The open prose block: where it starts, what it is, and whether a table has taken it over.
+    # The open prose block: its start and kind.
     start, kind = -1, PARAGRAPH
     after_blank = True
     list_indent = -1
@@ -249,9 +249,11 @@ _NUMBERED_ABBREVIATIONS = frozenset(
     "no nos fig figs sec secs p pp ch vol eq eqs ver v nr ref refs ln rev pt".split()
 )
 _WORD_BREAK = re.compile(r"[\s()\[\]{}\"“”«»,;:/—–]")
-# A line this long was broken by a wrapping editor, so its break says nothing.
+# A line this long was wrapped by an editor, so its break does not end a sentence. Chosen by
+# hand; not measured.
 _WRAPPED = 50
-# Longer brackets and quotations hold whole sentences and are divided like the rest.
+# Longer brackets and quotations contain whole sentences and are split like other text. Chosen
+# by hand; not measured.
 _LONGEST_ASIDE = 300
 
 _BACKTICKS = re.compile(r"`+")
@@ -305,8 +307,7 @@ def _asides(text: str, start: int, end: int, code: list[Span]) -> list[Span]:
                 if position - opened <= _LONGEST_ASIDE:
                     spans.append((opened, position + 1))
         else:
-            # What a far opener still waits for is no aside; forgetting it keeps the stack
-            # short.
+            # An opener this far back cannot begin an aside; dropping it bounds the stack.
             if stack and position - stack[-1][1] > _LONGEST_ASIDE:
                 stack.clear()
             stack.append((mark, position))
@@ -492,7 +493,7 @@ def sentence_at(text: str, position: int) -> Span:
 def in_code(text: str, position: int) -> bool:
     """Says whether a position is in code of any kind, in a block quote or in a comment.
 
-    What stands there was quoted, so it is not what the writer says.
+    Such text is quoted, not the writer's own.
 
     Args:
         text: Markdown or plain text.

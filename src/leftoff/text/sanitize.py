@@ -1,4 +1,4 @@
-"""Makes text safe to show: terminal codes, control characters and invisible characters go."""
+"""Sanitises text for output: removes terminal codes, control and invisible characters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]*+[ -/]*+[@-~]?"
     r"|[\x90\x98\x9d-\x9f][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"
 )
-# Control characters but newline and tab; bidirectional overrides and isolates; characters that
-# show nothing and can carry hidden words (zero width space, word joiner, tags, supplementary
+# Control characters but newline and tab; bidirectional overrides and isolates; invisible
+# characters that can carry hidden text (zero width space, word joiner, tags, supplementary
 # selectors).
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -28,9 +28,8 @@ def clean(text: str) -> str:
     """Makes text safe to show in a terminal or to put in a document.
 
     Terminal escape sequences, control characters other than newline and tab, bidirectional
-    overrides, tag characters and other characters that show nothing are removed; every line
-    break becomes a newline; a lone surrogate becomes U+FFFD. Cleaning what is clean changes
-    nothing.
+    overrides, tag characters and other invisible characters are removed; every line break
+    becomes a newline; a lone surrogate becomes U+FFFD. The function is idempotent.
     """
     if UNSAFE.search(text) is None:
         return text

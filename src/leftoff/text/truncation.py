@@ -1,7 +1,7 @@
-"""Cuts text: to one line, to a length, to a token budget.
+"""Truncates text: to one line, to a length, to a token budget.
 
 `whole` and `short` cut raw text so that no secret is halved; `truncate` cuts at the end of a
-sentence, else of a word, else of a grapheme cluster, and closes what it leaves open. All are
+sentence, else of a word, else of a grapheme cluster, and closes an open code fence. All are
 pure, and linear in the length of the text.
 """
 
@@ -82,15 +82,14 @@ def _grapheme_floor(text: str, position: int) -> int:
 def one_line(text: str, limit: int, marker: str = "…") -> str:
     """Gives cleaned text on one line, of at most ``limit`` code points with the marker.
 
-    For text that was redacted: a cut may fall inside a long word.
+    For redacted text only: the cut may fall inside a long word.
 
     Args:
         text: Any text; runs of white space become one space.
         limit: The most code points of the result.
         marker: What ends the line if something was cut.
     """
-    # What is far behind the limit cannot show, so a long text is not read to its end for a
-    # line.
+    # Text far behind the limit cannot be in the result, so a long text is not read to its end.
     head = text[: 8 * max(0, limit) + 400]
     line = " ".join(head.split()) if UNSAFE.search(head) is None else ""
     if len(line) <= limit:
@@ -107,8 +106,8 @@ def whole(text: str, limit: int) -> str:
     """Gives the beginning of a text, at most ``limit`` code points, cut where no secret can be
     halved: at white space or beside a character that is not ASCII.
 
-    Text is redacted after much of it was thrown away. Half of a key is no key to a rule that
-    looks for a whole one, so raw text must be cut here and nowhere else.
+    Most text is truncated before it is redacted, and no rule of redaction recognises half of a
+    secret, so raw text must be cut by this function and no other.
     """
     if len(text) <= limit:
         return text
@@ -123,9 +122,9 @@ def whole(text: str, limit: int) -> str:
 
 
 def short(text: str, limit: int = 100, marker: str = "...") -> str:
-    """Gives raw text as a list shows it: one line of at most ``limit`` code points with the
-    marker, in which no secret is halved (see `whole`)."""
-    # What is far behind the limit cannot show.
+    """Gives raw text on one line of at most ``limit`` code points with the marker, in which no
+    secret is halved (see `whole`)."""
+    # Text far behind the limit cannot be in the result.
     head = whole(text, 8 * limit + 400)
     line = " ".join(clean(head).split())
     if len(line) <= limit and len(head) == len(text):
@@ -138,15 +137,15 @@ def short(text: str, limit: int = 100, marker: str = "...") -> str:
 # ----------------------------------------------------------------------------------------------
 
 _WORD_END = re.compile(r"\S(?=\s)")
-# A cut at a sentence or a word is taken only if it keeps this share of what would fit.
-_KEPT_SHARE = 0.5
+# A cut at a sentence or a word is used only if it leaves more than this share of what fits.
+_MIN_SHARE = 0.5
 
 
 def _word_floor(text: str, position: int) -> int:
     """Gives the last end of a word up to a position, or of a grapheme if that loses much."""
     if position >= len(text) or text[position].isspace():
         return min(position, len(text))
-    least = int(position * _KEPT_SHARE)
+    least = int(position * _MIN_SHARE)
     space = max(text.rfind(" ", least, position), text.rfind("\n", least, position))
     return space if space > least else _grapheme_floor(text, position)
 
@@ -180,17 +179,17 @@ def truncate(
 ) -> str:
     """Gives text that measures at most ``limit``, marker included.
 
-    What is too long is cut at the end of a sentence, or in code of a line; if that would lose
-    more than half of what fits, at a word; else at a grapheme. A cut never splits a grapheme,
-    never stands inside an HTML comment, and never leaves a code fence open, also not one that
-    the text itself left open.
+    Longer text is cut at the end of a sentence, in code at the end of a line; if that would
+    lose more than half of what fits, at a word; else at a grapheme. A cut never splits a
+    grapheme, never falls inside an HTML comment, and never leaves a code fence open, not even
+    one that the text itself left open.
 
     Args:
         text: Markdown or plain text.
         limit: The most that the result may measure.
         measure: What the limit counts: `len`, or a count of tokens. It should not shrink when
-            text is added; if it does, less is kept than could be, never more.
-        marker: What stands after the cut. It is left out where it alone would not fit.
+            text is added; if it does, the result is shorter than it could be, never longer.
+        marker: Put after the cut. It is left out where it alone would not fit.
 
     Returns:
         The text itself if it fits and leaves no fence open.
@@ -206,7 +205,7 @@ def truncate(
     if measure(marker) > limit:
         marker = ""
     low, high = 0, len(text)
-    # Found here is the last cut that fits with the marker; a fence to close is seen to below.
+    # Find the last cut that fits with the marker; the close of a fence is added below.
     if measure is len:
         low = max(0, min(high, limit - len(marker)))
     else:
@@ -237,7 +236,7 @@ def truncate(
 def _cuts(text: str, blocks: tuple[Block, ...], room: int) -> list[int]:
     """Gives the places to cut at or before ``room``, the best first."""
     index = block_before(blocks, room)
-    least = int(room * _KEPT_SHARE)
+    least = int(room * _MIN_SHARE)
     cuts: list[int] = []
     if index >= 0 and room < blocks[index][1]:
         start, end, kind = blocks[index]
@@ -249,7 +248,7 @@ def _cuts(text: str, blocks: tuple[Block, ...], room: int) -> list[int]:
         else:
             cut = text.rfind("\n", start, room + 1)
             if kind == FENCE and cut >= 0 and text.find("\n", start) == cut:
-                # Only the opening line would be left of the fence.
+                # Of the fence only the opening line would be left.
                 cut = start
         if cut > least:
             cuts.append(cut)

@@ -1,4 +1,4 @@
-"""Why a summary says what it says of decisions, milestones and stages, and what it left out."""
+"""Explains a summary: why decisions, milestones and stages were reported or rejected."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from msgspec import Struct
 
 from leftoff.analysis.activities import activities
 from leftoff.analysis.decisions.select import (
-    ANSWERED,
-    REPORTED,
+    ANSWER_CONFIDENCE,
+    REPORT_THRESHOLD,
     Candidate,
-    Groups,
+    CandidateGroups,
     key_decisions,
-    scored,
+    score_groups,
     stated,
 )
 from leftoff.analysis.milestones import Claims
-from leftoff.analysis.stages import LASTS, Stretch, labelled, timeline
+from leftoff.analysis.stages import MIN_RUN, Segment, labelled_segments, timeline
 from leftoff.extraction.decision_model import MODEL, SCALE
 from leftoff.model import Ref
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 
-NEAR = 0.1
-"""How far below the threshold a decision that was left out is still told."""
+NEAR_MARGIN = 0.1
+"""Margin below the threshold within which rejected candidates are still listed."""
 
-LOUDEST = 8
-"""Features of a sentence that are named; the others are told as one sum."""
+TOP_FEATURES = 8
+"""Features of a sentence listed by name, those with the largest weights; the others are
+given as one sum."""
 
 
 class Part(Struct, frozen=True):
@@ -38,14 +39,15 @@ class Part(Struct, frozen=True):
     points: float
 
 
-class DecisionWhy(Struct, frozen=True):
-    """Why a sentence was told as a decision, or was not.
+class DecisionExplanation(Struct, frozen=True):
+    """Why a sentence was reported as a decision, or rejected.
 
     Attributes:
         reported: whether the summary has it.
         needed: the confidence from which it is reported.
-        log_odds: of the sentence: the sum of `parts`, in which "bias" is what every sentence
-            begins with and "others" all that is not named. None for the person's own words.
+        log_odds: of the sentence: the sum of `parts`, in which "bias" is the constant of the
+            model and "others" the features that are not named. None for the person's own
+            words.
         together: log odds that any of the message's `sentences` is one.
         place: of the message among the messages of the session, the likeliest first, from 1.
         how: where the confidence comes from, in words.
@@ -68,14 +70,14 @@ class DecisionWhy(Struct, frozen=True):
     messages: int = 0
 
 
-class MilestoneWhy(Struct, frozen=True):
-    """Why a claim was told as a milestone, or was not.
+class MilestoneExplanation(Struct, frozen=True):
+    """Why a claim was reported as a milestone, or rejected.
 
     Attributes:
-        rule: the pattern that fired.
+        rule: the rule that matched.
         evidence: verified | claimed | contradicted; "" where it is not reported.
-        why: what its evidence rests on, or why it was left out.
-        shown: the tool's words that decided, if any did, and `shown_at`, where they stand.
+        why: what its evidence rests on, or why it was rejected.
+        shown: the tool output that decided, if any did; `shown_at`: its place.
     """
 
     text: str
@@ -89,13 +91,13 @@ class MilestoneWhy(Struct, frozen=True):
     shown_at: Ref | None = None
 
 
-class StageWhy(Struct, frozen=True):
-    """Why the timeline has a stage, or has not.
+class StageExplanation(Struct, frozen=True):
+    """Why the timeline contains a stage, or does not.
 
     Attributes:
-        turns: agent turns of the run.
-        asked: what the request that it answers was about; "go on" carries the earlier one's.
-        did: calls of the run by what they were for.
+        turns: number of agent turns of the run.
+        asked: intents of the request; "go on" inherits those of the request before.
+        did: calls of the run by activity.
         declared: an explicit marker set it.
     """
 
@@ -110,55 +112,57 @@ class StageWhy(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """Everything that was weighed, told and left out, in the order of the recording."""
+    """Everything that was reported or rejected, in the order of the recording."""
 
     threshold: float
-    decisions: tuple[DecisionWhy, ...]
-    milestones: tuple[MilestoneWhy, ...]
-    stages: tuple[StageWhy, ...]
+    decisions: tuple[DecisionExplanation, ...]
+    milestones: tuple[MilestoneExplanation, ...]
+    stages: tuple[StageExplanation, ...]
 
 
-def explain(story: Story, near: float = NEAR) -> Explanation:
-    """Why the summary of a story says what it says.
+def explain(view: SessionView, near: float = NEAR_MARGIN) -> Explanation:
+    """The explanation of the summary of a session.
 
     Args:
-        near: how far below the threshold decisions that were left out are told.
+        near: margin below the threshold within which rejected candidates are listed.
     """
-    return Explanation(REPORTED, _decisions(story, near), _milestones(story), _stages(story))
+    return Explanation(
+        REPORT_THRESHOLD, _decisions(view, near), _milestones(view), _stages(view)
+    )
 
 
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def _decisions(story: Story, near: float) -> tuple[DecisionWhy, ...]:
-    told = {_place(d.ref): d for d in key_decisions(story)}
+def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...]:
+    in_summary = {_place(d.ref): d for d in key_decisions(view)}
     lowest = max(0.0, min(MODEL.least, MODEL.least_alone) / SCALE - near)
-    weighed = {_place(d.ref): d for d in key_decisions(story, lowest)} | told
-    groups = Groups(story, story.said("decision"))
-    scores = scored(groups, MODEL)
+    listed = {_place(d.ref): d for d in key_decisions(view, lowest)} | in_summary
+    groups = CandidateGroups(view, view.sentences("decision"))
+    scores = score_groups(groups, MODEL)
     where = {
         _place(candidate.said.ref): (number, k)
         for number, group in enumerate(groups)
         for k, candidate in enumerate(group)
     }
-    found: list[DecisionWhy] = []
-    for place in sorted(weighed):
-        decision, reported = weighed[place], place in told
+    found: list[DecisionExplanation] = []
+    for place in sorted(listed):
+        decision, reported = listed[place], place in in_summary
         at = where.get(place) if decision.owner == "agent" else None
         if at is None:
-            found.append(_persons(decision, reported))
+            found.append(_of_user(decision, reported))
             continue
         number, k = at
         group, logits = groups[number], scores.logits[number]
         top = max(range(len(group)), key=lambda j: (logits[j], -j)) == k
         together = scores.odds[number]
         rank = scores.rank[together]
-        alone = not top and MODEL.whole(together, rank) >= REPORTED
+        alone = not top and MODEL.message_probability(together, rank) >= REPORT_THRESHOLD
         needed = (MODEL.least_alone if alone else MODEL.least) / SCALE
         if not reported and decision.confidence < needed - near:
             continue
         found.append(
-            DecisionWhy(
+            DecisionExplanation(
                 text=decision.text,
                 type=decision.type,
                 owner="agent",
@@ -183,9 +187,9 @@ def _decisions(story: Story, near: float) -> tuple[DecisionWhy, ...]:
     return tuple(found)
 
 
-def _persons(decision: KeyDecision, reported: bool) -> DecisionWhy:
-    answer = decision.confidence == ANSWERED
-    return DecisionWhy(
+def _of_user(decision: KeyDecision, reported: bool) -> DecisionExplanation:
+    answer = decision.confidence == ANSWER_CONFIDENCE
+    return DecisionExplanation(
         text=decision.text,
         type=decision.type,
         owner=decision.owner,
@@ -200,14 +204,14 @@ def _persons(decision: KeyDecision, reported: bool) -> DecisionWhy:
 
 
 def _parts(candidate: Candidate) -> tuple[Part, ...]:
-    """The log odds of a sentence, taken apart: the loudest features, the rest, the bias."""
+    """The summands of a sentence's log odds: bias, top features, sum of the others."""
     weights = [(name, MODEL.weights.get(name, 0)) for name in candidate.features]
-    heard = sorted((w for w in weights if w[1]), key=lambda w: (-abs(w[1]), w[0]))
+    ranked = sorted((w for w in weights if w[1]), key=lambda w: (-abs(w[1]), w[0]))
     parts = [Part("bias", MODEL.bias / SCALE)]
     parts += [Part(name, points) for name, points in stated(candidate).items()]
-    parts += [Part(name, weight / SCALE) for name, weight in heard[:LOUDEST]]
-    rest = sum(weight for _, weight in heard[LOUDEST:])
-    if heard[LOUDEST:]:
+    parts += [Part(name, weight / SCALE) for name, weight in ranked[:TOP_FEATURES]]
+    rest = sum(weight for _, weight in ranked[TOP_FEATURES:])
+    if ranked[TOP_FEATURES:]:
         parts.append(Part("others", rest / SCALE))
     return tuple(parts)
 
@@ -219,18 +223,18 @@ def _place(ref: Ref) -> tuple[int, int, int]:
 # -- milestones --------------------------------------------------------------------------------
 
 
-def _milestones(story: Story) -> tuple[MilestoneWhy, ...]:
-    claims = Claims(story)
-    found: list[MilestoneWhy] = []
+def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
+    claims = Claims(view)
+    found: list[MilestoneExplanation] = []
     for milestone in claims.judge():
         if milestone.speaker == "tool":
             rule, why, shown = "", "a tool shows it, and nobody said it near there", None
         else:
             said = claims.sources[milestone]
             rule = said.rule
-            _, why, shown = claims.grounds(said, milestone.kind)
+            _, why, shown = claims.evidence_of(said, milestone.kind)
         found.append(
-            MilestoneWhy(
+            MilestoneExplanation(
                 milestone.text,
                 milestone.kind,
                 rule,
@@ -239,11 +243,13 @@ def _milestones(story: Story) -> tuple[MilestoneWhy, ...]:
                 why,
                 milestone.ref,
                 shown.text if shown is not None else "",
-                story.ref(shown.ref) if shown is not None else None,
+                view.ref(shown.ref) if shown is not None else None,
             )
         )
     found += [
-        MilestoneWhy(said.text, said.value, said.rule, False, "", why, story.ref(said.ref))
+        MilestoneExplanation(
+            said.text, said.value, said.rule, False, "", why, view.ref(said.ref)
+        )
         for said, why in claims.left_out
     ]
     found.sort(key=lambda m: (*_place(m.ref), not m.reported, m.kind, m.rule))
@@ -253,37 +259,37 @@ def _milestones(story: Story) -> tuple[MilestoneWhy, ...]:
 # -- stages ------------------------------------------------------------------------------------
 
 
-def _stages(story: Story) -> tuple[StageWhy, ...]:
-    """Every run of turns with one stage: those that the timeline has, and the short ones that
-    it counts to the run before."""
-    begins = {change.ref.message: change.stage for change in timeline(story)}
+def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
+    """Every run of turns with one stage: those of the timeline, and the short ones that it
+    merges into the run before."""
+    begins = {change.ref.message: change.stage for change in timeline(view)}
     done: dict[int, Counter[str]] = {}
-    for (message, _), kinds in activities(story).items():
-        done.setdefault(story.turns.get(message, -1), Counter()).update(kinds)
-    markers = [(s.ref.message, s.value.casefold()) for s in story.said("stage")]
-    told: list[tuple[str, list[int], Stretch, bool]] = []
+    for (message, _), kinds in activities(view).items():
+        done.setdefault(view.turns.get(message, -1), Counter()).update(kinds)
+    markers = [(s.ref.message, s.value.casefold()) for s in view.sentences("stage")]
+    runs: list[tuple[str, list[int], Segment, bool]] = []
     latest: list[int] = []
-    for stage, run, stretch in _runs(labelled(story)):
+    for stage, run, segment in _runs(labelled_segments(view)):
         reported = begins.get(run[0]) == stage
-        if not reported and told and stage == next(t[0] for t in reversed(told) if t[3]):
-            latest += run  # after a short run of another stage it goes on
+        if not reported and runs and stage == next(t[0] for t in reversed(runs) if t[3]):
+            latest += run  # continues after a short run of another stage
             continue
-        told.append((stage, run, stretch, reported))
+        runs.append((stage, run, segment, reported))
         latest = run if reported else latest
-    found: list[StageWhy] = []
-    for stage, run, stretch, reported in told:
+    found: list[StageExplanation] = []
+    for stage, run, segment, reported in runs:
         did: Counter[str] = Counter()
         for first in run:
-            did.update(done.get(story.turns.get(first, -1), Counter()))
+            did.update(done.get(view.turns.get(first, -1), Counter()))
         declared = any(at in range(run[0], run[-1] + 1) and m == stage for at, m in markers)
         found.append(
-            StageWhy(
+            StageExplanation(
                 stage,
                 len(run),
                 reported,
-                _stage_words(reported=reported, declared=declared),
-                story.ref(Ref(message=run[0])),
-                tuple(sorted(stretch.mood)),
+                _stage_reason(reported=reported, declared=declared),
+                view.ref(Ref(message=run[0])),
+                tuple(sorted(segment.intents)),
                 dict(sorted(did.items(), key=lambda item: (-item[1], item[0]))),
                 declared,
             )
@@ -291,19 +297,19 @@ def _stages(story: Story) -> tuple[StageWhy, ...]:
     return tuple(found)
 
 
-def _stage_words(*, reported: bool, declared: bool) -> str:
+def _stage_reason(*, reported: bool, declared: bool) -> str:
     if not reported:
-        return f"shorter than {LASTS} turns, counted to the run before"
+        return f"shorter than {MIN_RUN} turns, counted to the run before"
     return "an explicit marker" if declared else "what was asked, and what the calls did"
 
 
-def _runs(stretches: Sequence[Stretch]) -> list[tuple[str, list[int], Stretch]]:
-    """Stage, first messages of the turns, and the stretch in which it began, of each run."""
-    found: list[tuple[str, list[int], Stretch]] = []
-    for stretch in stretches:
-        for turn in stretch.turns:
+def _runs(segments: Sequence[Segment]) -> list[tuple[str, list[int], Segment]]:
+    """Stage, first messages of the turns, and the segment in which it began, of each run."""
+    found: list[tuple[str, list[int], Segment]] = []
+    for segment in segments:
+        for turn in segment.turns:
             if found and found[-1][0] == turn.stage:
                 found[-1][1].append(turn.message)
             else:
-                found.append((turn.stage, [turn.message], stretch))
+                found.append((turn.stage, [turn.message], segment))
     return found

@@ -11,13 +11,13 @@ from leftoff.shell.paths import relative
 from leftoff.summary import FileModification, UnknownEffect
 
 REFS = 20
-"""How many calls are named of a program that may have changed files."""
+"""At most so many calls are listed of a program that may have changed files, the latest."""
 
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
 
 class FileEvent(Struct, frozen=True):
-    """One call did one thing to one file.
+    """One operation of one call on one file.
 
     Attributes:
         path: absolute where it can be known; one that ends in "/" stands for all that lies
@@ -41,8 +41,8 @@ class FileEvent(Struct, frozen=True):
     restored: bool = False
 
 
-class Unseen(Struct, frozen=True):
-    """One call of a program that may have changed files, which ones cannot be told.
+class UnknownChange(Struct, frozen=True):
+    """One call of a program that may have changed files which are not known.
 
     `action`: created | modified | deleted | unknown.
     """
@@ -53,11 +53,14 @@ class Unseen(Struct, frozen=True):
 
 
 class _Track(Struct):
-    """One path over the session.
+    """The state of one path over the session.
 
-    `existed` is None while it is not known whether the file was there at the start, `maybe`
-    the last thing that may have happened to it, `missed` whether it was looked for and not
-    found after all that is known to have happened to it.
+    Attributes:
+        existed: at the start; None while that is not known.
+        exists: now.
+        maybe: the last action that may have happened to it.
+        missed: the recorder checked for it after its last event and did not find it.
+        origin: the path at the start, if the file was renamed.
     """
 
     existed: bool | None = None
@@ -78,14 +81,13 @@ class _Track(Struct):
 def file_modifications(
     events: Iterable[FileEvent], root: str = ""
 ) -> tuple[FileModification, ...]:
-    """The state of every file at the end relative to the start, sorted by path.
+    """The net change of every file between start and end, sorted by path.
 
-    What was created and deleted again is absent, and so is what was changed and put back; a
-    file that was changed and put back counts as read if it was. A renamed file stands under
-    its last name with `renamed_from`, its first name as deleted. What only may have happened
-    counts where nothing else is known of the file. What was there and is not found any more at
-    the end, though no call removed it, is likely at most. Paths below `root` are relative to
-    it.
+    A file that was created and deleted again is left out, and so is one that was changed and
+    restored, unless it was read. A renamed file stands under its last name with `renamed_from`,
+    its first name as deleted. Possible changes count only where nothing else is known of the
+    file. The change of a file that the recorder does not find at the end, though no call
+    removed it, is likely at most. Paths below `root` are relative to it.
     """
     tracks: dict[str, _Track] = {}
     for event in events:
@@ -117,8 +119,8 @@ def file_modifications(
     return tuple(sorted(found, key=lambda f: f.path))
 
 
-def unknown_effects(unseen: Iterable[Unseen]) -> tuple[UnknownEffect, ...]:
-    """What programs may have done to files unseen, by program and action, most calls first."""
+def unknown_effects(unseen: Iterable[UnknownChange]) -> tuple[UnknownEffect, ...]:
+    """Possible changes of unknown files, by program and action, most calls first."""
     calls: dict[tuple[str, str], list[Ref]] = {}
     for one in unseen:
         calls.setdefault((one.tool, one.action), []).append(one.ref)
@@ -168,7 +170,7 @@ def _note(track: _Track, event: FileEvent) -> None:
 
 
 def _weaker(track: _Track) -> str:
-    """The certainty of a path: likely at most where a file should be there and is not."""
+    """The certainty of a path: likely at most where a file should exist and was not found."""
     if track.missed and track.changed and track.exists and track.certainty == "sure":
         return "likely"
     return track.certainty
@@ -179,7 +181,7 @@ def _surer(one: str, other: str) -> str:
 
 
 def _rename(track: _Track, event: FileEvent, former: _Track | None) -> None:
-    """The file of this track is the one that stood under another name before."""
+    """Carries over what is known of the file under its former name."""
     if former is None:
         track.origin = event.renamed_from
         return
@@ -206,7 +208,7 @@ def _net(track: _Track) -> str:
 
 
 def _below(tracks: dict[str, _Track], event: FileEvent) -> None:
-    """A whole directory went: so did the files in it that are known."""
+    """A whole directory was deleted: so were the known files in it."""
     if event.action != "deleted" or event.certainty == "unknown":
         return
     for path, track in tracks.items():

@@ -1,4 +1,4 @@
-"""What happened to which file: what every call did, in order."""
+"""Tracks files over a session: what each call did to which file, in order."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from leftoff.analysis.files.net_changes import (
     FileEvent,
-    Unseen,
+    UnknownChange,
     file_modifications,
     unknown_effects,
 )
 from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, Touched
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
@@ -26,35 +26,35 @@ from leftoff.summary import ACTIONS
 __all__ = [
     "FileEvent",
     "Tracker",
-    "Unseen",
+    "UnknownChange",
     "file_events",
     "file_modifications",
     "unknown_effects",
 ]
 
-_NOWHERE = ("/dev/", "/proc/", "/sys/")
+_PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
-_RUN = (".py", ".sh", ".js")
+_SCRIPTS = (".py", ".sh", ".js")
 _REFUSED = "introduced new syntax error"
 """What an agent's own editor says in a notebook cell's output where it changed nothing."""
 
 
-def file_events(story: Story, known: FileState | None = None) -> list[FileEvent]:
-    """What every call did to every file, in order. Calls that failed, were denied or never
-    came back did nothing.
+def file_events(view: SessionView, known: FileState | None = None) -> list[FileEvent]:
+    """What every call did to every file, in order. Calls that failed, were denied or have no
+    result did nothing.
 
     Args:
-        known: what is known of files at the start; it is brought up to date.
+        known: what is known of files at the start; it is updated.
     """
-    return Tracker(story, known).all()
+    return Tracker(view, known).all()
 
 
 def _place(act: Touched | Ran | Applied) -> tuple[int, int]:
     return act.ref.message, 0 if isinstance(act, Applied) else act.part
 
 
-class _Call(Struct, frozen=True):
-    """Where an event is told from: the call, its place, and whether it was rewound."""
+class _CallSite(Struct, frozen=True):
+    """The call behind an event: its reference, tool, directory, and whether it was rewound."""
 
     ref: Ref
     tool: str
@@ -63,88 +63,90 @@ class _Call(Struct, frozen=True):
 
 
 class Tracker:
-    """Goes through the calls of a story and knows what the files are like at each.
+    """Replays the calls of a session over a model of its files.
 
     Attributes:
-        events: what was found so far.
-        unseen: what programs may have done to files that cannot be told.
+        events: what the calls so far did to files.
+        unseen: programs so far that may have changed files which are not known.
         known: what is known of files at this point.
-        changed: files changed so far; `committed`: those of them that are in a commit since.
+        has_results: the recorder writes results of calls.
+        root: the session's directory.
+        changed: files changed so far; `committed`: those of them committed since.
         scripts: calls that ran a script of several commands and tool calls.
     """
 
-    def __init__(self, story: Story, known: FileState | None = None) -> None:
-        self.story = story
+    def __init__(self, view: SessionView, known: FileState | None = None) -> None:
+        self.view = view
         self.known = FileState() if known is None else known
         self.events: list[FileEvent] = []
-        self.unseen: list[Unseen] = []
-        self.tells_results = bool(story.outcomes)
-        self.root = absolute(story.recording.header.cwd, "")
+        self.unseen: list[UnknownChange] = []
+        self.has_results = bool(view.outcomes)
+        self.root = absolute(view.state.header.cwd, "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
 
     def all(self) -> list[FileEvent]:
-        """The events of the whole story."""
-        story = self.story
+        """The events of the whole session."""
+        view = self.view
         applied: dict[tuple[int, int], list[Applied]] = {}
-        for told in story.all(Applied):
-            applied.setdefault((told.call_message, told.call_part), []).append(told)
-        # What the recorder tells of a call stands in for what the call asked.
+        for one in view.all(Applied):
+            applied.setdefault((one.call_message, one.call_part), []).append(one)
+        # What the recorder states of a call replaces what the call asked for.
         alone = dict(applied)
         if alone:
-            for asked in self._asked():
+            for asked in self._file_calls():
                 alone.pop((asked.ref.message, asked.part), None)
         stated = sorted(chain.from_iterable(alone.values()), key=_place)
-        acts: Iterable[Touched | Ran | Applied] = merge(self._asked(), stated, key=_place)
+        acts: Iterable[Touched | Ran | Applied] = merge(self._file_calls(), stated, key=_place)
         tools: dict[tuple[int, int], str] = {}
-        for made in story.each(Called, rewound=True):
+        for made in view.each(Called, rewound=True):
             if made.kind == "script":
                 self.scripts.add((made.message, made.part))
             if (made.message, made.part) in alone:
                 tools[made.message, made.part] = made.name
         replaced: set[tuple[int, int]] = set()
-        looks = list(reversed(story.all(Stood)))
+        looks = list(reversed(view.all(Stood)))
         for act in acts:
-            # What was looked up while a call ran was looked up before it wrote anything.
-            came = story.outcomes.get((story.message_of(act), getattr(act, "part", 0)))
-            until = came.message if came is not None else story.message_of(act) + 1
+            # The recorder checks files while a call runs, before the call writes anything.
+            came = view.outcomes.get((view.message_of(act), getattr(act, "part", 0)))
+            until = came.message if came is not None else view.message_of(act) + 1
             while looks and looks[-1].ref.message < until:
-                self.stood(looks.pop())
+                self.record_presence(looks.pop())
             if isinstance(act, Applied):
-                self.recorded(act, tools.get((act.call_message, act.call_part), ""))
+                self.apply_recorded(act, tools.get((act.call_message, act.call_part), ""))
                 continue
             call = (act.ref.message, act.part)
-            told_of = applied.get(call) if call[0] >= 0 else None
+            changes = applied.get(call) if call[0] >= 0 else None
             if isinstance(act, Ran):
-                self.ran(act, story.outcomes.get(call), told_of or ())
-            if told_of is not None:
+                self.apply_command(act, view.outcomes.get(call), changes or ())
+            if changes is not None:
                 if call not in replaced:
                     replaced.add(call)
-                    for told in told_of:
-                        self.recorded(told, act.tool)
+                    for one in changes:
+                        self.apply_recorded(one, act.tool)
                 continue
             if isinstance(act, Touched):
-                self.asked(act, story.outcomes.get(call))
+                self.apply_file_call(act, view.outcomes.get(call))
         while looks:
-            self.stood(looks.pop())
+            self.record_presence(looks.pop())
         return self.events
 
-    def _asked(self) -> Iterator[Touched | Ran]:
-        """What calls asked of files, in order."""
-        touched: Iterator[Touched | Ran] = self.story.each(Touched, rewound=True)
-        return merge(touched, self.story.each(Ran, rewound=True), key=_place)
+    def _file_calls(self) -> Iterator[Touched | Ran]:
+        """File calls and commands, in order."""
+        touched: Iterator[Touched | Ran] = self.view.each(Touched, rewound=True)
+        return merge(touched, self.view.each(Ran, rewound=True), key=_place)
 
     # -- one call ----------------------------------------------------------------------------
 
-    def call(self, ref: Ref, tool: str, cwd: str = "") -> _Call:
-        """The place of a call."""
-        abandoned = ref.message in self.story.abandoned
-        return _Call(self.story.ref(ref), tool, cwd, abandoned)
+    def call_site(self, ref: Ref, tool: str, cwd: str = "") -> _CallSite:
+        """The site of the call at a reference."""
+        abandoned = ref.message in self.view.abandoned
+        return _CallSite(self.view.ref(ref), tool, cwd, abandoned)
 
-    def say(
+    def add_event(
         self,
-        call: _Call,
+        call: _CallSite,
         path: str,
         action: str,
         certainty: str,
@@ -153,9 +155,9 @@ class Tracker:
         tool: str = "",
         restored: bool = False,
     ) -> None:
-        """Record one event; what a rewound conversation did is likely at most, since the
-        agent may have put the files back as well."""
-        if path.startswith(_NOWHERE):
+        """Adds an event. What a rewound conversation did is likely at most, since the client
+        may have restored the files as well."""
+        if path.startswith(_PSEUDO_FILES):
             return
         self.events.append(
             FileEvent(
@@ -171,98 +173,98 @@ class Tracker:
             )
         )
 
-    def stood(self, look: Stood) -> None:
-        """The recorder looked whether files are there. What nobody is seen to have removed
-        may have gone with a change of branches, or by the person's own hand."""
-        call = self.call(look.ref, "")
+    def record_presence(self, look: Stood) -> None:
+        """The recorder checked whether files exist. A file that no call removed may have been
+        removed by a change of branches or by the person."""
+        call = self.call_site(look.ref, "")
         for given, there in look.files:
-            path = self.place(absolute(given, self.root))
+            path = self.resolve_path(absolute(given, self.root))
             if there:
                 self.known.put(path)
             else:
                 self.known.remove(path)
-                self.known.texts.pop(path, None)
+                self.known.contents.pop(path, None)
             if path in self.changed:
-                self.say(call, path, "found" if there else "missed", "sure")
+                self.add_event(call, path, "found" if there else "missed", "sure")
 
-    def place(self, path: str) -> str:
-        """A path from the root, where only the session's directory is known."""
+    def resolve_path(self, path: str) -> str:
+        """A relative path as absolute, where the session's directory is known."""
         if path and path[0] not in "/~" and path[1:2] != ":" and self.root:
             return absolute(path, self.root)
         return path
 
-    def asked(self, act: Touched, outcome: Returned | None) -> None:
-        """What a file tool did."""
+    def apply_file_call(self, act: Touched, outcome: Returned | None) -> None:
+        """Applies a call of a file tool."""
         if outcome is None:
-            if self.tells_results:
+            if self.has_results:
                 return
         elif outcome.status not in {"ok", "unknown"}:
             return
-        path = self.place(act.path)
+        path = self.resolve_path(act.path)
         if not path:
             return
         known, verb = self.known, act.verb
-        call = self.call(act.ref, act.tool)
+        call = self.call_site(act.ref, act.tool)
         sure = "sure" if outcome is not None else "likely"
         before = known.kind(path)
         if verb == "read":
             if before != "directory":
                 known.put(path)
-                self.say(call, path, "read", sure)
+                self.add_event(call, path, "read", sure)
             return
         if verb == "delete":
-            self.gone(path)
-            self.say(call, path, "deleted", sure)
+            self.record_delete(path)
+            self.add_event(call, path, "deleted", sure)
             return
         if verb == "move":
-            target = self.place(act.target)
-            self.moved(call, path, target, sure)
+            target = self.resolve_path(act.target)
+            self.record_move(call, path, target, sure)
             return
         action, certainty = "modified", sure
         if verb == "create":
             action = "created"
         elif verb == "write":
-            told = outcome.created if outcome is not None else None
-            if told is not None:
-                action = "created" if told else "modified"
+            created = outcome.created if outcome is not None else None
+            if created is not None:
+                action = "created" if created else "modified"
             elif before == "unknown":
-                # Nothing was read or listed there before: most writes of a whole file make it.
+                # Never read or listed before: most writes of a whole file create it.
                 action, certainty = "created", "likely"
             else:
                 action = "modified" if before == "file" else "created"
-        self.wrote(path, action)
-        self.keep_text(path, act)
-        self.say(call, path, action, certainty)
+        self.record_write(path, action)
+        self.update_text(path, act)
+        self.add_event(call, path, action, certainty)
 
-    def moved(self, call: _Call, path: str, target: str, certainty: str) -> None:
-        """A file got another name."""
+    def record_move(self, call: _CallSite, path: str, target: str, certainty: str) -> None:
+        """A file was renamed."""
         if not target:
             return
-        text = self.known.texts.pop(path, None)
-        self.gone(path)
-        self.wrote(target, "created")
+        text = self.known.contents.pop(path, None)
+        self.record_delete(path)
+        self.record_write(target, "created")
         if text is not None:
-            self.known.texts[target] = text
-        self.say(call, path, "deleted", certainty)
-        self.say(call, target, "created", certainty, source=path)
+            self.known.contents[target] = text
+        self.add_event(call, path, "deleted", certainty)
+        self.add_event(call, target, "created", certainty, source=path)
 
-    def wrote(self, path: str, action: str) -> None:
+    def record_write(self, path: str, action: str) -> None:
         """A file was changed outside of a shell."""
         self.known.put(path)
-        self.known.note_change(path, "created" if action == "created" else "modified")
+        self.known.record_change(path, "created" if action == "created" else "modified")
         self.changed.add(path)
 
-    def gone(self, path: str) -> None:
+    def record_delete(self, path: str) -> None:
         """A file was removed outside of a shell."""
         self.known.remove(path)
-        self.known.note_change(path, "deleted")
+        self.known.record_change(path, "deleted")
         self.changed.add(path)
 
-    def keep_text(self, path: str, act: Touched) -> None:
-        """Know what stands in a script, or that this is not known any more."""
-        texts = self.known.texts
+    def update_text(self, path: str, act: Touched) -> None:
+        """Updates the known text of a script, or forgets it if it is not known any more."""
+        texts = self.known.contents
         if act.verb != "edit":
-            if act.text or (act.verb == "create" and path.endswith(_RUN)):
+            if act.text or (act.verb == "create" and path.endswith(_SCRIPTS)):
                 texts[path] = act.text
             else:
                 texts.pop(path, None)
@@ -279,45 +281,53 @@ class Tracker:
         else:
             del texts[path]
 
-    def recorded(self, act: Applied, tool: str) -> None:
-        """What the recorder itself says was changed."""
+    def apply_recorded(self, act: Applied, tool: str) -> None:
+        """Applies the changes that the recorder itself states."""
         if not act.succeeded:
             return
-        call = self.call(act.ref, tool)
+        call = self.call_site(act.ref, tool)
         for path, action, former in act.files:
-            path, former = self.place(absolute(path, "")), self.place(absolute(former, ""))
-            self.known.texts.pop(path, None)
+            path, former = (
+                self.resolve_path(absolute(path, "")),
+                self.resolve_path(absolute(former, "")),
+            )
+            self.known.contents.pop(path, None)
             if former and former != path:
-                self.moved(call, former, path, "sure")
+                self.record_move(call, former, path, "sure")
                 continue
             if action == "deleted":
-                self.gone(path)
+                self.record_delete(path)
             else:
-                self.wrote(path, action)
-            self.say(call, path, action, "sure")
+                self.record_write(path, action)
+            self.add_event(call, path, action, "sure")
 
     # -- commands ----------------------------------------------------------------------------
 
-    def ran(self, act: Ran, outcome: Returned | None, told_of: Iterable[Applied]) -> None:
-        """What a command line did, by its syntax and its outcome."""
-        from leftoff.shell.effects import Outcome, analyze, command_facts, resolve
+    def apply_command(
+        self, act: Ran, outcome: Returned | None, changes: Iterable[Applied]
+    ) -> None:
+        """Applies a command line, by its syntax and its result."""
+        from leftoff.shell import analyze, command_facts, resolve
+        from leftoff.shell.effects import Outcome
 
         command = act.command
         status = outcome.status if outcome is not None else "unknown"
-        denied = status == "denied" or (outcome is None and self.tells_results)
+        denied = status == "denied" or (outcome is None and self.has_results)
         if act.language == "python":
             if outcome is not None and _REFUSED in outcome.output:
                 return
             command = f"python3 -c {shlex.quote(_plain_python(command))}"
         elif act.language != "bash":
             if not denied:
-                self.unseen.append(Unseen(act.language, "unknown", self.story.ref(act.ref)))
+                self.unseen.append(
+                    UnknownChange(act.language, "unknown", self.view.ref(act.ref))
+                )
             return
         exit_code = outcome.exit_code if outcome is not None else None
         if status == "ok" and (act.ref.message, act.part) in self.scripts:
-            # The script came to its end; its commands may have failed.
+            # The script finished; its commands may have failed.
             status, exit_code = "unknown", None
-        told = Outcome(
+        result = Outcome(
             status=_STATUS.get(status, "unknown"),  # type: ignore[arg-type]
             exit_code=exit_code,
             output=outcome.output or None if outcome is not None else None,
@@ -327,31 +337,33 @@ class Tracker:
         )
         cwd = act.cwd or self.root
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
-        effects = resolve(script, outcome=told, known=self.known, wide=False)
+        effects = resolve(script, outcome=result, known=self.known, wide=False)
         if effects:
-            named = {self.place(path) for one in told_of for path, _, _ in one.files}
-            call = self.call(act.ref, act.tool, cwd)
+            named = {self.resolve_path(path) for one in changes for path, _, _ in one.files}
+            call = self.call_site(act.ref, act.tool, cwd)
             unseen: dict[tuple[str, str], None] = {}
-            # What became of a directory as a whole came before what was put into it anew.
+            # Effects on a whole directory precede those on files created in it afterwards.
             for effect in sorted(effects, key=lambda e: not (e.path or "").endswith("/")):
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
-                    self.effect(call, effect, named)
+                    self.apply_effect(call, effect, named)
                 elif effect.action != "read":
                     unseen.setdefault((effect.tool, effect.action))
-            shown = _shown(command, [tool for tool, _ in unseen])
-            self.unseen += [Unseen(shown[tool], action, call.ref) for tool, action in unseen]
-        if "commit" in command and told.succeeded() is not False and not denied:
+            shown = _display_names(command, [tool for tool, _ in unseen])
+            self.unseen += [
+                UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
+            ]
+        if "commit" in command and result.succeeded() is not False and not denied:
             if ("git", "commit") in command_facts(script):
                 self.committed |= self.changed
 
-    def effect(self, call: _Call, effect: FileEffect, named: set[str]) -> None:
-        """One effect of a command; `named`: files that the recorder itself tells of."""
+    def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
+        """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
-            return  # found by recursion or by a pattern: not what the agent looked at
+            return  # found by recursion or by a pattern: the agent did not look at it
         path = effect.path or ""
         below = path.endswith("/")
         if path[0] != "/" or call.cwd[1:2] == ":" or path.startswith("/private/"):
-            path = self.place(absolute(path, call.cwd)) + ("/" if below else "")
+            path = self.resolve_path(absolute(path, call.cwd)) + ("/" if below else "")
         if path in named:
             return
         certainty, source = effect.certainty, effect.renamed_from
@@ -360,15 +372,15 @@ class Tracker:
             if effect.restored and path not in self.committed:
                 restored = path in self.changed
                 if not restored:
-                    certainty = "unknown"  # whether it was other before is not known
+                    certainty = "unknown"  # whether this changed the file is not known
             if certainty != "unknown":
                 self.changed.add(path)
-        self.say(
+        self.add_event(
             call,
             path,
             effect.action,
             certainty,
-            source=self.place(absolute(source, call.cwd)) if source else "",
+            source=self.resolve_path(absolute(source, call.cwd)) if source else "",
             tool=effect.tool,
             restored=restored,
         )
@@ -389,11 +401,12 @@ def _plain_python(code: str) -> str:
     return "\n".join(lines)
 
 
-def _shown(command: str, tools: list[str]) -> dict[str, str]:
-    """The names of programs by which they may be shown: one that is a piece of a secret, such
-    as the last part of a URL that is one, says nothing."""
+def _display_names(command: str, tools: list[str]) -> dict[str, str]:
+    """The names of programs for output: "program" for a name that is part of a secret, such as
+    the last part of a secret URL."""
     if max(map(len, tools), default=0) < 8:
         return {tool: tool for tool in tools}
-    said, seen = command.casefold(), Redactor().text(command).casefold()
-    hidden = {tool for tool in tools if tool.casefold() in said and tool.casefold() not in seen}
+    raw, redacted = command.casefold(), Redactor().text(command).casefold()
+    folded = {tool: tool.casefold() for tool in tools}
+    hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
     return {tool: "program" if tool in hidden else tool for tool in tools}

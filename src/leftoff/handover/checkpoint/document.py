@@ -1,7 +1,7 @@
-"""A context checkpoint: where a task stood when its window was nearly full.
+"""A context checkpoint: the state of a task when its context window was nearly full.
 
-`from_summary` makes one from a recording; `problems` says what is wrong with one that was
-read. Times and ids come in as arguments.
+`from_summary` creates one from a recording; `problems` lists inconsistencies of one that was
+loaded. Times and ids are arguments.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from leftoff.budget.tasks import CheckpointMetadata, TaskTokenBudget
 from leftoff.budget.thresholds import percent
 from leftoff.errors import NotPlainName, StateError
-from leftoff.handover.checkpoint.from_summary import Facts, facts_of
+from leftoff.handover.checkpoint.from_summary import CheckpointFacts, collect_facts
 from leftoff.handover.checkpoint.prompt_log import (
     PromptLogEntry,
     ValidationResult,
-    first_words,
+    first_user_text,
     history,
     validations,
 )
@@ -42,7 +42,7 @@ __all__ = [
     "checkpoint_id",
     "from_summary",
     "problems",
-    "valid",
+    "validated",
 ]
 
 Capacity: TypeAlias = Literal["90", "95", "98"]
@@ -51,11 +51,11 @@ Status: TypeAlias = Literal["in_progress", "paused_for_handoff", "completed"]
 Action: TypeAlias = Literal["continue", "fallback", "helper_agent", "force_handoff", "stop"]
 
 REASONS: dict[str, Reason] = dict(zip(get_args(Capacity), get_args(Reason), strict=True))
-"""Why a checkpoint was made, by its capacity."""
+"""The reason for a checkpoint, by its capacity."""
 
 
 class Tokens(Value, frozen=True, kw_only=True):
-    """A provider's budget at the checkpoint, in tokens; `percent_used` is 0 to 100 and more."""
+    """A provider's budget at the checkpoint, in tokens; `percent_used` may exceed 100."""
 
     consumed: int
     remaining: int
@@ -74,12 +74,12 @@ class Tokens(Value, frozen=True, kw_only=True):
 
 
 class Conversation(Value, frozen=True, kw_only=True):
-    """What was said.
+    """The conversation up to the checkpoint.
 
     Attributes:
-        full_history: the last iterations, within the bounds of `checkpoint_history.history`.
-        summary: for the next agent: titles and items, one on each line.
-        iteration_count: prompts so far, kept in `full_history` or not.
+        full_history: the last iterations, within the limits of `prompt_log.history`.
+        summary: for the next agent: titles and items, one per line.
+        iteration_count: number of prompts so far, including those not in `full_history`.
     """
 
     full_history: tuple[PromptLogEntry, ...] = ()
@@ -88,12 +88,12 @@ class Conversation(Value, frozen=True, kw_only=True):
 
 
 class ExecutionState(Value, frozen=True, kw_only=True):
-    """How far the work is. Paths are relative to the task's directory; one outside of it is
-    absolute.
+    """The state of the work. Paths are relative to the task's directory, or absolute outside of
+    it.
 
     Attributes:
-        git_diff: against the last commit, None without a repository.
-        current_error: the last failure that nothing has mended since.
+        git_diff: against the last commit; None without a repository.
+        current_error: the latest unresolved failure.
     """
 
     iteration: int
@@ -106,7 +106,7 @@ class ExecutionState(Value, frozen=True, kw_only=True):
 
 
 class DumpOutputs(Value, frozen=True, kw_only=True):
-    """The markdown files that go with a checkpoint; a path is "" where none was written."""
+    """The markdown files of a checkpoint; a path is "" if the file was not written."""
 
     project_md_updated: str = ""
     specific_md_updated: str = ""
@@ -115,7 +115,7 @@ class DumpOutputs(Value, frozen=True, kw_only=True):
 
 
 class NextAction(Value, frozen=True, kw_only=True):
-    """What was decided: `handoff.Decision` in the checkpoint's own words."""
+    """The next action: a `decision_table.Decision` in the checkpoint's format."""
 
     type: Action = "continue"
     next_provider: str | None = None
@@ -124,7 +124,7 @@ class NextAction(Value, frozen=True, kw_only=True):
 
 
 class ContextCheckpoint(Value, frozen=True, kw_only=True):
-    """Where a task stood at 90, 95 or 98 percent of a provider's budget."""
+    """The state of a task at 90, 95 or 98 percent of a provider's budget."""
 
     checkpoint_id: str
     created_at: str
@@ -140,11 +140,11 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
 
     @property
     def metadata(self) -> CheckpointMetadata:
-        """What a budget keeps of it."""
+        """The metadata that a `TaskTokenBudget` records."""
         return CheckpointMetadata(self.checkpoint_id, self.created_at, self.reason)
 
-    def deciding(self, action: NextAction) -> ContextCheckpoint:
-        """The same checkpoint with what was decided; a handoff pauses the task."""
+    def with_action(self, action: NextAction) -> ContextCheckpoint:
+        """A copy with the next action; a handoff pauses the task."""
         status: Status = (
             "paused_for_handoff"
             if action.type in {"force_handoff", "helper_agent", "stop"}
@@ -153,25 +153,25 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
         state = replace(self.execution_state, status=status)
         return replace(self, next_action=action, execution_state=state)
 
-    def dumped(self, outputs: DumpOutputs) -> ContextCheckpoint:
-        """The same checkpoint with the markdown that was written."""
+    def with_outputs(self, outputs: DumpOutputs) -> ContextCheckpoint:
+        """A copy with the markdown files that were written."""
         return replace(self, context_dump_outputs=outputs)
 
 
 # -- names -----------------------------------------------------------------------------------
 
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%@+=-]{0,199}\Z")
-_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%@+=-]{0,199}\Z")
+_UNENCODED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
-def component(name: str) -> str:
-    """A name as one plain path component: what is not a letter, digit, `_`, `.` or `-` is
-    percent-encoded.
+def path_component(name: str) -> str:
+    """A name as one safe path component: all but ASCII letters, digits, `_`, `.` and `-` is
+    percent-encoded, as is a leading `.` or `-`.
 
-    >>> component("open/router")
+    >>> path_component("open/router")
     'open%2Frouter'
     """
-    parts = [c if c in _SAFE else "".join(f"%{b:02X}" for b in _bytes(c)) for c in name]
+    parts = [c if c in _UNENCODED else "".join(f"%{b:02X}" for b in _bytes(c)) for c in name]
     if parts[:1] in (["."], ["-"]):
         parts[0] = f"%{ord(name[0]):02X}"
     return "".join(parts)
@@ -182,24 +182,24 @@ def _bytes(character: str) -> bytes:
 
 
 def checkpoint_id(task_id: str, provider: str, capacity: str, at: datetime) -> str:
-    """The name of a checkpoint: `{task_id}-{provider}-{90p|95p|98p}-{timestamp}`.
+    """The id of a checkpoint: `{task_id}-{provider}-{90p|95p|98p}-{timestamp}`.
 
     Raises:
-        NotPlainName: the task's id could leave its folder or is too long.
+        NotPlainName: the task's id is not one safe path component, or the result is too long.
     """
-    if not _PLAIN.match(task_id) or ".." in task_id:
+    if not _SAFE_NAME.match(task_id) or ".." in task_id:
         raise NotPlainName(
             f"task id {task_id!r} is not one plain path component; use letters, digits, "
             "'_', '-' and '.'"
         )
     stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    name = f"{task_id}-{component(provider)}-{capacity}p-{stamp}"
+    name = f"{task_id}-{path_component(provider)}-{capacity}p-{stamp}"
     if len(name) > 200:
         raise NotPlainName(f"{name[:60]}…: the names of task and provider are too long")
     return name
 
 
-# -- making ----------------------------------------------------------------------------------
+# -- creating --------------------------------------------------------------------------------
 
 
 def from_summary(
@@ -215,24 +215,24 @@ def from_summary(
     git_diff: str | None = None,
     history_lines: int = 500,
 ) -> ContextCheckpoint:
-    """The checkpoint of a recorded session. Values are raw: outputs redact.
+    """The checkpoint of a recorded session. Values are not redacted; outputs redact.
 
     Args:
-        budget: with the provider that works on the task.
-        capacity: how full it is.
-        at: the time, with its zone.
-        goal: the task in its owner's words; the recording's first request if "".
-        role: which files are listed.
-        iteration: as the supervisor counts; the number of prompts if None.
+        budget: of the task with its current provider.
+        capacity: the threshold that was reached.
+        at: the current time, with a time zone.
+        goal: the task as its owner stated it; by default the recording's first request.
+        role: selects the files to list.
+        iteration: the supervisor's count; by default the number of prompts.
         git_diff: of the task's directory.
-        history_lines: most lines of the history that are kept.
+        history_lines: maximum lines of the history.
 
     Raises:
         NotPlainName: the task's id cannot be part of a file's name.
     """
     checks = validations(summary, messages)
-    told = goal or ("" if summary.user_requests else first_words(messages))
-    facts = facts_of(summary, goal=told, role=role)
+    task = goal or ("" if summary.user_requests else first_user_text(messages))
+    facts = collect_facts(summary, goal=task, role=role)
     entries, count = history(messages, budget.provider, lines=history_lines)
     stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return ContextCheckpoint(
@@ -259,10 +259,10 @@ def from_summary(
     )
 
 
-def bare(
+def from_budget(
     budget: TaskTokenBudget, capacity: Capacity, at: datetime, *, goal: str = ""
 ) -> ContextCheckpoint:
-    """A checkpoint of a task of which no recording can be read: what its budget says."""
+    """The checkpoint of a task without a readable recording, from its budget alone."""
     made = checkpoint_id(budget.task_id, budget.provider, capacity, at)
     stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return ContextCheckpoint(
@@ -273,7 +273,7 @@ def bare(
         task_id=budget.task_id,
         provider_name=budget.provider,
         tokens=Tokens.of(budget),
-        conversation=Conversation(summary=Facts(task=goal).text()),
+        conversation=Conversation(summary=CheckpointFacts(task=goal).text()),
         execution_state=ExecutionState(iteration=0),
     )
 
@@ -281,11 +281,11 @@ def bare(
 # -- checking --------------------------------------------------------------------------------
 
 
-def valid(data: Any) -> ContextCheckpoint:
-    """The checkpoint that a plain value holds, for use.
+def validated(data: Any) -> ContextCheckpoint:
+    """The checkpoint from plain values, checked for consistency.
 
     Raises:
-        StateError: it has the wrong shape or contradicts itself; the message says where.
+        StateError: it has the wrong structure or is inconsistent; the message says where.
     """
     made = ContextCheckpoint.from_dict(data)
     wrong = problems(made)
@@ -295,9 +295,9 @@ def valid(data: Any) -> ContextCheckpoint:
 
 
 def problems(checkpoint: ContextCheckpoint) -> list[str]:
-    """Where a checkpoint contradicts itself, as sentences; [] if nowhere."""
+    """The inconsistencies of a checkpoint, a sentence each; [] if there are none."""
     c, found = checkpoint, []
-    if not _PLAIN.match(c.checkpoint_id) or ".." in c.checkpoint_id:
+    if not _SAFE_NAME.match(c.checkpoint_id) or ".." in c.checkpoint_id:
         found.append("checkpoint_id is not one plain path component")
     for name, time in (
         ("created_at", c.created_at),

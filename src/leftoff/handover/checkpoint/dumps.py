@@ -1,7 +1,7 @@
-"""What is written down when a window runs out: asked of the agent, or told by us.
+"""Context dumps: the markdown written when a window runs out, by the agent or generated.
 
-A dump goes into a marked section of `project.md`, with details into `{specific_project}.md`:
-the section is replaced when it is written again. Text of others stays where it is.
+A dump goes into a marked section of `project.md`, with details in `{specific_project}.md`. A
+later dump of the same task and capacity replaces the section; other text stays unchanged.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from itertools import groupby
 
 from leftoff.budget.tasks import CheckpointMetadata
 from leftoff.budget.thresholds import thousands
-from leftoff.handover.checkpoint.document import ContextCheckpoint, component
-from leftoff.handover.checkpoint.from_summary import Facts
+from leftoff.handover.checkpoint.document import ContextCheckpoint, path_component
+from leftoff.handover.checkpoint.from_summary import CheckpointFacts
 from leftoff.handover.checkpoint.prompt_log import PromptLogEntry, ValidationResult
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.checkpoint.templates import WORDS, Level, fill
+from leftoff.handover.checkpoint.templates import TEMPLATES, Level, fill_placeholders
 from leftoff.handover.value import Value
-from leftoff.handover.wording import brief, ended, inline
+from leftoff.handover.wording import brief, inline, outcome_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
 
-LARGEST = 256 * 1024
+MAX_DUMP_LENGTH = 256 * 1024
 """Code points of an agent's dump; a longer one is refused."""
 
-_FEWEST = 40
+_MIN_CHARACTERS = 40
 _DIFF_LINES = 500
-_MOST = {"90": 20, "95": 200, "98": 5}
+_MAX_ITEMS = {"90": 20, "95": 200, "98": 5}
 
 
 class Dump(Value, frozen=True, kw_only=True):
@@ -54,22 +54,22 @@ def instruction(
     paths: Sequence[str],
     role: Role | None = None,
 ) -> str:
-    """What the agent is told to dump.
+    """The instruction to the agent to write a dump.
 
     Args:
-        asks: the threshold's own words.
+        asks: the threshold's text.
         paths: where the agent may write.
         role: what its dump has to speak of.
     """
-    level = WORDS.at(checkpoint.capacity_threshold)
-    lines = [asks, fill(WORDS.ask, {"paths": " and ".join(paths)})]
+    level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
+    lines = [asks, fill_placeholders(TEMPLATES.ask, {"paths": " and ".join(paths)})]
     if role is not None:
         if role.instruction:
             lines.append(role.instruction)
         if role.checkpoint_sections:
             named = ", ".join(role.checkpoint_sections)
-            lines.append(fill(WORDS.ask_sections, {"sections": named}))
-    return "\n".join([*lines, "", fill(level.dump, _figures(checkpoint))]) + "\n"
+            lines.append(fill_placeholders(TEMPLATES.ask_sections, {"sections": named}))
+    return "\n".join([*lines, "", fill_placeholders(level.dump, _figures(checkpoint))]) + "\n"
 
 
 def _figures(checkpoint: ContextCheckpoint) -> dict[str, str]:
@@ -85,14 +85,14 @@ def _figures(checkpoint: ContextCheckpoint) -> dict[str, str]:
     }
 
 
-def rubbish(text: str, capacity: str) -> str:
-    """Why a text is no dump of this level, "" if it is one."""
-    level = WORDS.at(capacity)
-    if len(text) > LARGEST:
-        return f"it has more than {LARGEST:,} characters"
-    if sum(c.isalnum() for c in text) < _FEWEST:
+def rejection_reason(text: str, capacity: str) -> str:
+    """Why a text is not a valid dump of this level; "" if it is one."""
+    level = TEMPLATES.for_capacity(capacity)
+    if len(text) > MAX_DUMP_LENGTH:
+        return f"it has more than {MAX_DUMP_LENGTH:,} characters"
+    if sum(c.isalnum() for c in text) < _MIN_CHARACTERS:
         return "it is nearly empty"
-    if any("{" + place + "}" in text for place in level.places):
+    if any("{" + place + "}" in text for place in level.placeholders):
         return "it is the form, not filled in"
     folded = [line.strip("#*: \t").casefold() for line in text.splitlines()]
     if not any(line.startswith(h.casefold()) for h in level.headings for line in folded):
@@ -100,18 +100,18 @@ def rubbish(text: str, capacity: str) -> str:
     return ""
 
 
-def inert(text: str) -> str:
+def neutralized(text: str) -> str:
     """An agent's markdown that can stand in a section: no marker, no fence left open."""
     lines = clean(text).replace("<!--", "‹!--").replace("-->", "--›").strip("\n")
-    return truncate(lines, LARGEST + 16)
+    return truncate(lines, MAX_DUMP_LENGTH + 16)
 
 
-# -- telling ---------------------------------------------------------------------------------
+# -- generating ------------------------------------------------------------------------------
 
 
-def payload(
+def build_payload(
     checkpoint: ContextCheckpoint,
-    facts: Facts,
+    facts: CheckpointFacts,
     *,
     project_path: str,
     specific_path: str = "",
@@ -126,39 +126,43 @@ def payload(
         project_path, specific_path: the files, as the task sees them.
         checks: the tests, builds and linters that ran, oldest first.
         written, details: what the agent wrote for the two files; ours where it is "".
-        note: what is said of the checkpoint first, in one line.
+        note: a line before the content, "" for none.
     """
-    level = WORDS.at(checkpoint.capacity_threshold)
+    level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     figures = _figures(checkpoint)
-    said = inert(written) if written else _told(level, checkpoint, facts, checks)
+    dump_text = (
+        neutralized(written) if written else _generated_dump(level, checkpoint, facts, checks)
+    )
     state = checkpoint.execution_state
     count = len(facts.files) or len(state.files_created) + len(state.files_modified)
     names = {
         **figures,
         "summary": facts.stage or "not known",
         "count": str(count),
-        f"content from /tmp/context-dump-{level.capacity}.md": said,
+        f"content from /tmp/context-dump-{level.capacity}.md": dump_text,
     }
-    whole = fill(level.project, names)
+    whole = fill_placeholders(level.project, names)
     heading, _, body = whole.partition("\n")
     if checkpoint.next_action.type != "continue":
-        body = body.replace(f"Continue with {figures['provider']}", _next(checkpoint), 1)
+        body = body.replace(
+            f"Continue with {figures['provider']}", _next_step_text(checkpoint), 1
+        )
     if note:
         body = f"({note})\n\n{body}"
-    special = Dump(path="", section="", content="")
+    specific_dump = Dump(path="", section="", content="")
     if level.specific and specific_path:
-        told = inert(details) if details else _details(checkpoint, facts, checks)
+        text = neutralized(details) if details else _details(checkpoint, facts, checks)
         name = "detailed content including git diff, full file list, validation details"
-        top, _, rest = fill(level.specific, {name: told}).partition("\n")
-        special = Dump(path=specific_path, section=top, content=rest)
+        top, _, rest = fill_placeholders(level.specific, {name: text}).partition("\n")
+        specific_dump = Dump(path=specific_path, section=top, content=rest)
     return ContextDumpPayload(
         project_md=Dump(path=project_path, section=heading, content=body),
-        specific_project_md=special,
+        specific_project_md=specific_dump,
         checkpoint_metadata=checkpoint.metadata,
     )
 
 
-def _next(checkpoint: ContextCheckpoint) -> str:
+def _next_step_text(checkpoint: ContextCheckpoint) -> str:
     action = checkpoint.next_action
     if action.next_provider:
         return f"{action.type}: {inline(action.next_provider)}"
@@ -167,14 +171,14 @@ def _next(checkpoint: ContextCheckpoint) -> str:
     return action.type
 
 
-def _told(
+def _generated_dump(
     level: Level,
     checkpoint: ContextCheckpoint,
-    facts: Facts,
+    facts: CheckpointFacts,
     checks: Sequence[ValidationResult],
 ) -> str:
     """A dump as we tell it from the recording."""
-    most = _MOST[level.capacity]
+    most = _MAX_ITEMS[level.capacity]
     state = checkpoint.execution_state
     open_ = facts.to_finish
     last = state.last_validation_result
@@ -183,15 +187,15 @@ def _told(
         "list of key files/changes in last 3 iterations": _list(
             [*facts.reached[-5:], *facts.files], most
         ),
-        "latest validation result, if any": _check(last) if last else "- none",
-        "git diff summary": _list(_diffed(state.git_diff) or facts.files, most),
+        "latest validation result, if any": _check_line(last) if last else "- none",
+        "git diff summary": _list(_diff_counts(state.git_diff) or facts.files, most),
         "high-level remaining work": _list(open_, most),
         "full iteration history with key outputs per iteration": _list(
             _iterations(checkpoint.conversation.full_history), most
         ),
         "all files created, modified, deleted with status": _list(facts.files, most),
         "all validation attempts + failures + reasons": _list(
-            [_check(c).removeprefix("- ") for c in checks], most
+            [_check_line(c).removeprefix("- ") for c in checks], most
         ),
         "any active errors or issues": _list(facts.errors, most),
         "remaining acceptance criteria": _list(open_, most),
@@ -209,7 +213,7 @@ def _told(
     }
     lines: list[str] = []
     steps = iter((facts.left_open or open_)[:3])
-    for line in fill(level.dump, names).splitlines():
+    for line in fill_placeholders(level.dump, names).splitlines():
         if line.endswith(". {step}"):
             step = next(steps, "")
             if step:
@@ -228,35 +232,36 @@ def _list(items: Sequence[str], most: int) -> str:
     return "\n".join(lines)
 
 
-def _check(result: ValidationResult) -> str:
+def _check_line(result: ValidationResult) -> str:
     counts = [
         f"{count} {word}"
         for count, word in ((result.passed, "passed"), (result.failed, "failed"))
         if count is not None
     ]
-    told = f" ({', '.join(counts)})" if counts else ""
+    counts_text = f" ({', '.join(counts)})" if counts else ""
     when = f" at {inline(result.at)}" if result.at else ""
     tail = result.output_tail.strip().splitlines()
     why = f": {brief(tail[-1], 200)}" if result.succeeded is not True and tail else ""
-    return f"- `{brief(result.command, 200)}`: {ended(result.succeeded)}{told}{when}{why}"
+    outcome = outcome_text(result.succeeded)
+    return f"- `{brief(result.command, 200)}`: {outcome}{counts_text}{when}{why}"
 
 
 def _iterations(entries: Sequence[PromptLogEntry]) -> list[str]:
     """The prompt and the last words of each iteration."""
     found: list[str] = []
     for number, group in groupby(entries, key=lambda e: e.iteration):
-        held = list(group)
-        asked = next((e.content for e in held if e.role == "user"), "")
-        words_of = [e.content for e in held if e.role == "assistant"]
-        said = next((w for w in reversed(words_of) if not w.startswith("[calls ")), "")
+        group_entries = list(group)
+        asked = next((e.content for e in group_entries if e.role == "user"), "")
+        answers = [e.content for e in group_entries if e.role == "assistant"]
+        answer = next((w for w in reversed(answers) if not w.startswith("[calls ")), "")
         words = [brief(asked, 200)] if asked else []
-        if said:
-            words.append(f"→ {brief(said, 300)}")
+        if answer:
+            words.append(f"→ {brief(answer, 300)}")
         found.append(f"Iteration {number}: " + (" ".join(words) or "no words"))
     return found
 
 
-def _diffed(diff: str | None) -> list[str]:
+def _diff_counts(diff: str | None) -> list[str]:
     """Each file of a diff with its added and removed lines."""
     found: dict[str, list[int]] = {}
     name = ""
@@ -270,16 +275,16 @@ def _diffed(diff: str | None) -> list[str]:
 
 
 def _details(
-    checkpoint: ContextCheckpoint, facts: Facts, checks: Sequence[ValidationResult]
+    checkpoint: ContextCheckpoint, facts: CheckpointFacts, checks: Sequence[ValidationResult]
 ) -> str:
     state = checkpoint.execution_state
     lines: list[str] = []
-    most = _MOST["95"]
+    most = _MAX_ITEMS["95"]
     for title, items in (
         ("Files", facts.files),
         ("Decisions", facts.decided),
         ("Reached", (*facts.reached, *facts.claimed)),
-        ("Validation", tuple(_check(c).removeprefix("- ") for c in checks)),
+        ("Validation", tuple(_check_line(c).removeprefix("- ") for c in checks)),
         ("Errors", facts.errors),
         ("Left open", facts.to_finish),
         ("Constraints", facts.constraints),
@@ -303,9 +308,9 @@ def _fenced(text: str, language: str) -> str:
 # -- sections of a file ----------------------------------------------------------------------
 
 
-def key_of(checkpoint: ContextCheckpoint) -> str:
+def section_key(checkpoint: ContextCheckpoint) -> str:
     """What tells a checkpoint's sections from others: one for each task and capacity."""
-    task = component(checkpoint.task_id).replace("--", "-%2D")
+    task = path_component(checkpoint.task_id).replace("--", "-%2D")
     return f"{task} {checkpoint.capacity_threshold}"
 
 
@@ -317,7 +322,7 @@ def _closing(key: str) -> str:
     return f"<!-- /leftoff:checkpoint {key} -->"
 
 
-def put(document: str, key: str, section: str) -> str:
+def replace_section(document: str, key: str, section: str) -> str:
     """A document with its marked section replaced, or added at the end.
 
     A marker without its other half is taken out; what stands around it stays.
@@ -353,7 +358,7 @@ def sections(document: str) -> dict[str, str]:
     return {key: "\n".join(lines[a + 1 : b]) for key, a, b in _spans(lines)}
 
 
-def others(document: str) -> str:
+def without_sections(document: str) -> str:
     """A document without its marked sections."""
     lines = document.splitlines()
     for _, start, end in reversed(_spans(lines)):
@@ -375,28 +380,28 @@ def _spans(lines: Sequence[str]) -> list[tuple[str, int, int]]:
     return found
 
 
-def found_in(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:
+def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:
     """What an agent wrote into a file: its dump, "" if none, and the file without it.
 
     Looked at are our own section, if it was changed, and what is new beside the sections. A
     section that the agent lost on the way is put back.
     """
     was, now = sections(before), sections(after)
-    kept = after
+    file_text = after
     for lost in was.keys() - now.keys():
-        kept = put(kept, lost, was[lost])
+        file_text = replace_section(file_text, lost, was[lost])
     if key in now and now[key] != was.get(key):
-        return now[key], put(kept, key, was.get(key, ""))
-    beside, new = others(before), others(after)
+        return now[key], replace_section(file_text, key, was.get(key, ""))
+    beside, new = without_sections(before), without_sections(after)
     if new == beside:
-        return "", kept
+        return "", file_text
     if new.startswith(beside):
-        kept = before
+        file_text = before
         for other, body in now.items():  # tasks beside this one write into the file, too
             if other != key:
-                kept = put(kept, other, body)
-        return new[len(beside) :].strip("\n"), kept
-    level = WORDS.at(capacity)
+                file_text = replace_section(file_text, other, body)
+        return new[len(beside) :].strip("\n"), file_text
+    level = TEMPLATES.for_capacity(capacity)
     heads = {level.dump.partition("\n")[0].strip("# ").casefold()}
     heads |= {h.casefold() for h in level.headings}
     lines = new.splitlines()
@@ -405,6 +410,6 @@ def found_in(before: str, after: str, key: str, capacity: str) -> tuple[str, str
         if line.startswith("#") and any(name.startswith(head) for head in heads):
             rest = "\n".join(lines[:number])
             for other, body in {**was, **now}.items():
-                rest = put(rest, other, body)
+                rest = replace_section(rest, other, body)
             return "\n".join(lines[number:]), rest
-    return "", kept
+    return "", file_text

@@ -1,4 +1,4 @@
-"""Names of a task's files: derived from what is known of it, or checked where given."""
+"""Names of a task's markdown files: generated from its goal, or validated if given."""
 
 from __future__ import annotations
 
@@ -10,76 +10,76 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
 
 SANDBOX = "contexts/sandbox"
-"""Where the markdown of tasks is, relative to the task's directory."""
+"""The directory of the markdown files, relative to the task's directory."""
 
 PROJECT = "project"
-"""The file that every project has, without its ending."""
+"""The name of the project's own file, without extension."""
 
-_DEVICES = frozenset(
+_DEVICE_NAMES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
 )
-_LONGEST = 64
-_WORDS = 6
+_MAX_BYTES = 64
+_MAX_WORDS = 6
 
 
-def derived(text: str, otherwise: str = PROJECT) -> str:
-    """A plain name made of any text: small letters, digits and `-`, at most 64 characters.
+def slugify(text: str, default: str = PROJECT) -> str:
+    """A file name from any text: lower-case letters, digits and `-`, at most 64 bytes.
 
-    >>> derived("Fix: the /etc/../passwd reader!")
+    >>> slugify("Fix: the /etc/../passwd reader!")
     'fix-the-etc-passwd-reader'
     """
-    folded = unicodedata.normalize("NFKC", Redactor().text(whole(text, 1000))).casefold()
-    words = re.findall(r"[^\W_]+", folded)[:_WORDS]
-    name = "-".join(words).encode()[:_LONGEST].decode(errors="ignore").strip("-")
+    normalized = unicodedata.normalize("NFKC", Redactor().text(whole(text, 1000))).casefold()
+    words = re.findall(r"[^\W_]+", normalized)[:_MAX_WORDS]
+    name = "-".join(words).encode()[:_MAX_BYTES].decode(errors="ignore").strip("-")
     if not name:
-        return otherwise
-    return f"{name}-files" if name in _DEVICES else name
+        return default
+    return f"{name}-files" if name in _DEVICE_NAMES else name
 
 
-def project_of(cwd: str) -> str:
-    """The name of a project by its directory."""
-    return derived(cwd.replace("\\", "/").rstrip("/").rpartition("/")[2])
+def project_name(cwd: str) -> str:
+    """The name of a project, from its directory."""
+    return slugify(cwd.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
 
-def specific_of(goal: str, task_id: str) -> str:
-    """The name of a task's own file by its goal; never that of the project's file."""
-    name = derived(goal, derived(task_id, "task"))
+def task_file_name(goal: str, task_id: str) -> str:
+    """The name of a task's own file, from its goal; never that of the project's file."""
+    name = slugify(goal, slugify(task_id, "task"))
     return "project-task" if name == PROJECT else name
 
 
-def checked(name: str) -> str:
-    """A name that somebody gave, if it is one plain path component on every system.
+def validate_name(name: str) -> str:
+    """A given name, NFKC-normalised, if it is one safe path component on every system.
 
     Raises:
-        NotPlainName: it is not: it has a separator, `..`, a control character, a colon, a dot
-            or space at an end, is a device's name, empty or longer than 64 bytes.
+        NotPlainName: it has a separator, `..`, a control character, a colon, a dot or space at
+            an end, is a Windows device name, empty or longer than 64 bytes.
     """
-    plain = unicodedata.normalize("NFKC", name)
-    stem = plain.partition(".")[0].strip().casefold()
-    bad = (
-        not plain.strip()
-        or len(plain.encode("utf-8", "replace")) > _LONGEST
-        or plain[0] in ". -"
-        or plain[-1] in ". "
-        or ".." in plain
-        or stem in _DEVICES
-        or any(c in '/\\:*?"<>|' or not c.isprintable() for c in plain)
+    normalized = unicodedata.normalize("NFKC", name)
+    stem = normalized.partition(".")[0].strip().casefold()
+    invalid = (
+        not normalized.strip()
+        or len(normalized.encode("utf-8", "replace")) > _MAX_BYTES
+        or normalized[0] in ". -"
+        or normalized[-1] in ". "
+        or ".." in normalized
+        or stem in _DEVICE_NAMES
+        or any(c in '/\\:*?"<>|' or not c.isprintable() for c in normalized)
     )
-    if bad:
+    if invalid:
         raise NotPlainName(
             f"{name[:80]!r} is no plain name for a file; use letters, digits, '-' and '_'"
         )
-    return plain
+    return normalized
 
 
-def paths(project: str, specific: str) -> tuple[str, str]:
-    """Both files of a task, relative to its directory, with `/`.
+def dump_paths(project: str, specific: str) -> tuple[str, str]:
+    """The paths of both files of a task, relative to its directory, with `/`.
 
     Raises:
-        NotPlainName: a name could leave the sandbox, or both are the same.
+        NotPlainName: a name is not one safe path component, or both files are the same.
     """
-    folder, own = checked(project), checked(specific)
-    if own.casefold() == PROJECT:
+    folder, task_file = validate_name(project), validate_name(specific)
+    if task_file.casefold() == PROJECT:
         raise NotPlainName(f"{specific!r} is the name of the project's own file")
-    return f"{SANDBOX}/{folder}/{PROJECT}.md", f"{SANDBOX}/{folder}/{own}.md"
+    return f"{SANDBOX}/{folder}/{PROJECT}.md", f"{SANDBOX}/{folder}/{task_file}.md"

@@ -1,4 +1,4 @@
-"""What the next agent has to know, taken from a summary: each fact one inert line."""
+"""The facts of a checkpoint, selected from a summary: one neutralised line each."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from msgspec import Struct
 
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.facts import (
-    CHOICE,
-    EARLIER,
-    errors_left,
-    latest_of,
-    stands,
-    state_of,
-    tasks_of,
+    EARLIER_NOTE,
+    MIN_CHOICE_WORDS,
+    is_in_force,
+    latest_request,
+    status_text,
+    task_requests,
+    unresolved_errors,
 )
-from leftoff.handover.wording import ITEM, brief, ended, inline, printed
+from leftoff.handover.wording import MAX_ITEM_LENGTH, brief, inline, inline_code, outcome_text
 from leftoff.model import Ref
 from leftoff.summary import Command, ContextSummary, FileModification, UserRequest
 
-SURE = 0.5
-"""Confidence from which a decision is told: the next agent would take a weaker one for settled,
-too."""
+MIN_CONFIDENCE = 0.5
+"""Decisions with less confidence are left out: the next agent would take them for settled."""
 
-LONG = 1_200
+MAX_LONG_ITEM_LENGTH = 1_200
 """Code points of a task and of the agent's last words."""
 
-ALSO = 100
-"""Sentences that are told where nothing else fills the room."""
+MAX_ALSO_SAID = 100
+"""Maximum of `also_said`, the sentences that fill the rest of a budget."""
 
-BEFORE = 5
-"""Failures before the last prompt that are told; more would be news of yesterday."""
+MAX_EARLIER_ERRORS = 5
+"""Errors from before the last prompt that are listed; older ones are likely obsolete."""
 
 CHECKS = ("test", "build", "lint")
 """Kinds of commands that tell whether the work is right."""
@@ -58,7 +57,7 @@ TITLES = (
 """Titles of a checkpoint's summary, in the order in which they are shown."""
 
 
-class Facts(Struct, frozen=True):
+class CheckpointFacts(Struct, frozen=True):
     """A session in short lines: recorded words made inert, each with its place (`#12`). Lists
     are in the order of the recording unless they say otherwise.
 
@@ -71,11 +70,11 @@ class Facts(Struct, frozen=True):
         left_open: steps that were left.
         to_finish: all that is open: these steps, then requests that were not seen done.
         last_words: of the agent.
-        decided: decisions of at least `SURE` that stand.
+        decided: decisions of at least `MIN_CONFIDENCE` that stand.
         files_created, files_modified, files_deleted: paths alone.
         files: the same as lines with what happened to each.
         reached: milestones that a tool's output shows.
-        claimed: milestones that are only said.
+        claimed: milestones that are claimed but not verified.
         errors: failures that nothing has mended since, the latest first; those before the last
             prompt say so.
         checks: the last test, build and lint run, and how each ended.
@@ -111,19 +110,19 @@ class Facts(Struct, frozen=True):
     def sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Titles with their items; empty ones are left out."""
         items = {
-            "Task": _some(f"{self.task} {self.task_state}".strip()),
-            "Asked last": _some(self.asked_last),
+            "Task": _as_items(f"{self.task} {self.task_state}".strip()),
+            "Asked last": _as_items(self.asked_last),
             "Constraints": self.constraints,
             "Asked": self.asked,
             "Left open": self.left_open,
-            "Last words": _some(self.last_words),
+            "Last words": _as_items(self.last_words),
             "Decided": self.decided,
             "Files modified": self.files_modified,
             "Files deleted": self.files_deleted,
             "Errors": self.errors,
             "Checks": self.checks,
             "Commands": self.commands,
-            "Progress": _some(self.stage),
+            "Progress": _as_items(self.stage),
             "Reached": (*self.reached, *(f"{c} (said, not shown)" for c in self.claimed)),
             "Found out": self.found_out,
             "Asked and done": self.done,
@@ -139,7 +138,9 @@ class Facts(Struct, frozen=True):
         return "\n".join(lines)
 
 
-def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = None) -> Facts:
+def collect_facts(
+    summary: ContextSummary, *, goal: str = "", role: Role | None = None
+) -> CheckpointFacts:
     """The facts of a recorded session.
 
     Args:
@@ -147,9 +148,9 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
         role: which files are listed; all if None.
     """
     requests = [r for r in summary.user_requests if r.status != "withdrawn"]
-    first = next(iter(tasks_of(requests)), None)
+    first = next(iter(task_requests(requests)), None)
     task = goal or (first.text if first else "")
-    last = latest_of(requests)
+    last = latest_request(requests)
     if last is not None and last.text == task:
         last = None
     others = [r for r in requests if r not in (None if goal else first, last)]
@@ -162,19 +163,21 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
         if f.action != "read" and (role is None or role.tracks(relative(f.path, cwd)))
     ]
     milestones = summary.progress.milestones
-    since, before = errors_left(summary)
+    since, before = unresolved_errors(summary)
     checks, commands = _commands(summary.working_set.commands)
-    return Facts(
-        task=brief(task, LONG),
-        task_state="" if goal or first is None else _place(first.ref, state_of(first)),
-        asked_last="" if last is None else _request(last, LONG),
+    return CheckpointFacts(
+        task=brief(task, MAX_LONG_ITEM_LENGTH),
+        task_state="" if goal or first is None else _label(first.ref, status_text(first)),
+        asked_last="" if last is None else _request(last, MAX_LONG_ITEM_LENGTH),
         constraints=tuple(
-            _cited(r.text, r.ref, "" if stands(r, requests) else EARLIER)
+            _cited(r.text, r.ref, "" if is_in_force(r, requests) else EARLIER_NOTE)
             for r in others
             if r.kind == "constraint"
         ),
         asked=tuple(_request(r) for r in others if r in waiting),
-        done=tuple(_request(r) for r in others if r.status == "done" and r.kind in _TELLING),
+        done=tuple(
+            _request(r) for r in others if r.status == "done" and r.kind in _REPORTED_KINDS
+        ),
         left_open=left_open,
         to_finish=(*left_open, *(_request(r) for r in waiting)),
         last_words=_last_words(summary),
@@ -182,8 +185,8 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
             _cited(d.text, d.ref, "the person" if d.owner == "user" else "")
             for d in sorted(summary.key_decisions, key=lambda d: d.message_index)
             if d.status == "made"
-            and d.confidence >= SURE
-            and (d.owner != "user" or len(d.text.split()) >= CHOICE)
+            and d.confidence >= MIN_CONFIDENCE
+            and (d.owner != "user" or len(d.text.split()) >= MIN_CHOICE_WORDS)
         ),
         files_created=_paths(changed, "created", cwd),
         files_modified=_paths(changed, "modified", cwd),
@@ -199,7 +202,7 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
             *(_quoted(e.text, e.ref, inline(e.tool)) for e in reversed(since)),
             *(
                 _quoted(e.text, e.ref, f"{inline(e.tool)}, before the last prompt")
-                for e in before[: -BEFORE - 1 : -1]
+                for e in before[: -MAX_EARLIER_ERRORS - 1 : -1]
             ),
         ),
         checks=tuple(map(_command, checks)),
@@ -211,30 +214,40 @@ def facts_of(summary: ContextSummary, *, goal: str = "", role: Role | None = Non
     )
 
 
-_TELLING = frozenset({"task", "correction"})
+_REPORTED_KINDS = frozenset({"task", "correction"})
 """Kinds of requests that say something once they are done."""
 
 
-def _some(text: str) -> tuple[str, ...]:
+def _as_items(text: str) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _request(request: UserRequest, limit: int = ITEM) -> str:
-    return _cited(request.text, request.ref, state_of(request), limit)
+def _request(request: UserRequest, limit: int = MAX_ITEM_LENGTH) -> str:
+    return _cited(request.text, request.ref, status_text(request), limit)
 
 
 def _last_words(summary: ContextSummary) -> str:
     words = summary.working_set.last_words
-    return f"{brief(words.text, LONG)} (#{words.message + 1})" if words.text else ""
+    return (
+        f"{brief(words.text, MAX_LONG_ITEM_LENGTH)} (#{words.message + 1})"
+        if words.text
+        else ""
+    )
 
 
 def _also_said(summary: ContextSummary) -> list[str]:
-    """The agent's latest sentences, without those that are told already."""
-    told = {d.text for d in summary.key_decisions} | {f.text for f in summary.key_findings}
-    told |= {m.text for m in summary.progress.milestones}
-    last = summary.working_set.last_words.text[:LONG]
-    more = [w for w in summary.working_set.recent if w.text not in told and w.text not in last]
-    return [f"{brief(w.text)} (#{w.message + 1})" for w in more[:ALSO]]
+    """The agent's latest sentences, without those listed elsewhere."""
+    already_listed = {d.text for d in summary.key_decisions} | {
+        f.text for f in summary.key_findings
+    }
+    already_listed |= {m.text for m in summary.progress.milestones}
+    last = summary.working_set.last_words.text[:MAX_LONG_ITEM_LENGTH]
+    more = [
+        w
+        for w in summary.working_set.recent
+        if w.text not in already_listed and w.text not in last
+    ]
+    return [f"{brief(w.text)} (#{w.message + 1})" for w in more[:MAX_ALSO_SAID]]
 
 
 def _commands(commands: Iterable[Command]) -> tuple[list[Command], list[Command]]:
@@ -251,7 +264,7 @@ def _commands(commands: Iterable[Command]) -> tuple[list[Command], list[Command]
 
 def _command(command: Command) -> str:
     note = command.kind + (f", {command.count} times" if command.count > 1 else "")
-    return f"{brief(command.text)}: {ended(command.passed)} {_place(command.ref, note)}"
+    return f"{brief(command.text)}: {outcome_text(command.passed)} {_label(command.ref, note)}"
 
 
 def relative(path: str, cwd: str) -> str:
@@ -270,23 +283,23 @@ def _paths(changed: Sequence[FileModification], action: str, cwd: str) -> tuple[
 
 def _file(file: FileModification, cwd: str) -> str:
     path = inline(relative(file.path, cwd))
-    moved = f", was {inline(relative(file.renamed_from, cwd))}" if file.renamed_from else ""
+    renamed = f", was {inline(relative(file.renamed_from, cwd))}" if file.renamed_from else ""
     unsure = "" if file.certainty == "sure" else f", {file.certainty}"
-    return f"{file.action}: {path}{moved}{unsure}"
+    return f"{file.action}: {path}{renamed}{unsure}"
 
 
-def _place(ref: Ref, note: str = "") -> str:
+def _label(ref: Ref, note: str = "") -> str:
     where = f"#{ref.message + 1}"
     return f"({note}, {where})" if note else f"({where})"
 
 
-def _cited(text: str, ref: Ref, note: str = "", limit: int = ITEM) -> str:
-    return f"{brief(text, limit)} {_place(ref, note)}"
+def _cited(text: str, ref: Ref, note: str = "", limit: int = MAX_ITEM_LENGTH) -> str:
+    return f"{brief(text, limit)} {_label(ref, note)}"
 
 
 def _quoted(text: str, ref: Ref, note: str) -> str:
-    """What a tool said."""
-    return f"{printed(text)} {_place(ref, note)}"
+    """Tool output as inline code, with its note."""
+    return f"{inline_code(text)} {_label(ref, note)}"
 
 
 def _stage(summary: ContextSummary) -> str:

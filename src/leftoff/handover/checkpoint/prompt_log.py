@@ -1,4 +1,4 @@
-"""The conversation in a checkpoint: what was said, in bounds, and the last check that ran."""
+"""The conversation in a checkpoint: its last messages, and the checks that ran."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
 from leftoff.tokens import estimate_tokens
 
-ITERATIONS = 5
+MAX_ITERATIONS = 5
 """Iterations of the history that a checkpoint keeps."""
 
-ENTRY = 4_000
+MAX_ENTRY_LENGTH = 4_000
 """Code points of one entry; tool calls and results take a quarter of it."""
 
 _CHECKS = frozenset({"test", "build", "lint"})
 _PROMPTS = frozenset({"prompt", "queued"})
-_TAIL = 20
+_TAIL_LINES = 20
 _PASSED = re.compile(
     r"\b(\d{1,7}) (?:tests? )?pass(?:ed|ing)\b|^# pass (\d{1,7})$", re.IGNORECASE | re.MULTILINE
 )
@@ -41,7 +41,7 @@ class PromptLogEntry(Value, frozen=True, kw_only=True):
     Attributes:
         iteration: 1 with the first prompt, one more with each that follows.
         role: user | assistant | tool | system.
-        tokens: of `content`, as far as can be told.
+        tokens: of `content`, an estimate.
         at: ISO 8601, "" where the recorder gives no time.
         provider: who worked on the task.
     """
@@ -58,8 +58,8 @@ class ValidationResult(Value, frozen=True, kw_only=True):
     """A test, build or lint run.
 
     Attributes:
-        succeeded: as the summary says of the command's last run; None where nobody knows, and
-            of earlier runs.
+        succeeded: the summary's outcome of the command's last run; None if unknown, and for
+            earlier runs.
         passed, failed: how many checks, as its output says; None where it gives no count.
         output_tail: its last lines.
         at: ISO 8601, "" where the recorder gives no time.
@@ -77,48 +77,50 @@ def history(
     messages: Sequence[Message],
     provider: str = "",
     *,
-    iterations: int = ITERATIONS,
+    iterations: int = MAX_ITERATIONS,
     lines: int = 500,
 ) -> tuple[tuple[PromptLogEntry, ...], int]:
     """The newest messages of the main thread as entries, and how many iterations there were.
 
     An iteration begins with a prompt that a person typed; a call that was rejected and a slash
     command are none. What tools gave back stands under "tool", whatever line it rode on; what
-    the recorder put in stands under "system". Kept are the last `iterations` and at
+    the recorder put in stands under "system". The result has the last `iterations` and at
     most `lines` lines, whichever is less; only an entry that alone has more lines is cut, and
     keeps its end. What a file of secrets holds is left out whole, wherever a call read or wrote
     it by name.
     """
-    spoken: list[tuple[int, Message]] = []
-    secret: set[str] = set()
+    numbered: list[tuple[int, Message]] = []
+    secret_calls: set[str] = set()
     count = 0
     for message in messages:
         if message.agent:
             continue
         count += any(span.via in _PROMPTS for span in message.typed)
-        spoken.append((max(1, count), message))
+        numbered.append((max(1, count), message))
         for part in message.parts:
-            if isinstance(part, ToolCall) and any(map(is_secret_path, _paths(part.input))):
-                secret.add(part.id)
-    if not spoken:
+            if isinstance(part, ToolCall) and any(
+                map(is_secret_path, _path_arguments(part.input))
+            ):
+                secret_calls.add(part.id)
+    if not numbered:
         return (), 0
-    newest = spoken[-1][0]
-    kept: list[PromptLogEntry] = []
+    newest = numbered[-1][0]
+    entries: list[PromptLogEntry] = []
     gate = Redactor(personal=True)
-    room = lines
-    for iteration, message in reversed(spoken):
-        if room <= 0 or iteration <= newest - iterations:
+    remaining_lines = lines
+    for iteration, message in reversed(numbered):
+        if remaining_lines <= 0 or iteration <= newest - iterations:
             break
-        for role, words in reversed(_spoken(message, secret, gate)):
+        for role, words in reversed(_texts_by_role(message, secret_calls, gate)):
             split = words.splitlines()
-            if len(split) > room:
-                if kept:
-                    room = 0
+            if len(split) > remaining_lines:
+                if entries:
+                    remaining_lines = 0
                     break
-                split = gate.text("\n".join(split)).splitlines()[-room:]
-            room -= len(split)
+                split = gate.text("\n".join(split)).splitlines()[-remaining_lines:]
+            remaining_lines -= len(split)
             content = "\n".join(split)
-            kept.append(
+            entries.append(
                 PromptLogEntry(
                     iteration=iteration,
                     role=role,
@@ -128,24 +130,26 @@ def history(
                     provider=provider,
                 )
             )
-    return tuple(reversed(kept)), newest
+    return tuple(reversed(entries)), newest
 
 
-def first_words(messages: Iterable[Message]) -> str:
-    """What an agent was told first, typed or not: a subagent's task is typed by no person."""
+def first_user_text(messages: Iterable[Message]) -> str:
+    """The first user message, typed or not: a subagent's task is not typed by a person."""
     words = (m.text.strip() for m in messages if m.role == "user" and not m.agent)
     return next(filter(None, words), "")
 
 
-def _spoken(message: Message, secret: set[str], gate: Redactor) -> list[tuple[str, str]]:
+def _texts_by_role(
+    message: Message, secret_calls: set[str], gate: Redactor
+) -> list[tuple[str, str]]:
     """The words of a message with who speaks: what tools gave back apart from the rest."""
-    own: str = message.role
-    if own == "user" and not message.typed and message.origin != "prompt":
-        own = "system"
+    role_of_message: str = message.role
+    if role_of_message == "user" and not message.typed and message.origin != "prompt":
+        role_of_message = "system"
     found: list[tuple[str, list[str]]] = []
     for part in message.parts:
-        words = _words(part, secret, gate)
-        role = "tool" if isinstance(part, ToolResult) else own
+        words = _part_text(part, secret_calls, gate)
+        role = "tool" if isinstance(part, ToolResult) else role_of_message
         if words and found and found[-1][0] == role:
             found[-1][1].append(words)
         elif words:
@@ -153,34 +157,38 @@ def _spoken(message: Message, secret: set[str], gate: Redactor) -> list[tuple[st
     return [(role, "\n\n".join(words)) for role, words in found]
 
 
-def _words(part: Any, secret: set[str], gate: Redactor) -> str:
+def _part_text(part: Any, secret_calls: set[str], gate: Redactor) -> str:
     """A part as the history shows it, "" for what it does not show."""
     if isinstance(part, Text):
-        return _cut(part.text, ENTRY, gate)
+        return _truncated(part.text, MAX_ENTRY_LENGTH, gate)
     if isinstance(part, ToolCall):
-        given = part.input
-        if part.id in secret or any(map(is_secret_path, _paths(given))):
+        arguments = part.input
+        if part.id in secret_calls or any(map(is_secret_path, _path_arguments(arguments))):
             return f"[calls {part.name} on a file of secrets]"
-        shown = given if isinstance(given, str) else codec.dumps(given).decode()
-        return f"[calls {part.name}] {_cut(shown.strip(), ENTRY // 4, gate)}"
+        shown = arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
+        return f"[calls {part.name}] {_truncated(shown.strip(), MAX_ENTRY_LENGTH // 4, gate)}"
     if isinstance(part, ToolResult):
-        if part.call_id in secret:
+        if part.call_id in secret_calls:
             return "[content of a file of secrets]"
-        return f"[result] {_cut(part.text, ENTRY // 4, gate)}" if part.text else ""
+        return (
+            f"[result] {_truncated(part.text, MAX_ENTRY_LENGTH // 4, gate)}"
+            if part.text
+            else ""
+        )
     return ""
 
 
-def _cut(text: str, limit: int, gate: Redactor) -> str:
+def _truncated(text: str, limit: int, gate: Redactor) -> str:
     """Cleaned text of at most `limit` code points; what is cut is redacted first, since half of
     a key is no key to any rule."""
     text = clean(text)
     return text if len(text) <= limit else truncate(gate.text(text), limit)
 
 
-def _paths(given: Any) -> list[str]:
-    if not isinstance(given, dict):
+def _path_arguments(arguments: Any) -> list[str]:
+    if not isinstance(arguments, dict):
         return []
-    return [v for k, v in given.items() if isinstance(v, str) and "path" in k.casefold()]
+    return [v for k, v in arguments.items() if isinstance(v, str) and "path" in k.casefold()]
 
 
 def validations(
@@ -220,11 +228,11 @@ def _result(
     command: str, succeeded: bool | None, part: ToolResult, at: str, gate: Redactor
 ) -> ValidationResult:
     lines = clean(part.text).rstrip().splitlines()
-    if len(lines) > _TAIL or sum(map(len, lines)) + len(lines) > ENTRY // 2:
-        lines = gate.text("\n".join(lines)).splitlines()[-_TAIL:]
-    tail = truncate("\n".join(lines), ENTRY // 2)
+    if len(lines) > _TAIL_LINES or sum(map(len, lines)) + len(lines) > MAX_ENTRY_LENGTH // 2:
+        lines = gate.text("\n".join(lines)).splitlines()[-_TAIL_LINES:]
+    tail = truncate("\n".join(lines), MAX_ENTRY_LENGTH // 2)
     return ValidationResult(
-        command=_cut(command, ENTRY // 4, gate),
+        command=_truncated(command, MAX_ENTRY_LENGTH // 4, gate),
         succeeded=succeeded,
         passed=_counted(_PASSED, tail),
         failed=_counted(_FAILED, tail),

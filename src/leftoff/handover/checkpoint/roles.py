@@ -34,7 +34,7 @@ class Role(Struct, frozen=True, forbid_unknown_fields=True):
     def tracks(self, path: str) -> bool:
         """Whether a path, relative to the task's directory, is one of the role's files."""
         return not self.files_to_track or any(
-            glob(pattern)(path) for pattern in self.files_to_track
+            glob_matcher(pattern)(path) for pattern in self.files_to_track
         )
 
     def rank(self, provider: str) -> int:
@@ -44,33 +44,33 @@ class Role(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @lru_cache(maxsize=256)
-def glob(pattern: str) -> Callable[[str], bool]:
+def glob_matcher(pattern: str) -> Callable[[str], bool]:
     """Says of paths whether they fit a glob: `**` is any directories, `*` and `?` stay within
     one. The time that takes grows with the path only, whatever the glob is.
 
-    >>> glob("src/**/*.ts")("src/app.ts")
+    >>> glob_matcher("src/**/*.ts")("src/app.ts")
     True
     """
-    out: list[str] = []
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            out.append("(?:[^/]+/)*")
-            at += 3
-        elif pattern.startswith("**", at):
-            out.append(".*")
-            at += 2
+    pattern_parts: list[str] = []
+    position = 0
+    while position < len(pattern):
+        if pattern.startswith("**/", position):
+            pattern_parts.append("(?:[^/]+/)*")
+            position += 3
+        elif pattern.startswith("**", position):
+            pattern_parts.append(".*")
+            position += 2
         else:
-            character = pattern[at]
+            character = pattern[position]
             plain = {"*": "[^/]*", "?": "[^/]"}.get(character)
-            out.append(re.escape(character) if plain is None else plain)
-            at += 1
+            pattern_parts.append(re.escape(character) if plain is None else plain)
+            position += 1
     options = re2.Options()
     options.dot_nl = True
     options.log_errors = False
     # Bytes, since a path may hold what is no valid Unicode.
-    fitting = re2.compile("".join(out).encode("utf-8", "surrogatepass"), options)
-    return lambda path: fitting.fullmatch(path.encode("utf-8", "surrogatepass")) is not None
+    matcher = re2.compile("".join(pattern_parts).encode("utf-8", "surrogatepass"), options)
+    return lambda path: matcher.fullmatch(path.encode("utf-8", "surrogatepass")) is not None
 
 
 def roles(text: str) -> dict[str, Role]:

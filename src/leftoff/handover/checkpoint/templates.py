@@ -1,4 +1,4 @@
-"""The words of checkpoints and dumps, as data: `templates.toml` beside this file."""
+"""The templates of checkpoints and dumps, from `templates.toml` in this directory."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-_PLACE = re.compile(r"\{([^{}\n]{1,80})\}")
+_PLACEHOLDER = re.compile(r"\{([^{}\n]{1,80})\}")
 
 
 class Level(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a checkpoint of one capacity is written down.
+    """The templates of one capacity.
 
     Attributes:
-        dump: what is asked of the agent, and what we write without it.
-        project, specific: the sections of the two files; "" where the level has none.
+        dump: the form that the agent fills in, or that is filled in without it.
+        project, specific: the sections of the two files; "" if there is none.
     """
 
     capacity: str
@@ -28,18 +28,18 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The third-level headings of a dump, without the marks around them."""
+        """The third-level headings of a dump, without `###` and colon."""
         found = re.findall(r"(?m)^### ([^\n]+?):?$", self.dump)
         return tuple(h.partition(" (")[0] for h in found)
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """What a dump leaves to be filled in by who writes it: the places named in words."""
-        return tuple(p for p in _PLACE.findall(self.dump) if " " in p or p == "step")
+    def placeholders(self) -> tuple[str, ...]:
+        """The placeholders of a dump that its author fills in: those named in words."""
+        return tuple(p for p in _PLACEHOLDER.findall(self.dump) if " " in p or p == "step")
 
 
-class Words(Struct, frozen=True, forbid_unknown_fields=True):
-    """Every text of the file."""
+class Templates(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `templates.toml`."""
 
     handoff: str
     block: str
@@ -48,22 +48,22 @@ class Words(Struct, frozen=True, forbid_unknown_fields=True):
     ask_sections: str
     level: tuple[Level, ...]
 
-    def at(self, capacity: str) -> Level:
+    def for_capacity(self, capacity: str) -> Level:
         """The level of a capacity: "90", "95" or "98"."""
         return next(level for level in self.level if level.capacity == capacity)
 
 
-def fill(template: str, names: Mapping[str, str]) -> str:
-    """A template with what is in braces filled in; what nobody gives stands as it is.
+def fill_placeholders(template: str, names: Mapping[str, str]) -> str:
+    """A template with its `{placeholders}` replaced; unknown placeholders are left unchanged.
 
-    What is filled in is not looked at again, so that no value can stand for another.
+    Values are not searched for placeholders, so that no value can insert another.
     """
-    return _PLACE.sub(lambda m: names.get(m[1], m[0]), template)
+    return _PLACEHOLDER.sub(lambda m: names.get(m[1], m[0]), template)
 
 
-def _load() -> Words:
+def _load() -> Templates:
     text = Path(__file__).with_name("templates.toml").read_text("utf-8")
-    words = msgspec.convert(tomllib.loads(text), Words)
+    templates = msgspec.convert(tomllib.loads(text), Templates)
     levels = tuple(
         msgspec.structs.replace(
             level,
@@ -71,11 +71,14 @@ def _load() -> Words:
             project=level.project.strip("\n"),
             specific=level.specific.strip("\n"),
         )
-        for level in words.level
+        for level in templates.level
     )
     return msgspec.structs.replace(
-        words, level=levels, block=words.block.strip("\n"), ask=words.ask.strip("\n")
+        templates,
+        level=levels,
+        block=templates.block.strip("\n"),
+        ask=templates.ask.strip("\n"),
     )
 
 
-WORDS = _load()
+TEMPLATES = _load()

@@ -1,7 +1,7 @@
-"""The resume log of seed 000: what a session leaves to the next one, in seven sections.
+"""The resume log of seed 000: a document in seven sections for the next session.
 
-`ResumeLog.from_summary` is the main way to one; a session state or a to-do list in the seed's
-form will do, too. The values are raw; `to_markdown` and whatever stores a log redact.
+It is created from a `ContextSummary`, a session state or a to-do list in the seed's form. The
+values are not redacted; `to_markdown` and the stores redact.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from msgspec import Struct, field
 from leftoff.budget.tasks import DEFAULT_BUDGET, DEFAULT_MODEL, ContextMetrics
 from leftoff.errors import StateError
 from leftoff.handover.packing import TRUNCATED
-from leftoff.handover.resume_log.from_summary import parts_of
-from leftoff.handover.resume_log.markdown import laid_out
+from leftoff.handover.resume_log.from_summary import log_fields
+from leftoff.handover.resume_log.markdown import render_markdown
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import truncate
 from leftoff.tokens import estimate_tokens, max_tokens
 
 KIND = "resume_log"
-"""The kind under which stores keep it."""
+"""The document kind in stores."""
 
 
 class OwnSection(Struct, frozen=True):
-    """A section that a provider made: markdown, and the tokens that it may take."""
+    """A section provider's section: markdown, and its token budget."""
 
     name: str
     budget: int
@@ -36,17 +36,17 @@ class OwnSection(Struct, frozen=True):
 
 
 class ResumeLog(Struct, frozen=True, kw_only=True):
-    """What the next session should know. Field by field: docs/resume-log.md.
+    """The resume log of a session. docs/resume-log.md describes each field.
 
     Attributes:
-        mission_summary: what is wanted; a paragraph or line for each request that stands.
-        decisions: `decision` and `rationale`, and where known `alternative` (what was not
-            taken), `status`, `type`, `owner`.
-        critical_context: what has to be known to go on, by heading.
+        mission_summary: the goal; a paragraph or line for each request in force.
+        decisions: each with `decision` and `rationale`, and if known `alternative` (the
+            rejected option), `status`, `type`, `owner`.
+        critical_context: facts needed to continue, by heading.
         metadata: `files_modified`, `agents_used`, `errors`, `session_duration_minutes`, and
-            whatever else a session state held.
-        sections: what section providers made.
-        extra: top-level keys of a document that are not ours; they are written back.
+            other keys of a session state.
+        sections: of section providers.
+        extra: unknown top-level keys; they are written back.
     """
 
     session_id: str
@@ -84,10 +84,10 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         """The log of a recorded session.
 
         Args:
-            session_id: instead of the recorder's own, or the file's name where it has none.
-            total_budget: tokens of the window; the recorded or known one by default, else
-                200,000.
-            stop_reason: why the last response ended, where the caller knows.
+            session_id: by default the recorder's, else the file's name.
+            total_budget: tokens of the context window; by default the recorded or known one,
+                else 200,000.
+            stop_reason: why the last response ended, if the caller knows.
         """
         context, models = summary.context, summary.session.models
         used = context.occupancy
@@ -98,18 +98,18 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
             model=models[-1] if models else "unknown",
             timestamp=summary.session.ended,
         )
-        parts = parts_of(summary)
-        marks = {}
+        fields_from_summary = log_fields(summary)
+        assumptions = {}
         if not total_budget and context.window is None:
-            marks["total_budget"] = "assumed"
+            assumptions["total_budget"] = "assumed"
         if used is None:
-            marks["used_tokens"] = "estimated from the text"
-        if marks:
-            parts["metadata"]["figures"] = marks
+            assumptions["used_tokens"] = "estimated from the text"
+        if assumptions:
+            fields_from_summary["metadata"]["figures"] = assumptions
         return cls(
             session_id=session_id or summary.session.id or _stem(summary.session.path),
             context_metrics=metrics,
-            **parts,
+            **fields_from_summary,
         )
 
     @classmethod
@@ -121,8 +121,8 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         *,
         timestamp: str = "",
     ) -> ResumeLog:
-        """The log of a session state in the seed's form: the keys of the log's JSON, all of
-        them optional; keys that are not the log's go to `metadata`.
+        """The log of a session state in the seed's form: the keys of the log's JSON, all
+        optional; other keys go to `metadata`.
 
         Raises:
             StateError: a value has the wrong type; the message names the key.
@@ -141,8 +141,8 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
                 f"session state: context_metrics must be an object, not {_type(metrics)}"
             )
         filled = {"total_budget": DEFAULT_BUDGET, "used_tokens": 0, "model": DEFAULT_MODEL}
-        told = {k: v for k, v in metrics.items() if v is not None}
-        filled = {**filled, "stop_reason": stop_reason, "timestamp": timestamp, **told}
+        given_metrics = {k: v for k, v in metrics.items() if v is not None}
+        filled = {**filled, "stop_reason": stop_reason, "timestamp": timestamp, **given_metrics}
         return cls.from_dict(
             {
                 **known,
@@ -159,33 +159,33 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         todos: Iterable[Mapping[str, Any]],
         context_metrics: ContextMetrics,
     ) -> ResumeLog:
-        """The log of a to-do list: what is completed is an accomplishment, what is in progress
-        or pending a next step.
+        """The log of a to-do list: completed items are accomplishments, items in progress or
+        pending are next steps.
 
         Args:
-            todos: `status` with the words under `content`, `title` or `text`.
+            todos: each with `status`, and its text under `content`, `title` or `text`.
         """
         done: list[str] = []
-        doing: list[str] = []
-        waiting: list[str] = []
-        lists = {"completed": done, "done": done, "in_progress": doing}
+        in_progress: list[str] = []
+        pending: list[str] = []
+        lists = {"completed": done, "done": done, "in_progress": in_progress}
         for todo in todos:
-            words = next((todo[k] for k in ("content", "title", "text") if todo.get(k)), "")
+            todo_text = next((todo[k] for k in ("content", "title", "text") if todo.get(k)), "")
             status = str(todo.get("status", "pending"))
-            if words and status not in {"cancelled", "deleted"}:
-                lists.get(status, waiting).append(str(words))
+            if todo_text and status not in {"cancelled", "deleted"}:
+                lists.get(status, pending).append(str(todo_text))
         return cls(
             session_id=session_id,
             context_metrics=context_metrics,
             accomplishments=tuple(done),
-            next_steps=(*doing, *waiting),
-            metadata={"todos": len(done) + len(doing) + len(waiting)},
+            next_steps=(*in_progress, *pending),
+            metadata={"todos": len(done) + len(in_progress) + len(pending)},
         )
 
     # -- JSON ----------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The seed's JSON; `sections` only where there are some."""
+        """The seed's JSON as plain values; `sections` only if there are any."""
         value: dict[str, Any] = msgspec.to_builtins(self)
         extra = value.pop("extra")
         if not self.sections:
@@ -195,10 +195,10 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ResumeLog:
-        """What `to_dict` gave, or any document of the seed's form.
+        """The log from what `to_dict` returned, or from any document of the seed's form.
 
         Raises:
-            StateError: not such a document; the message names the field.
+            StateError: it is not such a document; the message names the field.
         """
         known = {k: v for k, v in data.items() if k in _FIELDS}
         extra = {k: v for k, v in data.items() if k not in _FIELDS}
@@ -215,21 +215,21 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
     # -- markdown ------------------------------------------------------------------------------
 
     def to_markdown(self, budget: int | None = None, *, gate: Redactor | None = None) -> str:
-        """The seed's document in at most `budget` tokens (10,000 by default), redacted.
+        """The seed's markdown in at most `budget` tokens (10,000 by default), redacted.
 
-        Items are dropped whole, the least important first, and each section says how many.
+        Items are left out whole, the least important first; each section says how many.
         """
         shown = gate or Redactor()
-        return laid_out(shown.value(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
+        return render_markdown(shown.value(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
 
     @staticmethod
     def estimate_tokens(text: str) -> int:
-        """How many tokens a text probably takes."""
+        """The estimated number of tokens of a text."""
         return estimate_tokens(text)
 
     @staticmethod
     def truncate_to_budget(text: str, budget: int) -> str:
-        """A text in at most `budget` tokens, whole sentences where possible, with a marker."""
+        """A text in at most `budget` tokens, cut at a sentence end if possible, and marked."""
         return truncate(text, budget, measure=max_tokens, marker=TRUNCATED)
 
 
@@ -238,7 +238,7 @@ _STATE = _FIELDS - {"session_id", "sections"}
 
 
 def _stem(path: str) -> str:
-    """A file's name as an id: without its endings, one plain component."""
+    """A file's name without extensions, as a session id."""
     name = re.split(r"[/\\]", path)[-1]
     stem = re.sub(r"(?:\.(?:jsonl?|traj|md|gz|zst))+$", "", name)
     return re.sub(r"[^\w.-]+", "-", stem).strip("-.")

@@ -1,9 +1,11 @@
-"""The resume state: what an interrupted workflow leaves so that it can be taken up again.
+"""The resume state: the saved state of an interrupted workflow.
 
-A `ResumeState` is flat, as the run-time type of the original design; its file groups the same
+A `ResumeState` is flat, like the run-time type of the original design; its file groups the same
 values under `workflow_metadata`, `completed_tools`, `chat_history`, `context_evolution` and
-`workflow_variables`. Both forms load, keys in any case. Nothing here tells how far the work
-got: a resume state holds no percentage.
+`workflow_variables`. Both forms can be loaded, with keys in snake, camel or Pascal case. A
+resume state holds no progress percentage.
+
+The docstrings of the types below `ResumeFile` are part of its JSON schema (`schema`).
 """
 
 from __future__ import annotations
@@ -23,11 +25,10 @@ from leftoff.handover.value import Value, squashed, type_name
 SCHEMA = "leftoff.resume-state/1"
 
 UNDERSTANDING = "understanding"
-"""The phase of a workflow of which nothing else is known."""
-
+"""The phase of a workflow if nothing else is known."""
 
 _GZIP_AS_TEXT = b"H4sI"
-"""How gzip begins in Base64."""
+"""The first bytes of gzip in Base64."""
 
 
 class Part(Value, frozen=True, kw_only=True):
@@ -168,12 +169,12 @@ class ResumeFile(Part, frozen=True, kw_only=True):
 
 
 class ResumeState(Part, frozen=True, kw_only=True):
-    """Everything that resuming a workflow needs.
+    """Everything that is needed to resume a workflow.
 
     Attributes:
-        original_workflow_hash, original_workflow_content: the workflow's file when it began.
-        available_tools: names of the tools that there were; None if nobody said.
-        workflow_variables: the variables of the run, `available_tools` apart.
+        original_workflow_hash, original_workflow_content: the workflow's file at the start.
+        available_tools: names of the tools that were available; None if unknown.
+        workflow_variables: the variables of the run, without `available_tools`.
         metadata_extra: unknown keys of the file's `workflow_metadata`.
 
     The other attributes are those of `WorkflowMetadata` and `ResumeFile`.
@@ -199,7 +200,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
     metadata_extra: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The state in the form of its file."""
+        """The state as plain values, in the structure of its file."""
         variables = dict(self.workflow_variables)
         if self.available_tools is not None:
             variables["available_tools"] = list(self.available_tools)
@@ -214,10 +215,10 @@ class ResumeState(Part, frozen=True, kw_only=True):
 
     @classmethod
     def from_dict(cls, value: Any, where: str = "") -> Self:
-        """The state in a file's form, or flat as the run-time type is.
+        """The state from a file's structure or from the flat one.
 
         Raises:
-            StateError: it is neither, or a key has a value of another type.
+            StateError: it is neither, or a value has the wrong type.
         """
         if not isinstance(value, dict):
             raise StateError(f"not a resume state: an object is wanted, not {type_name(value)}")
@@ -228,7 +229,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
             raise StateError(
                 "not a resume state: it has neither 'workflow_metadata' nor 'workflow_id'"
             )
-        # The class body is not seen by `super()` here: msgspec makes the class anew.
+        # `super()` fails here: msgspec creates a new class from this class body.
         made: Self = Part.from_dict.__func__(cls, value, where)  # type: ignore[attr-defined]
         return made
 
@@ -260,7 +261,7 @@ _METADATA = {
     "current_phase": "current_phase",
     "current_strategy": "current_strategy",
 }
-"""Our name of a field to the file's."""
+"""Attributes of `ResumeState` and the keys of `workflow_metadata` that hold them."""
 
 _SHARED = (
     "completed_tools",
@@ -277,7 +278,7 @@ AIWorkflowResumeState = ResumeState
 
 
 class ExecutionHistoryEntry(Part, frozen=True, kw_only=True):
-    """One step of a run; `step_type` is function, user_input or another."""
+    """One step of a run; `step_type` is "function", "user_input" or another text."""
 
     step_name: str = ""
     step_type: str = ""
@@ -288,7 +289,7 @@ class ExecutionHistoryEntry(Part, frozen=True, kw_only=True):
 
 
 class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
-    """What a running workflow holds. `current_step` is the number of context changes."""
+    """The run-time context of a workflow. `current_step` is the number of context changes."""
 
     current_step: int = 0
     variables: dict[str, Any] = field(default_factory=dict)
@@ -297,7 +298,7 @@ class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
 
 
 def execution_context(state: ResumeState) -> WorkflowExecutionContext:
-    """The context with which a saved workflow goes on."""
+    """The run-time context for resuming a saved workflow."""
     variables = dict(state.workflow_variables)
     if state.available_tools is not None:
         variables["available_tools"] = list(state.available_tools)
@@ -324,7 +325,7 @@ def decode(data: bytes) -> ResumeState:
     """The resume state in a file's bytes: JSON, gzip, or gzip as Base64 text.
 
     Raises:
-        StateError: it cannot be unpacked, is no JSON, or no resume state.
+        StateError: it cannot be decompressed, is not JSON, or is not a resume state.
     """
     try:
         value = codec.parse(unpacked(data))
@@ -336,10 +337,11 @@ def decode(data: bytes) -> ResumeState:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The bytes of a file that may be compressed; the original design wrote gzip as Base64.
+    """The decompressed bytes of a file: plain, gzip, or gzip as Base64, as the original design
+    wrote it.
 
     Raises:
-        ValueError: it is cut, or unpacks to more than a document may have.
+        ValueError: it is truncated, or decompresses to more than `codec.MAX_DOCUMENT`.
         zlib.error: it is damaged.
     """
     if data.startswith(_GZIP_AS_TEXT):
@@ -356,7 +358,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of the file. Unknown keys are allowed everywhere, and kept."""
+    """The JSON schema of the file. Unknown keys are allowed everywhere and preserved."""
     made = codec.schema(ResumeFile)
     for definition in made["$defs"].values():
         known = definition["properties"]
@@ -369,8 +371,8 @@ def schema() -> dict[str, Any]:
 
 
 def needs_value(state: ResumeState) -> tuple[str, ...]:
-    """Names of the workflow's variables whose value was secret, in whole or in part, and is not
-    kept. What we say of a recording is none of them: nobody could give that again."""
+    """Names of the workflow's variables that hold a redacted secret, which a person has to
+    enter again. Values derived from a recording are not included: they cannot be entered."""
     held = state.workflow_variables.items()
     return tuple(name for name, value in held if _holds_placeholder(value))
 
@@ -384,5 +386,5 @@ def _holds_placeholder(value: Any) -> bool:
 
 
 def finished(state: ResumeState) -> ResumeState:
-    """The same state, marked as done."""
+    """A copy that is marked as completed."""
     return replace(state, completed=True)

@@ -10,8 +10,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from leftoff.handover.facts import EARLIER, errors_left, latest_of, stands, state_of, tasks_of
-from leftoff.handover.resume_state.conversation import Conversation
+from leftoff.handover.facts import (
+    EARLIER_NOTE,
+    is_in_force,
+    latest_request,
+    status_text,
+    task_requests,
+    unresolved_errors,
+)
+from leftoff.handover.resume_state.conversation import ConversationTail
 from leftoff.handover.resume_state.document import (
     UNDERSTANDING,
     ContextChange,
@@ -20,8 +27,8 @@ from leftoff.handover.resume_state.document import (
     ResumeState,
     World,
 )
-from leftoff.handover.resume_state.templates import moment
-from leftoff.handover.wording import ended
+from leftoff.handover.resume_state.templates import parse_time
+from leftoff.handover.wording import outcome_text
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import (
     Command,
@@ -33,15 +40,14 @@ from leftoff.summary import (
 )
 from leftoff.text.truncation import whole
 
-SURE = 0.5
-"""Confidence from which a decision is handed on: the next agent would take a weaker one for
-settled, too."""
+MIN_CONFIDENCE = 0.5
+"""Decisions with less confidence are left out: the next agent would take them for settled."""
 
 NOTHING_OPEN = (
     "none that the recording shows: ask what is wanted next before beginning anything"
 )
 
-_UNPLAIN = re.compile(r"[^A-Za-z0-9.-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class Workflow(Struct, frozen=True):
@@ -64,12 +70,12 @@ def workflow_id(name: str, at: str, context: str) -> str:
     'workflow_project-analysis_20250710_143022_e3b0'
     """
     # Redacted before it is cut: half of a key in a name would look like any word.
-    safe = Redactor().text(name)
-    plain = _UNPLAIN.sub("-", safe).strip("-.")[:60].rstrip("-.") or "session"
-    began = moment(at)
-    stamp = began.astimezone(UTC).strftime("%Y%m%d_%H%M%S") if began else "00000000_000000"
+    redacted = Redactor().text(name)
+    path_component = _UNSAFE.sub("-", redacted).strip("-.")[:60].rstrip("-.") or "session"
+    started = parse_time(at)
+    stamp = started.astimezone(UTC).strftime("%Y%m%d_%H%M%S") if started else "00000000_000000"
     short = hashlib.sha256(context.encode("utf-8", "surrogatepass")).hexdigest()[:4]
-    return f"workflow_{plain}_{stamp}_{short}"
+    return f"workflow_{path_component}_{stamp}_{short}"
 
 
 def workflow_name(path: str) -> str:
@@ -83,7 +89,7 @@ def workflow_name(path: str) -> str:
 
 def from_summary(
     summary: ContextSummary,
-    conversation: Conversation | None = None,
+    conversation: ConversationTail | None = None,
     *,
     workflow: Workflow | None = None,
     name: str = "",
@@ -99,20 +105,20 @@ def from_summary(
         commit: what the repository was at.
         abandoned: messages of branches that were rewound.
     """
-    told = conversation or Conversation()
+    tail = conversation or ConversationTail()
     flow = workflow or Workflow()
     session = summary.session
-    named = name or workflow_name(flow.file_path) or _session_name(summary)
+    workflow_label = name or workflow_name(flow.file_path) or _session_name(summary)
     key = "\n".join([session.id, flow.file_path, session.path if not session.id else ""])
     context = _context(
-        summary, told.unfinished(abandoned), told.first_words, told.last_words(abandoned)
+        summary, tail.unfinished(abandoned), tail.first_words, tail.last_words(abandoned)
     )
     dropped = {
-        "completed_tools": told.seen_calls - len(told.calls),
-        "chat_history": told.seen_words - len(told.words),
+        "completed_tools": tail.seen_calls - len(tail.calls),
+        "chat_history": tail.seen_entries - len(tail.entries),
     }
     return ResumeState(
-        workflow_id=workflow_id(named, session.started, key),
+        workflow_id=workflow_id(workflow_label, session.started, key),
         workflow_file_path=flow.file_path,
         original_workflow_hash=flow.hash,
         original_workflow_content=flow.content,
@@ -120,20 +126,22 @@ def from_summary(
         last_activity=session.ended or session.started,
         current_phase=summary.progress.current_stage or UNDERSTANDING,
         current_strategy=strategy(summary.key_decisions),
-        completed_tools=told.tools(abandoned),
-        chat_history=told.chat(abandoned),
+        completed_tools=tail.tools(abandoned),
+        chat_history=tail.chat(abandoned),
         context_evolution=ContextEvolution(
             current_context=context,
-            key_insights=tuple(f.text for f in summary.key_findings if _says(f.text)),
+            key_insights=tuple(
+                f.text for f in summary.key_findings if _is_self_contained(f.text)
+            ),
             changes=tuple(_changes(summary)),
         ),
         workflow_variables=_variables(summary, flow),
-        world=_world(summary, commit),
+        world=_environment(summary, commit),
         dropped={what: count for what, count in dropped.items() if count},
     )
 
 
-def _says(text: str) -> bool:
+def _is_self_contained(text: str) -> bool:
     """Whether a finding says something by itself: one that ends in a colon leads to a list."""
     return not text.rstrip().endswith(":")
 
@@ -148,7 +156,7 @@ def strategy(decisions: Iterable[KeyDecision]) -> str:
     """How the work is done: of the agent's decisions that stand and are more likely key
     decisions than not, those about the approach before others, the surest, and of equally sure
     ones the last."""
-    standing = [d for d in decisions if _stands(d) and d.owner != "user"]
+    standing = [d for d in decisions if _is_in_force(d) and d.owner != "user"]
     of_approach = [d for d in standing if d.type in {"approach", "architecture"}]
     chosen = sorted(of_approach or standing, key=lambda d: d.confidence)[-1:]
     return chosen[0].text if chosen else ""
@@ -159,15 +167,15 @@ def _context(
 ) -> dict[str, Any]:
     """What is known at the end, the most important first; empty values left out."""
     session, requests = summary.session, summary.user_requests
-    goal = tasks_of(requests)[:1]
-    last = latest_of(requests)
+    goal = task_requests(requests)[:1]
+    last = latest_request(requests)
     latest = [last] if last is not None and last not in goal else []
-    told = {r.text for r in [*goal, *latest]}
-    still = [r.text for r in requests if r.status == "open" and r.text not in told]
-    rules = [
-        r.text if stands(r, requests) else f"{r.text} ({EARLIER})"
+    tail = {r.text for r in [*goal, *latest]}
+    open_requests = [r.text for r in requests if r.status == "open" and r.text not in tail]
+    constraints = [
+        r.text if is_in_force(r, requests) else f"{r.text} ({EARLIER_NOTE})"
         for r in requests
-        if r.kind == "constraint" and r.status != "withdrawn" and r.text not in told
+        if r.kind == "constraint" and r.status != "withdrawn" and r.text not in tail
     ]
     checks: dict[str, Command] = {}  # the last of each kind
     for command in summary.working_set.commands:
@@ -176,44 +184,44 @@ def _context(
     files = [f for f in summary.file_modifications if f.action != "read"]
     # What lies outside the project is mostly scratch.
     files.sort(key=lambda f: f.path.startswith("/"))
-    waiting = any(r.status == "open" for r in requests)
-    open_work = waiting or summary.next_steps or unfinished or not requests
+    has_open_request = any(r.status == "open" for r in requests)
+    open_work = has_open_request or summary.next_steps or unfinished or not requests
     found: dict[str, Any] = {
         # A subagent's task is typed by no person, and is its goal all the same.
-        "main_goal": _requested(goal[0]) if goal else first_words,
-        "latest_request": _requested(latest[0]) if latest else "",
-        "open_requests": still,
+        "main_goal": _request_text(goal[0]) if goal else first_words,
+        "latest_request": _request_text(latest[0]) if latest else "",
+        "open_requests": open_requests,
         "next_steps": [f"{s.text} ({s.status})" for s in summary.next_steps],
         "open_work": "" if open_work else NOTHING_OPEN,
         "last_words": last_words,
         "calls_without_result": list(unfinished[-5:]),
-        "open_errors": [_error(e) for e in errors_left(summary)[0]][-5:],
-        "constraints": rules,
-        "key_decisions": [_decided(d) for d in summary.key_decisions if _stands(d)],
+        "open_errors": [_error_text(e) for e in unresolved_errors(summary)[0]][-5:],
+        "constraints": constraints,
+        "key_decisions": [_decision_text(d) for d in summary.key_decisions if _is_in_force(d)],
         "files_changed": [f"{f.path} ({f.action})" for f in files],
         "milestones": _milestones(summary.progress.milestones)[-10:],
-        "checks": [f"{c.text} → {ended(c.passed)}" for c in checks.values()],
-        "tests": tests(summary),
+        "checks": [f"{c.text} → {outcome_text(c.passed)}" for c in checks.values()],
+        "tests": test_status(summary),
         "project_path": session.cwd,
         "recorded_branch": session.branch,
     }
     return {key: value for key, value in found.items() if value}
 
 
-def _stands(decision: KeyDecision) -> bool:
-    return decision.status == "made" and decision.confidence >= SURE
+def _is_in_force(decision: KeyDecision) -> bool:
+    return decision.status == "made" and decision.confidence >= MIN_CONFIDENCE
 
 
-def _error(error: ErrorSeen) -> str:
+def _error_text(error: ErrorSeen) -> str:
     return f"{error.tool}: {error.text}" if error.tool else error.text
 
 
-def _requested(request: UserRequest) -> str:
+def _request_text(request: UserRequest) -> str:
     """A request with what the recording shows of it, so that nothing done is done again."""
-    return f"{request.text} [{state_of(request)}]"
+    return f"{request.text} [{status_text(request)}]"
 
 
-def _decided(decision: KeyDecision) -> str:
+def _decision_text(decision: KeyDecision) -> str:
     return f"the person: {decision.text}" if decision.owner == "user" else decision.text
 
 
@@ -227,7 +235,7 @@ def _milestones(milestones: Iterable[Milestone]) -> list[str]:
     return [f"{text} ({evidence})" for text, evidence in best.items()]
 
 
-def tests(summary: ContextSummary) -> str:
+def test_status(summary: ContextSummary) -> str:
     """What is known of the tests at the end, "" if none were run."""
     older = summary.progress.tests_older_than_last_edit
     if older is None:
@@ -259,7 +267,7 @@ def _variables(summary: ContextSummary, flow: Workflow) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _world(summary: ContextSummary, commit: str) -> World:
+def _environment(summary: ContextSummary, commit: str) -> World:
     session = summary.session
     return World(
         session_id=session.id,

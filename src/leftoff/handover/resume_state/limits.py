@@ -1,4 +1,4 @@
-"""A resume state within bounds: what is kept, what is dropped, and how much that was."""
+"""Size limits of a stored resume state: which items are dropped, and how many."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
 
     Tools that succeeded come before those that failed, later ones before earlier ones.
     Variables go by `importance`, earlier ones first where it is equal. Of the conversation the
-    end is kept, so cut that no call is parted from its result.
+    end is retained, cut so that no call is separated from its result.
     """
     bounds = bounds or Bounds()
     evolution = state.context_evolution
@@ -53,7 +53,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
     context = _variables(evolution.current_context, bounds.variables)
     insights = _last(evolution.key_insights, bounds.insights)
     changes = _last(evolution.changes, bounds.changes)
-    lost = {
+    dropped_now = {
         "completed_tools": len(state.completed_tools) - len(tools),
         "chat_history": len(state.chat_history) - len(chat),
         "current_context": len(evolution.current_context) - len(context),
@@ -61,7 +61,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
         "changes": len(evolution.changes) - len(changes),
     }
     dropped = dict(state.dropped)
-    for what, count in lost.items():
+    for what, count in dropped_now.items():
         if count:
             dropped[what] = dropped.get(what, 0) + count
     return replace(
@@ -96,20 +96,20 @@ def _variables(context: dict[str, Any], most: int) -> dict[str, Any]:
 def _messages(chat: tuple[ChatMessage, ...], most: int) -> tuple[ChatMessage, ...]:
     """The last messages from the first place on at which nothing is parted.
 
-    Where the end alone is one knot of calls and results that is too long, its words are kept,
-    and its calls go together with their results.
+    If calls and results overlap so that there is no such place, the texts are retained and all
+    calls are dropped together with their results.
     """
     if len(chat) <= most:
         return chat
-    open_at = _open_until(chat)
+    open_at = _first_uncut(chat)
     for start in range(len(chat) - most, len(chat)):
         if open_at[start] <= start:
             return chat[start:]
-    spoken = [replace(m, function_calls=None) for m in chat if m.role != "tool" and m.content]
-    return tuple(spoken[max(0, len(spoken) - most) :])
+    texts = [replace(m, function_calls=None) for m in chat if m.role != "tool" and m.content]
+    return tuple(texts[max(0, len(texts) - most) :])
 
 
-def _open_until(chat: tuple[ChatMessage, ...]) -> list[int]:
+def _first_uncut(chat: tuple[ChatMessage, ...]) -> list[int]:
     """For each place the index up to which results of calls before it are still to come."""
     called: dict[str, int] = {}
     reach = list(range(len(chat)))

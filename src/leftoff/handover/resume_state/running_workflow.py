@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError
-from leftoff.handover.resume_state.conversation import HELD, shortened
+from leftoff.handover.resume_state.conversation import MAX_REMEMBERED, truncate_values
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -21,7 +21,7 @@ from leftoff.handover.resume_state.document import (
     WorkflowExecutionContext,
 )
 from leftoff.handover.resume_state.from_summary import strategy
-from leftoff.handover.resume_state.templates import moment
+from leftoff.handover.resume_state.templates import parse_time
 from leftoff.redaction.redactor import Redactor
 
 _BOOKKEEPING = frozenset({"workflow_file", "workflow_hash", "original_content"})
@@ -36,7 +36,7 @@ def content_hash(content: str) -> str:
 def with_context(
     state: ResumeState, context: WorkflowExecutionContext, now: str
 ) -> ResumeState:
-    """The state with the variables and steps of its run; what changed is told.
+    """The state with the variables and steps of its run; changes are recorded.
 
     Steps that were tracked as tools are not taken twice.
     """
@@ -82,7 +82,7 @@ def with_context(
         start_time=context.start_time or state.start_time,
         current_phase=variables.get("current_phase") or state.current_phase,
         current_strategy=variables.get("current_strategy") or state.current_strategy,
-        completed_tools=_in_order(state.completed_tools, steps),
+        completed_tools=_by_time(state.completed_tools, steps),
         available_tools=tuple(map(str, tools))
         if isinstance(tools, list)
         else state.available_tools,
@@ -97,41 +97,43 @@ def with_context(
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables as JSON can hold them."""
-    found: dict[str, Any] = codec.mended(dict(values))
+    found: dict[str, Any] = codec.to_valid_json(dict(values))
     return found
 
 
-def _clean(tool: CompletedTool) -> CompletedTool:
+def _storable(tool: CompletedTool) -> CompletedTool:
     """A call as JSON can hold it, long texts shortened."""
     gate = Redactor()
     return replace(
         tool,
-        parameters=shortened(codec.mended(tool.parameters), gate=gate),
-        result=None if tool.result is None else shortened(codec.mended(tool.result), gate=gate),
+        parameters=truncate_values(codec.to_valid_json(tool.parameters), gate=gate),
+        result=None
+        if tool.result is None
+        else truncate_values(codec.to_valid_json(tool.result), gate=gate),
     )
 
 
 def with_tool(state: ResumeState, tool: CompletedTool) -> ResumeState:
     """The state with one more call; beyond what is held the oldest goes, and is counted."""
-    tools = (*state.completed_tools, _clean(tool))
-    if len(tools) <= HELD:
+    tools = (*state.completed_tools, _storable(tool))
+    if len(tools) <= MAX_REMEMBERED:
         return replace(state, completed_tools=tools)
-    count = state.dropped.get("completed_tools", 0) + len(tools) - HELD
+    count = state.dropped.get("completed_tools", 0) + len(tools) - MAX_REMEMBERED
     return replace(
         state,
-        completed_tools=tools[-HELD:],
+        completed_tools=tools[-MAX_REMEMBERED:],
         dropped={**state.dropped, "completed_tools": count},
     )
 
 
-def _in_order(
+def _by_time(
     tools: tuple[CompletedTool, ...], more: tuple[CompletedTool, ...]
 ) -> tuple[CompletedTool, ...]:
     """Tools and steps by the time at which they began; those without a time stay in front."""
     if not more:
         return tools
     first = datetime.min.replace(tzinfo=UTC)
-    return tuple(sorted((*tools, *more), key=lambda t: moment(t.executed_at) or first))
+    return tuple(sorted((*tools, *more), key=lambda t: parse_time(t.executed_at) or first))
 
 
 def with_conversation(state: ResumeState, chat: tuple[ChatMessage, ...]) -> ResumeState:
@@ -143,16 +145,16 @@ def with_conversation(state: ResumeState, chat: tuple[ChatMessage, ...]) -> Resu
         "workflow_metadata": {"id": state.workflow_id, "started_at": state.start_time},
         "chat_history": [message.to_dict() for message in chat],
     }
-    reading = Pass("<chat history>", "semantic_kernel")
+    session_pass = Pass("<chat history>", "semantic_kernel")
     try:
-        reading.feed(codec.dumps(codec.mended(document)))
-        reading.close()
+        session_pass.feed(codec.dumps(codec.to_valid_json(document)))
+        session_pass.close()
     except FormatError:
         return replace(state, chat_history=chat)
-    summary = reading.conclude()
-    said = state.workflow_variables
-    phase = said.get("current_phase") or summary.progress.current_stage
-    plan = said.get("current_strategy") or strategy(summary.key_decisions)
+    summary = session_pass.conclude()
+    variables = state.workflow_variables
+    phase = variables.get("current_phase") or summary.progress.current_stage
+    plan = variables.get("current_strategy") or strategy(summary.key_decisions)
     insights = dict.fromkeys(
         [*evolution.key_insights, *(finding.text for finding in summary.key_findings)]
     )

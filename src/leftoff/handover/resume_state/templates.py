@@ -1,4 +1,4 @@
-"""The words of resuming, from `words.toml` beside this file."""
+"""The texts of resuming, from `templates.toml` in this directory."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-# Read at import, since nothing here may open a file later.
-_WORDS: dict[str, Any] = tomllib.loads(
+# Read at import, since functions of this package must not open files.
+_TEMPLATES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text("utf-8").replace("\r\n", "\n")
 )
 
-MESSAGE: dict[str, str] = _WORDS["message"]
-COMPATIBILITY: dict[str, str] = _WORDS["compatibility"]
-STRATEGIES: dict[str, str] = _WORDS["strategies"]
-COMMAND: dict[str, str] = _WORDS["command"]
-OURS: dict[str, Any] = _WORDS["ours"]
+MESSAGE_TEXTS: dict[str, str] = _TEMPLATES["message"]
+COMPATIBILITY_TEXTS: dict[str, str] = _TEMPLATES["compatibility"]
+STRATEGY_TEXTS: dict[str, str] = _TEMPLATES["strategies"]
+COMMAND_TEXTS: dict[str, str] = _TEMPLATES["command"]
+ADDED_TEXTS: dict[str, Any] = _TEMPLATES["ours"]
 
 
-def moment(text: str) -> datetime | None:
-    """A recorded time with its zone; None if it is none. Without a zone it is UTC."""
+def parse_time(text: str) -> datetime | None:
+    """A recorded time as a datetime; None if it is not a time. Without a zone it is UTC."""
     try:
         found = datetime.fromisoformat(text)
     except (ValueError, TypeError):
@@ -28,9 +28,9 @@ def moment(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def clock(started: str, ended: str) -> str:
-    """How long a session took as mm:ss, from an hour on h:mm:ss; "unknown" without times."""
-    first, last = moment(started), moment(ended)
+def format_elapsed(started: str, ended: str) -> str:
+    """The duration of a session as mm:ss, from an hour on h:mm:ss; "unknown" without times."""
+    first, last = parse_time(started), parse_time(ended)
     if first is None or last is None or last < first:
         return "unknown"
     minutes, seconds = divmod(int((last - first).total_seconds()), 60)

@@ -1,4 +1,4 @@
-"""A task whose window runs out: checkpoint, dump, decision, handoff."""
+"""Checkpoints, dumps and handoffs of tasks whose context window runs out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking an agent for its dump, with a limit to the waiting."""
+"""Asks an agent for its dump, with a time limit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from msgspec import Struct
 T = TypeVar("T")
 
 Agent: TypeAlias = Callable[[str], Any]
-"""Takes an instruction; may be a coroutine function. What it gives back is its dump: a text
-for `project.md`, a mapping {"project": ..., "specific": ...}, or nothing where it wrote into
-the files itself."""
+"""Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
+`project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
+files itself."""
 
 
 class Answer(Struct, frozen=True):
-    """What an agent gave back.
+    """The answer of an agent.
 
     Attributes:
-        project, specific: its dump for either file.
-        why: what went wrong, "" if nothing.
+        project, specific: the dump for either file.
+        why: why there is no dump, "" if nothing failed.
     """
 
     project: str = ""
@@ -31,8 +31,8 @@ class Answer(Struct, frozen=True):
     why: str = ""
 
 
-def answer_of(given: Any) -> Answer:
-    """What a call gave back, as far as it is text."""
+def to_answer(given: Any) -> Answer:
+    """Converts the return value of an agent."""
     if isinstance(given, str):
         return Answer(given)
     if isinstance(given, Mapping):
@@ -42,9 +42,9 @@ def answer_of(given: Any) -> Answer:
 
 
 def ask(agent: Agent, instruction: str, seconds: float) -> Answer:
-    """Asks an agent and waits at most `seconds`; with 0 it is told and nobody waits.
+    """Calls an agent and waits at most `seconds`; with 0 it does not wait for an answer.
 
-    An agent that takes longer goes on in a thread of its own.
+    An agent that takes longer continues in its thread.
     """
     answers: list[Answer] = []
 
@@ -53,7 +53,7 @@ def ask(agent: Agent, instruction: str, seconds: float) -> Answer:
             given = agent(instruction)
             if inspect.isawaitable(given):
                 given = asyncio.run(_awaited(given))
-            answers.append(answer_of(given))
+            answers.append(to_answer(given))
         except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
             answers.append(Answer(why=f"it failed: {type(error).__name__}"))
 
@@ -69,12 +69,12 @@ async def _awaited(given: Awaitable[T]) -> T:
     return await given
 
 
-_told: set[asyncio.Future[Any]] = set()
+_unawaited: set[asyncio.Future[Any]] = set()
 
 
 async def ask_async(agent: Agent, instruction: str, seconds: float) -> Answer:
-    """As `ask`, on the event loop that is running; an agent that is no coroutine function is
-    called in a thread. One that takes too long is cancelled."""
+    """`ask` on the running event loop. A coroutine function is cancelled at the timeout; any
+    other agent runs in a thread."""
     call: Awaitable[Any]
     if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(
         getattr(agent, "__call__", None)  # noqa: B004 - the method, not whether there is one
@@ -84,11 +84,11 @@ async def ask_async(agent: Agent, instruction: str, seconds: float) -> Answer:
         return await asyncio.to_thread(ask, agent, instruction, seconds)
     if seconds <= 0:
         task = asyncio.ensure_future(call)
-        _told.add(task)
+        _unawaited.add(task)
         task.add_done_callback(_forget)
         return Answer(why="nobody waited")
     try:
-        return answer_of(await asyncio.wait_for(call, seconds))
+        return to_answer(await asyncio.wait_for(call, seconds))
     except TimeoutError:
         return Answer(why=f"no answer within {seconds:g} s")
     except Exception as error:  # noqa: BLE001 - whatever an agent raises is its own
@@ -96,13 +96,13 @@ async def ask_async(agent: Agent, instruction: str, seconds: float) -> Answer:
 
 
 def _forget(task: asyncio.Future[Any]) -> None:
-    _told.discard(task)
+    _unawaited.discard(task)
     if not task.cancelled():
-        task.exception()  # looked at, so that the loop does not complain
+        task.exception()  # retrieved, else the event loop logs it
 
 
-def within(seconds: float, call: Callable[[], T]) -> T | None:
-    """What `call` gives within `seconds`, None if it takes longer.
+def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
+    """The result of `call`; None if it takes longer than `seconds`.
 
     Raises:
         Exception: what `call` raises.

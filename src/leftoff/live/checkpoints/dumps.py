@@ -1,4 +1,4 @@
-"""The markdown of a checkpoint: ours first, then the agent's where it wrote a dump."""
+"""Writes the markdown sections of a checkpoint: generated ones first, then the agent's dump."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.live.checkpoints.agents import Agent, Answer
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.checkpoints.plans import Late, Plan, Plans
-from leftoff.live.checkpoints.recorded import Told
+from leftoff.live.checkpoints.plans import LateDump, Plan, Plans
+from leftoff.live.checkpoints.recorded import CheckpointSource
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 
-OURS = Answer()
-"""No words of an agent: the sections are told by us."""
+NO_ANSWER = Answer()
+"""No dump of an agent: the sections are generated."""
 
 
 class Ask(Struct, frozen=True):
-    """A wish to the driver of the steps: ask this agent and send back its `Answer`."""
+    """A request of the steps to their driver: ask this agent and send back its `Answer`."""
 
     agent: Agent
     instruction: str
     seconds: float
 
 
-class Dumped(Struct, frozen=True):
-    """What stands in the sections of a checkpoint.
+class DumpResult(Struct, frozen=True):
+    """A checkpoint whose sections are written.
 
     Attributes:
-        told_by: "agent" or "leftoff".
-        why: why the agent's words were not taken, "" if they were or nobody was asked.
+        told_by: who wrote them, "agent" or "leftoff".
+        why: why the agent's dump was not used; "" if it was, or no agent was asked.
     """
 
     checkpoint: ContextCheckpoint
@@ -46,15 +46,15 @@ class Dumped(Struct, frozen=True):
     why: str = ""
 
 
-Asking: TypeAlias = Generator[Ask, Answer, Dumped]
+Asking: TypeAlias = Generator[Ask, Answer, DumpResult]
 
 
-class Dumping:
-    """Writes sections and asks for dumps.
+class DumpWriter:
+    """Writes sections and requests dumps.
 
     Args:
-        plans: of the tasks.
-        clock: gives the time now, with its zone.
+        plans: the plans of the tasks.
+        clock: returns the current time, with its zone.
     """
 
     def __init__(self, plans: Plans, clock: Callable[[], datetime]) -> None:
@@ -63,35 +63,38 @@ class Dumping:
 
     @property
     def enabled(self) -> bool:
-        """Whether markdown is written at all."""
+        """Whether the settings enable markdown."""
         dump = self._manager.settings.token_budget.context_dump
         return dump.enabled and dump.markdown_update
 
     def payload(
-        self, checkpoint: ContextCheckpoint, told: Told, answer: Answer = OURS
+        self,
+        checkpoint: ContextCheckpoint,
+        source: CheckpointSource,
+        answer: Answer = NO_ANSWER,
     ) -> dumps.ContextDumpPayload:
-        """The sections of a checkpoint, with the words of an agent or ours."""
+        """The sections of a checkpoint, from an agent's dump or generated."""
         plan = self._plans[checkpoint.task_id]
-        project, specific = file_names.paths(plan.project, plan.specific)
-        return dumps.payload(
+        project, specific = file_names.dump_paths(plan.project, plan.specific)
+        return dumps.build_payload(
             checkpoint,
-            told.facts,
+            source.facts,
             project_path=project,
             specific_path=specific,
-            checks=told.checks,
+            checks=source.checks,
             written=answer.project,
             details=answer.specific,
         )
 
     def write(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
-        """Puts the sections into their files; why not, where they cannot be written."""
+        """Writes the sections into their files; returns the error, "" if there is none."""
         gate = Redactor(personal=True)
-        key = dumps.key_of(checkpoint)
+        key = dumps.section_key(checkpoint)
         changes: dict[str, Callable[[str], str]] = {}
         for page in (payload.project_md, payload.specific_project_md):
             if page.section:
                 text = gate.text(f"{page.section}\n{page.content}")
-                changes[Path(page.path).name] = _putting(key, text)
+                changes[Path(page.path).name] = _replacing(key, text)
         try:
             self._sandbox(self._plans[checkpoint.task_id]).update(changes)
         except StateError as error:
@@ -105,9 +108,13 @@ class Dumping:
         return Sandbox(Path(plan.directory), plan.project)
 
     def asked(
-        self, checkpoint: ContextCheckpoint, told: Told, agent: Agent, role: Role | None
+        self,
+        checkpoint: ContextCheckpoint,
+        source: CheckpointSource,
+        agent: Agent,
+        role: Role | None,
     ) -> Asking:
-        """Asks the agent of a task for its dump and takes it if it is one."""
+        """Asks the agent of a task for its dump and uses it if it is valid."""
         task_id, capacity = checkpoint.task_id, checkpoint.capacity_threshold
         plan = self._plans[task_id]
         paths = self._paths(plan, capacity)
@@ -120,88 +127,88 @@ class Dumping:
         try:
             before = self._sandbox(plan).read([Path(p).name for p in paths])
         except StateError as error:
-            return Dumped(checkpoint, why=str(error))
+            return DumpResult(checkpoint, why=str(error))
         self._plans.change_head(task_id, asked=True, before=before)
-        self._plans.keep(task_id)
+        self._plans.save(task_id)
         self._manager.request_dump(task_id, paths, "sent")
         handoff = self._manager.settings.token_budget.handoff
         forced = capacity == "98" and handoff.force_at_98_percent
         seconds = 0.0 if forced else handoff.timeout_ms / 1000
         answer = yield Ask(agent, Redactor().text(instruction), seconds)
         if not forced:
-            return self.taken(checkpoint, told, before, answer)
-        late = Late(checkpoint.checkpoint_id, before)
+            return self.accept(checkpoint, source, before, answer)
+        late = LateDump(checkpoint.checkpoint_id, before)
         self._plans.change(task_id, late=late)
-        return Dumped(checkpoint, why=answer.why)
+        return DumpResult(checkpoint, why=answer.why)
 
     @staticmethod
     def _paths(plan: Plan, capacity: str) -> Sequence[str]:
-        project, specific = file_names.paths(plan.project, plan.specific)
+        project, specific = file_names.dump_paths(plan.project, plan.specific)
         return [project] if capacity == "98" else [project, specific]
 
-    def taken(
+    def accept(
         self,
         checkpoint: ContextCheckpoint,
-        told: Told,
+        source: CheckpointSource,
         before: Mapping[str, str],
         answer: Answer,
-    ) -> Dumped:
-        """Takes what an agent gave back or wrote into the files, if it is a dump.
+    ) -> DumpResult:
+        """Uses what an agent returned or wrote into the files, if it is a valid dump.
 
-        What is none is taken out of the files again; our own section stays.
+        An invalid dump is removed from the files; the generated section stays.
 
         Args:
-            before: the files as they were when the agent was asked.
+            before: contents of the files when the agent was asked.
         """
         capacity = checkpoint.capacity_threshold
         plan = self._plans[checkpoint.task_id]
         found: dict[str, str] = {}
         changes = {
-            name: _finding(name, text, dumps.key_of(checkpoint), capacity, found)
+            name: _extracting(name, text, dumps.section_key(checkpoint), capacity, found)
             for name, text in before.items()
         }
         try:
             self._sandbox(plan).update(changes)
         except StateError as error:
-            return Dumped(checkpoint, why=str(error))
+            return DumpResult(checkpoint, why=str(error))
         wrote = Answer(
             answer.project or found.get(f"{file_names.PROJECT}.md", ""),
             answer.specific or found.get(f"{plan.specific}.md", ""),
         )
         why = answer.why or "it wrote nothing"
         if wrote.project:
-            why = dumps.rubbish(wrote.project, capacity)
-        if wrote.specific and dumps.rubbish(wrote.specific, capacity):
+            why = dumps.rejection_reason(wrote.project, capacity)
+        if wrote.specific and dumps.rejection_reason(wrote.specific, capacity):
             wrote = replace(wrote, specific="")
         paths = self._paths(plan, capacity)
         if why:
             self._manager.request_dump(plan.task_id, paths, f"kept ours: {why}")
-            return Dumped(checkpoint, why=why)
-        payload = self.payload(checkpoint, told, wrote)
-        checkpoint = checkpoint.dumped(outputs(payload, self._clock().isoformat()))
+            return DumpResult(checkpoint, why=why)
+        payload = self.payload(checkpoint, source, wrote)
+        checkpoint = checkpoint.with_outputs(outputs(payload, self._clock().isoformat()))
         self.write(checkpoint, payload)
         self._manager.request_dump(plan.task_id, paths, "written")
-        return Dumped(checkpoint, "agent")
+        return DumpResult(checkpoint, "agent")
 
 
-def _putting(key: str, text: str) -> Callable[[str], str]:
-    return lambda document: dumps.put(document, key, text)
+def _replacing(key: str, text: str) -> Callable[[str], str]:
+    return lambda document: dumps.replace_section(document, key, text)
 
 
-def _finding(
+def _extracting(
     name: str, before: str, key: str, capacity: str, found: dict[str, str]
 ) -> Callable[[str], str]:
-    """A change that takes an agent's dump out of a file and puts it into `found`."""
+    """A change that moves an agent's dump from a file into `found`."""
 
     def change(after: str) -> str:
-        found[name], rest = dumps.found_in(before, after, key, capacity)
+        found[name], rest = dumps.extract_dump(before, after, key, capacity)
         return rest
 
     return change
 
 
 def outputs(payload: dumps.ContextDumpPayload, stamp: str) -> DumpOutputs:
-    """What a checkpoint says of its sections."""
+    """The record of the sections for the checkpoint."""
     pages = [p for p in (payload.project_md, payload.specific_project_md) if p.section]
     return DumpOutputs(
         project_md_updated=payload.project_md.path,

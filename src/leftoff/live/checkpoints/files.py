@@ -1,4 +1,4 @@
-"""The markdown of tasks on the disk, and what git says of a directory."""
+"""The markdown files of tasks on disk, and the git diff of a task's directory."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 from leftoff import workspace
 from leftoff.errors import StateError, Unsure
 from leftoff.handover.checkpoint import roles
-from leftoff.handover.checkpoint.file_names import SANDBOX, checked
+from leftoff.handover.checkpoint.file_names import SANDBOX, validate_name
 from leftoff.redaction.redactor import Redactor, is_secret_path
-from leftoff.stores.atomic import Folder, NotSynced
+from leftoff.stores.atomic import Directory, NotSynced
 
-LARGEST = 16 << 20
-"""Bytes of a markdown file that we write into; a larger one is left alone."""
+MAX_FILE_BYTES = 16 << 20
+"""Maximum size in bytes of a markdown file that we change; a larger one is an error."""
 
-PATIENCE = 5.0
-"""Seconds to wait for another process that writes into the same files."""
+LOCK_TIMEOUT = 5.0
+"""Seconds to wait for another process that holds the lock of the folder."""
 
-GIT_SECONDS = 1.0
-"""Seconds that git may take."""
+GIT_TIMEOUT = 1.0
+"""Time limit of git in seconds."""
 
-GIT_BYTES = 256 * 1024
-"""Bytes of a diff that are kept."""
+MAX_DIFF_BYTES = 256 * 1024
+"""Maximum size of a diff in bytes."""
 
 
 class Sandbox:
     """The folder `contexts/sandbox/{project}` of a task's directory.
 
-    No component of it may be a link: what stands behind one is not ours to write.
+    No component of it may be a link, so that nothing outside the directory is written.
 
     Args:
         directory: of the task.
@@ -41,48 +41,48 @@ class Sandbox:
     """
 
     def __init__(self, directory: Path, project: str) -> None:
-        self.directory, self.project = directory, checked(project)
+        self.directory, self.project = directory, validate_name(project)
 
     def read(self, names: Sequence[str]) -> dict[str, str]:
-        """The files of these names as they are, "" for one that is not there.
+        """Reads files; "" for one that does not exist.
 
         Raises:
-            StateError: one cannot be read, or is no plain file.
+            StateError: one cannot be read or is not a regular file.
         """
         with self._open() as folder:
-            return {name: _text(folder, name) for name in names}
+            return {name: _read_text(folder, name) for name in names}
 
     def update(self, changes: Mapping[str, Callable[[str], str]]) -> dict[str, str]:
-        """Changes files, one writer at a time; gives their new texts, redacted as written.
+        """Changes files under the folder's lock; returns their new texts, redacted.
 
         Args:
-            changes: what a file's text becomes, by the file's name; "" stands for no file.
+            changes: maps the old text to the new one, by file name; "" stands for no file.
 
         Raises:
-            StateError: one cannot be read or written, or is no plain file.
+            StateError: one cannot be read or written, or is not a regular file.
         """
         written: dict[str, str] = {}
         try:
-            with self._open() as folder, self._turn(folder):
-                folder.sweep()
+            with self._open() as folder, self._locked(folder):
+                folder.remove_stale_temporaries()
                 for name, change in changes.items():
-                    before = _text(folder, name)
+                    before = _read_text(folder, name)
                     after = Redactor().text(change(before))
                     if after != before:
                         data = after.encode("utf-8", "replace")
                         with folder.stage(name, data) as staged:
                             staged.commit()
                     written[name] = after
-                folder.sync()
+                folder.fsync()
         except OSError as error:
             raise StateError(f"{self._where()}: {error.strerror or error}") from error
         return written
 
     @contextmanager
-    def _turn(self, folder: Folder) -> Iterator[None]:
+    def _locked(self, folder: Directory) -> Iterator[None]:
         """Holds the lock of the folder."""
         try:
-            with folder.locked(".leftoff.lock", PATIENCE):
+            with folder.lock(".leftoff.lock", LOCK_TIMEOUT):
                 yield
         except TimeoutError as error:
             raise StateError(f"{self._where()}: held by another process") from error
@@ -94,22 +94,22 @@ class Sandbox:
         return f"{self.directory}/{SANDBOX}/{self.project}"
 
     @contextmanager
-    def _open(self) -> Iterator[Folder]:
-        """The folder, made where it is missing."""
+    def _open(self) -> Iterator[Directory]:
+        """Opens the folder; creates it if it is missing."""
         try:
             with ExitStack() as stack:
-                folder = stack.enter_context(Folder.opened(self.directory))
+                folder = stack.enter_context(Directory.open(self.directory))
                 for name in (*SANDBOX.split("/"), self.project):
-                    folder.make(name)
-                    folder = stack.enter_context(folder.inner(name))
+                    folder.mkdir(name)
+                    folder = stack.enter_context(folder.subdirectory(name))
                 yield folder
         except OSError as error:
             raise StateError(f"{self._where()}: {error.strerror or error}") from error
 
 
-def _text(folder: Folder, name: str) -> str:
+def _read_text(folder: Directory, name: str) -> str:
     try:
-        return folder.read(name, LARGEST).decode("utf-8", "replace")
+        return folder.read(name, MAX_FILE_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -120,20 +120,20 @@ def _text(folder: Folder, name: str) -> str:
 
 
 def git_diff(directory: str | os.PathLike[str], globs: Sequence[str] = ()) -> str | None:
-    """What changed in a directory against the last commit, None where git cannot tell.
+    """The diff of a directory against the last commit; None if git fails or times out.
 
-    The content of files of secrets is left out.
+    The content of secret files is left out.
 
     Args:
         globs: only these files, relative to the directory.
     """
     place = Path(directory)
-    diff = workspace.git_diff(place, ["."], limit=GIT_BYTES, seconds=GIT_SECONDS)
-    return None if diff is None else chosen(diff, globs, _inside(place))
+    diff = workspace.git_diff(place, ["."], limit=MAX_DIFF_BYTES, seconds=GIT_TIMEOUT)
+    return None if diff is None else filter_diff(diff, globs, _repository_prefix(place))
 
 
-def _inside(directory: Path) -> str:
-    """Where a directory is in its repository: what the paths of a diff begin with."""
+def _repository_prefix(directory: Path) -> str:
+    """The path of a directory in its repository, with a final "/": the prefix of diff paths."""
     here = directory.absolute()
     for above in (here, *here.parents):
         if (above / ".git").exists():
@@ -142,26 +142,26 @@ def _inside(directory: Path) -> str:
     return ""
 
 
-def chosen(diff: str, globs: Sequence[str] = (), inside: str = "") -> str:
-    """The files of a diff that globs name, without what files of secrets hold.
+def filter_diff(diff: str, globs: Sequence[str] = (), inside: str = "") -> str:
+    """The files of a diff that match the globs, without the content of secret files.
 
     Args:
         globs: relative to `inside`; none means all.
-        inside: what paths begin with.
+        inside: the prefix of the diff's paths.
     """
-    patterns = [roles.glob(g) for g in globs]
+    patterns = [roles.glob_matcher(g) for g in globs]
     out: list[str] = []
-    kept = True
+    included = True
     for line in diff.splitlines():
         if line.startswith("diff --git "):
             names = [n.removeprefix("a/") for n in line[len("diff --git ") :].split(" b/")]
             own = names[-1].removeprefix(inside)
-            kept = not patterns or any(fits(own) for fits in patterns)
-            if kept:
+            included = not patterns or any(fits(own) for fits in patterns)
+            if included:
                 out.append(line)
-            if kept and any(is_secret_path(name) for name in names):
+            if included and any(is_secret_path(name) for name in names):
                 out.append("(a file of secrets: its content is left out)")
-                kept = False
-        elif kept:
+                included = False
+        elif included:
             out.append(line)
     return "\n".join(out) + ("\n" if out else "")

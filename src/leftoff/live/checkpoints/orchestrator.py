@@ -1,9 +1,9 @@
-"""What is done when a task's window runs out: checkpoint, dump, decision, handoff.
+"""`CheckpointOrchestrator`: handles tasks whose context window runs out.
 
-Our own checkpoint and sections are written first, within seconds. Then the agent is asked for
-its dump, which takes the place of ours if it is one. Every step can be done again: the task's
-document in the store says what is pending, so that a supervisor killed at any point goes on
-from there.
+The generated checkpoint and sections are written first, within seconds. Then the agent is asked
+for its dump, which replaces the generated sections if it is valid. Last, the task is handed
+over if that was decided. Every step is idempotent: the task's document in the store says what
+is pending, so a supervisor that was killed at any point continues from there.
 """
 
 from __future__ import annotations
@@ -23,46 +23,52 @@ from leftoff.handover.checkpoint import dumps, file_names, roles
 from leftoff.handover.checkpoint.document import (
     Capacity,
     ContextCheckpoint,
-    bare,
     checkpoint_id,
+    from_budget,
     from_summary,
-    valid,
+    validated,
 )
-from leftoff.handover.checkpoint.injection import BUDGET, block, inject
+from leftoff.handover.checkpoint.injection import DEFAULT_BUDGET, block, inject
 from leftoff.handover.decision_table import (
-    ERRORS,
     HELPER,
+    PROVIDER_ERRORS,
     Candidate,
     Decision,
-    Reached,
     Situation,
-    announced,
+    TaskProgress,
     decide,
+    handoff_log_line,
 )
-from leftoff.live.checkpoints.agents import Agent, Answer, ask, ask_async, within
-from leftoff.live.checkpoints.dumps import Ask, Dumped, Dumping, outputs
+from leftoff.live.checkpoints.agents import Agent, Answer, ask, ask_async, run_with_timeout
+from leftoff.live.checkpoints.dumps import Ask, DumpResult, DumpWriter, outputs
 from leftoff.live.checkpoints.files import git_diff
 from leftoff.live.checkpoints.plans import Pending, Plan, Plans
-from leftoff.live.checkpoints.recorded import Recorded, Recorder, Recording, Told, told_of
+from leftoff.live.checkpoints.recorded import (
+    CheckpointSource,
+    Recorded,
+    Recorder,
+    Recording,
+    checkpoint_source,
+)
 from leftoff.live.tasks import TaskBudgets, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
 
-READING = 3.0
-"""Seconds to wait for a recording to be read; without it a checkpoint says what the budget
-says."""
+RECORDING_TIMEOUT = 3.0
+"""Seconds to wait for a recording to be read; after that the checkpoint is made from the budget
+alone. Below the 5 seconds within which a checkpoint has to be on disk."""
 
 
 class Outcome(Struct, frozen=True):
-    """What came of a crossing or a failure.
+    """The result of handling a threshold crossing or a failure.
 
     Attributes:
-        where: of the checkpoint in the store.
-        told_by: "agent" or "leftoff": whose dump stands in the sections.
-        why: why the agent's dump was not taken, "" if it was or nobody was asked.
-        seconds: until our own checkpoint was saved.
+        where: the place of the checkpoint in the store.
+        told_by: who wrote the sections, "agent" or "leftoff".
+        why: why the agent's dump was not used; "" if it was, or no agent was asked.
+        seconds: until the generated checkpoint was saved.
     """
 
     checkpoint: ContextCheckpoint
@@ -72,15 +78,15 @@ class Outcome(Struct, frozen=True):
     why: str = ""
     seconds: float = 0.0
 
-    def prompt(self, original: str, *, budget: int = BUDGET) -> str:
-        """The next prompt: with the checkpoint before it, if somebody else goes on."""
+    def prompt(self, original: str, *, budget: int = DEFAULT_BUDGET) -> str:
+        """The next prompt: with the checkpoint before it if the task is handed over."""
         if not self.decision.now:
             return original
         return inject(self.checkpoint, original, budget=budget)
 
 
 class _Attached(Struct):
-    """What a task brings along that cannot be kept."""
+    """The parts of a task that cannot be saved."""
 
     recording: Recorder | None
     agent: Agent | None
@@ -103,16 +109,16 @@ class CheckpointOrchestrator:
 
     Args:
         manager: counts the tokens.
-        store: keeps checkpoints and tasks.
-        providers: who may take a task over, with how much a task may use of each; names alone
-            take the limits of the settings.
-        known_roles: roles that come before the shipped ones.
+        store: stores checkpoints and tasks.
+        providers: the providers that may take over a task, with their token limits; for names
+            alone the settings give the limits.
+        known_roles: roles that override the built-in ones.
         helper: whether there is a helper agent.
-        diff: gives the diff of a directory, for the globs of a role.
-        clock: gives the time now, with its zone.
+        diff: returns the diff of a directory, for the globs of a role.
+        clock: returns the current time, with its zone.
 
     Attributes:
-        unavailable: providers whose circuit is open; nothing is handed to them.
+        unavailable: providers whose circuit breaker is open; no task is handed to them.
 
     Raises:
         UsageError: no limit is known for a provider.
@@ -144,10 +150,10 @@ class CheckpointOrchestrator:
         self._roles, self._diff, self._clock = known_roles, diff, clock
         self._attached: dict[str, _Attached] = {}
         self._plans = Plans(manager, store, clock)
-        self._dumping = Dumping(self._plans, clock)
+        self._dumping = DumpWriter(self._plans, clock)
 
     def close(self) -> None:
-        """Hears of no crossing any more."""
+        """Unsubscribes from the manager's events."""
         self._plans.close()
 
     # -- tasks -----------------------------------------------------------------------------
@@ -165,22 +171,22 @@ class CheckpointOrchestrator:
         recording: str | Path | Recorder | None = None,
         agent: Agent | None = None,
     ) -> Plan:
-        """Takes care of a task from now on; goes on with one that the store knows.
+        """Adds a task; continues it if the store has its document.
 
         Args:
             goal: the task in its owner's words.
-            provider: who works on it.
-            role: which files are listed and who takes over.
-            directory: where it works; the sandbox is in there.
+            provider: the provider that works on it.
+            role: selects the files to list and who takes over.
+            directory: the task's working directory; the sandbox is in it.
             project, specific: names of its files; derived from directory and goal if "".
-            recording: its path, or what gives what is recorded.
-            agent: is asked for dumps.
+            recording: its path, or a function that returns what is recorded.
+            agent: the agent to ask for dumps.
 
         Raises:
-            NotPlainName: an id or name could leave its folder.
+            NotPlainName: an id or name is not one safe path component.
             UnknownName: there is no such role.
             UsageError: no limit is known for the provider.
-            StateError: what the store keeps of the task is damaged.
+            StateError: the task's document is damaged.
         """
         checkpoint_id(task_id, provider, "90", self._clock())  # says now what would fail later
         if role:
@@ -194,21 +200,21 @@ class CheckpointOrchestrator:
                 goal,
                 role,
                 str(home),
-                project or file_names.project_of(str(home.absolute())),
-                specific or file_names.specific_of(goal, task_id),
+                project or file_names.project_name(str(home.absolute())),
+                specific or file_names.task_file_name(goal, task_id),
             )
-            file_names.paths(plan.project, plan.specific)
+            file_names.dump_paths(plan.project, plan.specific)
         if provider and not known:
             self.manager.set_task_budget(task_id, provider, self.providers.get(provider))
         reads = Recording(recording) if isinstance(recording, (str, Path)) else recording
         self._attached[task_id] = _Attached(reads, agent)
         self._plans.put(plan)
-        self._plans.note_crossings(task_id)
-        self._plans.keep(task_id)
+        self._plans.add_crossings(task_id)
+        self._plans.save(task_id)
         return self._plans[task_id]
 
     def plan(self, task_id: str) -> Plan:
-        """What is known of a task.
+        """The plan of a task.
 
         Raises:
             UnknownName: it was not added.
@@ -216,73 +222,74 @@ class CheckpointOrchestrator:
         return self._plans[task_id]
 
     def complete(self, task_id: str) -> int:
-        """A task is done: its checkpoints go; says how many. Its document stays."""
+        """Marks a task as completed and deletes its checkpoints; returns how many. Its document
+        stays."""
         self._plans.change(task_id, status="completed", pending=())
         self.collect(task_id)
         names = self.manager.task(task_id).checkpoints
-        gone = sum(self.store.delete("checkpoint", name) for name in names)
-        self._plans.keep(task_id)
-        return gone
+        deleted = sum(self.store.delete("checkpoint", name) for name in names)
+        self._plans.save(task_id)
+        return deleted
 
-    def collect(self, task_id: str) -> Dumped | None:
-        """Takes in the dump that nobody waited for at 98 %, if it has come meanwhile; None if
-        none is expected. The next crossing does it anyway."""
+    def collect(self, task_id: str) -> DumpResult | None:
+        """Uses the dump requested at 98 % if it has been written by now; None if none is
+        expected. Handling the next crossing does this, too."""
         late = self._plans[task_id].late
         if late is None:
             return None
-        found = self._loaded(late.checkpoint_id)
+        found = self._load_valid(late.checkpoint_id)
         dumped = None
         if found is not None:
-            told = self._told(task_id, self._recorded(task_id))
-            dumped = self._dumping.taken(found, told, late.before, Answer())
+            source = self._source(task_id, self._read_recording(task_id))
+            dumped = self._dumping.accept(found, source, late.before, Answer())
             if dumped.told_by == "agent":
-                self._save(dumped.checkpoint, self._dumping.payload(found, told))
+                self._save(dumped.checkpoint, self._dumping.payload(found, source))
         self._plans.change(task_id, late=None)
-        self._plans.keep(task_id)
+        self._plans.save(task_id)
         return dumped
 
     def failed(self, task_id: str, error: str) -> None:
-        """The provider of a task failed; `handle` decides who goes on.
+        """Reports that the provider of a task failed; `handle` decides who continues.
 
         Args:
             error: one of `handoff.ERRORS`, or what a vendor calls it.
 
         Raises:
-            UsageError: nobody works on the task.
+            UsageError: the task has no provider.
         """
         budget = self.manager.task(task_id).token_budget
         if budget is None:
             raise UsageError(f"task {task_id!r} has no provider yet")
-        known = error if error in ERRORS else "unavailable"
-        self._plans.note_failure(task_id, budget.provider, known)
+        known = error if error in PROVIDER_ERRORS else "unavailable"
+        self._plans.add_failure(task_id, budget.provider, known)
 
     def handle(self, task_id: str, *, prompt: str = "", growth: int = 0) -> list[Outcome]:
-        """Deals with all that is pending of a task, in order; [] if nothing is.
+        """Handles all pending crossings and failures of a task in order; [] if there are none.
 
         Args:
-            prompt: the next one, which has to fit.
+            prompt: the next prompt, which has to fit into the window.
             growth: tokens that an iteration takes; those of the last call if 0.
         """
         with self._plans.busy(task_id):
             steps = self._steps(task_id, prompt, growth)
-            wish, outcomes = _sent(steps, None)
-            while wish is not None:
-                answer = ask(wish.agent, wish.instruction, wish.seconds)
-                wish, outcomes = _sent(steps, answer)
+            request, outcomes = _advance(steps, None)
+            while request is not None:
+                answer = ask(request.agent, request.instruction, request.seconds)
+                request, outcomes = _advance(steps, answer)
             return outcomes
 
     async def handle_async(
         self, task_id: str, *, prompt: str = "", growth: int = 0
     ) -> list[Outcome]:
-        """As `handle`; the event loop goes on meanwhile."""
+        """`handle` without blocking the event loop."""
         busy = self._plans.busy(task_id)
         await asyncio.to_thread(busy.acquire)
         try:
             steps = self._steps(task_id, prompt, growth)
-            wish, outcomes = await asyncio.to_thread(_sent, steps, None)
-            while wish is not None:
-                answer = await ask_async(wish.agent, wish.instruction, wish.seconds)
-                wish, outcomes = await asyncio.to_thread(_sent, steps, answer)
+            request, outcomes = await asyncio.to_thread(_advance, steps, None)
+            while request is not None:
+                answer = await ask_async(request.agent, request.instruction, request.seconds)
+                request, outcomes = await asyncio.to_thread(_advance, steps, answer)
             return outcomes
         finally:
             busy.release()
@@ -290,105 +297,107 @@ class CheckpointOrchestrator:
     # -- the steps -------------------------------------------------------------------------
 
     def _steps(self, task_id: str, prompt: str, growth: int) -> _Steps:
-        self._plans.note_crossings(task_id)
+        self._plans.add_crossings(task_id)
         outcomes: list[Outcome] = []
         if self._plans[task_id].pending:
             self.collect(task_id)
         while self._plans[task_id].pending:
             pending = self._plans[task_id].pending[0]
-            outcomes.append((yield from self._settled(task_id, pending, prompt, growth)))
+            outcomes.append((yield from self._handle_pending(task_id, pending, prompt, growth)))
         return outcomes
 
-    def _settled(
+    def _handle_pending(
         self, task_id: str, pending: Pending, prompt: str, growth: int
     ) -> Generator[Ask, Answer, Outcome]:
-        """One crossing or failure, from its checkpoint to what is decided."""
+        """Handles one crossing or failure, from its checkpoint to the handoff."""
         began = time.monotonic()
         role = self._role(task_id)
-        recorded = self._recorded(task_id)
-        told = self._told(task_id, recorded)
-        self._note_progress(task_id, told)
-        checkpoint = self._kept(task_id, pending)
+        recorded = self._read_recording(task_id)
+        source = self._source(task_id, recorded)
+        self._note_progress(task_id, source)
+        checkpoint = self._existing_checkpoint(task_id, pending)
         decided = checkpoint is not None and (not pending.error or pending.handoffs is not None)
         if checkpoint is None:
-            checkpoint = self._made(task_id, pending, recorded, role)
+            checkpoint = self._new_checkpoint(task_id, pending, recorded, role)
         if decided:
-            decision = _decision_of(checkpoint)
+            decision = _saved_decision(checkpoint)
         else:
             need = max_tokens(prompt or self._plans[task_id].goal) + max_tokens(
                 block(checkpoint)
             )
-            decision = self._decided(task_id, pending, need, growth, role)
-            checkpoint = checkpoint.deciding(decision.action())
-        payload = self._dumping.payload(checkpoint, told)
+            decision = self._decide(task_id, pending, need, growth, role)
+            checkpoint = checkpoint.with_action(decision.action())
+        payload = self._dumping.payload(checkpoint, source)
         markdown = self._dumping.enabled and not pending.error
         if markdown:
-            checkpoint = checkpoint.dumped(outputs(payload, checkpoint.created_at))
+            checkpoint = checkpoint.with_outputs(outputs(payload, checkpoint.created_at))
         where = self._save(checkpoint, payload)
         seconds = time.monotonic() - began
         if markdown and not pending.asked:
             self._dumping.write(checkpoint, payload)
         self._record(checkpoint)
-        dumped = Dumped(checkpoint)
+        dumped = DumpResult(checkpoint)
         agent = self._attached[task_id].agent
         if markdown and pending.asked:  # killed while the agent wrote
             late = Answer(why="it was not waited for")
-            dumped = self._dumping.taken(checkpoint, told, pending.before, late)
+            dumped = self._dumping.accept(checkpoint, source, pending.before, late)
         elif markdown and agent is not None and self._is_last(task_id):
-            dumped = yield from self._dumping.asked(checkpoint, told, agent, role)
+            dumped = yield from self._dumping.asked(checkpoint, source, agent, role)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
         self._hand_over(task_id, decision, checkpoint.checkpoint_id)
-        self._plans.done(task_id, elsewhere=decision.now)
+        self._plans.remove_head(task_id, elsewhere=decision.now)
         return Outcome(dumped.checkpoint, decision, where, dumped.told_by, dumped.why, seconds)
 
     def _is_last(self, task_id: str) -> bool:
-        """Whether no other crossing is pending: of several at once the agent hears the
+        """Whether no later crossing is pending: of several at once the agent is asked for the
         highest only."""
         return not any(p.capacity for p in self._plans[task_id].pending[1:])
 
-    def _recorded(self, task_id: str) -> Recorded | None:
+    def _read_recording(self, task_id: str) -> Recorded | None:
         reading = self._attached[task_id].recording
         if reading is None:
             return None
         try:
-            found = within(READING, reading)
-        except Exception as error:  # noqa: BLE001 - a checkpoint is made whatever happens
+            found = run_with_timeout(RECORDING_TIMEOUT, reading)
+        except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
             words = Redactor().text(f"{type(error).__name__}: {error}")
             logger.warning("the recording of %s cannot be read: %s", task_id, words)
             return None
         if found is None:
-            logger.warning("the recording of %s takes more than %g s", task_id, READING)
+            logger.warning(
+                "the recording of %s takes more than %g s", task_id, RECORDING_TIMEOUT
+            )
         return found
 
     def _role(self, task_id: str) -> roles.Role | None:
         name = self._plans[task_id].role
         return roles.role(name, self._roles) if name else None
 
-    def _told(self, task_id: str, recorded: Recorded | None) -> Told:
-        return told_of(recorded, self._plans[task_id].goal, self._role(task_id))
+    def _source(self, task_id: str, recorded: Recorded | None) -> CheckpointSource:
+        return checkpoint_source(recorded, self._plans[task_id].goal, self._role(task_id))
 
-    def _kept(self, task_id: str, pending: Pending) -> ContextCheckpoint | None:
-        """The checkpoint that this crossing has made already; after a failure the newest
+    def _existing_checkpoint(self, task_id: str, pending: Pending) -> ContextCheckpoint | None:
+        """The checkpoint that was already made for this crossing; for a failure the newest
         valid one."""
         if pending.error:
             names = self.manager.task(task_id).checkpoints[::-1]
         else:
             at = datetime.fromisoformat(pending.at)
             names = (checkpoint_id(task_id, pending.provider, pending.capacity, at),)
-        found = (self._loaded(name) for name in names)
+        found = (self._load_valid(name) for name in names)
         return next((c for c in found if c is not None), None)
 
-    def _loaded(self, name: str) -> ContextCheckpoint | None:
-        """A checkpoint of the store that is there and valid."""
+    def _load_valid(self, name: str) -> ContextCheckpoint | None:
+        """Loads a checkpoint; None if it is missing or invalid."""
         try:
-            kept = self.store.load("checkpoint", name)
-            return None if kept is None else valid(kept.document)
+            stored = self.store.load("checkpoint", name)
+            return None if stored is None else validated(stored.document)
         except StateError as error:
             logger.warning("a checkpoint is left aside: %s", Redactor().text(str(error)))
             return None
 
-    def _made(
+    def _new_checkpoint(
         self,
         task_id: str,
         pending: Pending,
@@ -400,7 +409,7 @@ class CheckpointOrchestrator:
         capacity: Any = pending.capacity or nearest(budget)
         at = datetime.fromisoformat(pending.at)
         if recorded is None:
-            return bare(budget, capacity, at, goal=plan.goal)
+            return from_budget(budget, capacity, at, goal=plan.goal)
         return from_summary(
             recorded.summary,
             recorded.messages,
@@ -413,7 +422,7 @@ class CheckpointOrchestrator:
             history_lines=self._options.context_dump.max_history_lines,
         )
 
-    def _decided(
+    def _decide(
         self,
         task_id: str,
         pending: Pending,
@@ -456,26 +465,26 @@ class CheckpointOrchestrator:
         )
 
     def _record(self, checkpoint: ContextCheckpoint) -> None:
-        """Adds a checkpoint to its task, once."""
+        """Adds a checkpoint to its task, unless it is already there."""
         c, task = checkpoint, self.manager.task(checkpoint.task_id)
         if c.checkpoint_id not in task.checkpoints:
             self.manager.record_checkpoint(
                 c.task_id, c.checkpoint_id, c.capacity_threshold, c.reason
             )
-            self._plans.keep(c.task_id)
+            self._plans.save(c.task_id)
 
-    def _note_progress(self, task_id: str, told: Told) -> None:
-        """Earlier handoffs no longer count once the task has got on since the last crossing."""
+    def _note_progress(self, task_id: str, source: CheckpointSource) -> None:
+        """Resets the count of handoffs if the task made progress since the last crossing."""
         plan = self._plans[task_id]
         if plan.pending[0].handoffs is not None:  # it is being handed over already
             return
-        before = plan.reached if plan.session == told.session else Reached()
-        if self.manager.task(task_id).handoffs and told.reached.beyond(before):
+        before = plan.reached if plan.session == source.session else TaskProgress()
+        if self.manager.task(task_id).handoffs and source.reached.is_ahead_of(before):
             self.manager.record_progress(task_id)
-        self._plans.change(task_id, session=told.session, reached=told.reached)
+        self._plans.change(task_id, session=source.session, reached=source.reached)
 
     def _hand_over(self, task_id: str, decision: Decision, name: str) -> None:
-        """Does what was decided. Done again after a kill, it counts the handoff once."""
+        """Carries out the decision. Repeated after a kill, it still counts the handoff once."""
         if decision.type == "fallback":
             self._plans.change(task_id, staged=decision.provider)
         if decision.type == "stop":
@@ -486,12 +495,12 @@ class CheckpointOrchestrator:
         task, head = self.manager.task(task_id), self._plans[task_id].pending[0]
         if head.handoffs is None:
             head = self._plans.change_head(task_id, handoffs=task.handoffs)
-            self._plans.keep(task_id)
+            self._plans.save(task_id)
         after = decision.provider or HELPER
         if task.handoffs == head.handoffs:
             self.manager.record_handoff(task_id, after, decision.reason, name)
             if self._options.logging.log_handoffs:
-                line = announced(task_id, head.provider, after, name)
+                line = handoff_log_line(task_id, head.provider, after, name)
                 logger.warning("%s", Redactor().text(line))
         if decision.fresh:
             self.manager.empty_task(task_id)
@@ -501,8 +510,8 @@ class CheckpointOrchestrator:
         self._plans.change(task_id, staged="")
 
 
-def _sent(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcome]]:
-    """The next wish of the steps, or None and what came of them."""
+def _advance(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcome]]:
+    """Advances the steps to their next request; None and the outcomes at their end."""
     try:
         return (next(steps) if answer is None else steps.send(answer)), []
     except StopIteration as done:
@@ -510,13 +519,13 @@ def _sent(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcom
 
 
 def nearest(budget: TaskTokenBudget) -> Capacity:
-    """The highest capacity that a budget has reached, the lowest if none."""
+    """The highest capacity that a budget has reached; "90" if none."""
     reached: tuple[Capacity, ...] = ("98", "95")
     return next((c for c in reached if budget.percent_used >= int(c)), "90")
 
 
-def _decision_of(checkpoint: ContextCheckpoint) -> Decision:
-    """The decision that a checkpoint keeps."""
+def _saved_decision(checkpoint: ContextCheckpoint) -> Decision:
+    """The decision that is saved in a checkpoint."""
     action = checkpoint.next_action
     provider = action.next_provider or ""
     return Decision(

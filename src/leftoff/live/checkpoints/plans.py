@@ -1,4 +1,4 @@
-"""What is kept of a task, so that a supervisor that was killed goes on where it was."""
+"""The saved plans of tasks: a supervisor that was killed continues from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
-from leftoff.handover.decision_table import Reached
+from leftoff.handover.decision_table import TaskProgress
 from leftoff.live.tasks import TaskBudgets
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, logger
 from leftoff.redaction.redactor import Redactor
@@ -22,17 +22,17 @@ from leftoff.stores.protocol import Store
 
 
 class Pending(Struct, frozen=True):
-    """A crossing, or a failure, that has not been dealt with to its end.
+    """A threshold crossing, or a provider's failure, whose handling is not finished.
 
     Attributes:
         capacity: "90" | "95" | "98", "" for a failure.
         threshold: its name in the preset.
-        provider: who worked on the task then.
-        at: ISO 8601.
+        provider: the task's provider then.
+        at: time, ISO 8601.
         error: the provider's failure, "" for a crossing.
         asked: the agent was asked for its dump.
-        before: the files as they were when it was asked, by name.
-        handoffs: as they were counted before, once a handoff has begun.
+        before: contents of the files when it was asked, by name.
+        handoffs: the task's handoffs before this one; None until a handoff has begun.
     """
 
     provider: str
@@ -45,12 +45,12 @@ class Pending(Struct, frozen=True):
     handoffs: int | None = None
 
 
-class Late(Struct, frozen=True):
-    """A dump that nobody waited for.
+class LateDump(Struct, frozen=True):
+    """A dump that was requested without waiting for it.
 
     Attributes:
-        checkpoint_id: which asked for it.
-        before: the files as they were then, by name.
+        checkpoint_id: the checkpoint that requested it.
+        before: contents of the files then, by name.
     """
 
     checkpoint_id: str
@@ -58,17 +58,17 @@ class Late(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What an orchestrator knows of a task.
+    """The orchestrator's state of a task; saved in the task's document.
 
     Attributes:
         directory: where the task works; its sandbox is in there.
-        project, specific: names of its files, without the ending.
+        project, specific: names of its files, without suffix.
         status: in_progress | stopped | completed.
         staged: the provider that takes over next.
         late: the dump that may still come.
-        seen: number of the last crossing that was noted.
-        session, reached: how far which session was at the last handoff.
-        extra: keys of the task's document that are not ours; they are written back.
+        seen: number of the last crossing that was added to `pending`.
+        session, reached: the session and its progress at the last crossing.
+        extra: unknown keys of the task's document; they are written back.
     """
 
     task_id: str
@@ -80,23 +80,23 @@ class Plan(Struct, frozen=True):
     status: str = "in_progress"
     staged: str = ""
     pending: tuple[Pending, ...] = ()
-    late: Late | None = None
+    late: LateDump | None = None
     seen: int = 0
     session: str = ""
-    reached: Reached = Reached()
+    reached: TaskProgress = TaskProgress()
     extra: dict[str, Any] = {}
 
 
 def document(task: TaskDocument, plan: Plan) -> dict[str, Any]:
-    """The task document: the budgets of a task and what is planned for it."""
-    kept: dict[str, Any] = codec.plain(task)
-    planned = codec.plain(plan)
-    others = {k: v for k, v in planned.pop("extra").items() if k not in kept}
-    return {**kept, "plan": planned, **others}
+    """The task document: the budgets of a task, its plan and unknown keys."""
+    budgets: dict[str, Any] = codec.to_builtins(task)
+    planned = codec.to_builtins(plan)
+    others = {k: v for k, v in planned.pop("extra").items() if k not in budgets}
+    return {**budgets, "plan": planned, **others}
 
 
 def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
-    """What `document` made.
+    """Parses a task document.
 
     Raises:
         StateError: it is another kind of document, or damaged.
@@ -111,12 +111,13 @@ def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
 
 
 class Plans:
-    """The plans of tasks, kept in a store; hears of crossings and notes them as pending.
+    """The plans of tasks, saved in a store. It subscribes to budget events and adds crossings
+    to the pending items.
 
     Args:
         manager: counts the tokens.
-        store: keeps the tasks.
-        clock: gives the time now, with its zone.
+        store: stores the task documents.
+        clock: returns the current time, with its zone.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Plans:
         self._saving: dict[str, threading.Lock] = {}
         self._growth: dict[tuple[str, str], tuple[int, int]] = {}
         self._lock = threading.RLock()
-        self.close = manager.subscribe(self._heard)
+        self.close = manager.subscribe(self._on_event)
 
     def __getitem__(self, task_id: str) -> Plan:
         with self._lock:
@@ -140,20 +141,20 @@ class Plans:
             return self._plans[task_id]
 
     def load(self, task_id: str) -> Plan | None:
-        """Goes on with a task that the store knows; None if it knows none of that id.
+        """Loads a task from the store; None if there is none of that id.
 
         Raises:
-            StateError: what it keeps is damaged.
+            StateError: its document is damaged.
         """
-        kept = self.store.load("task", task_id)
-        if kept is None:
+        stored = self.store.load("task", task_id)
+        if stored is None:
             return None
-        task, plan = read(kept.document)
+        task, plan = read(stored.document)
         self.manager.adopt(task)
         return plan
 
     def put(self, plan: Plan) -> None:
-        """Takes a task on."""
+        """Adds a task."""
         with self._lock:
             self._plans[plan.task_id] = plan
             self._busy.setdefault(plan.task_id, threading.Lock())
@@ -166,36 +167,36 @@ class Plans:
             return self._plans[task_id]
 
     def change_head(self, task_id: str, **fields: Any) -> Pending:
-        """Changes fields of what is pending first, in memory."""
+        """Changes fields of the first pending item, in memory."""
         with self._lock:
             head, *rest = self[task_id].pending
             head = replace(head, **fields)
             self.change(task_id, pending=(head, *rest))
             return head
 
-    def keep(self, task_id: str) -> None:
-        """Saves a task's document. A store that fails must not end the task: that is said."""
+    def save(self, task_id: str) -> None:
+        """Saves a task's document. A failure of the store is logged, not raised."""
         with self._saving[task_id]:
             try:
                 task = self.manager.task(task_id)
                 self.store.save("task", task_id, document(task, self[task_id]))
             except UnknownName:
-                return  # nobody works on it yet
+                return  # it has no provider yet
             except LeftoffError as error:
                 logger.error("%s is not saved: %s", task_id, Redactor().text(str(error)))
 
     def busy(self, task_id: str) -> threading.Lock:
-        """Held while somebody deals with a task."""
+        """The lock of a task; held while its pending items are handled."""
         self[task_id]
         return self._busy[task_id]
 
     def growth(self, task_id: str, provider: str) -> int:
-        """Tokens by which a task's last call filled the window of a provider."""
+        """Tokens by which a task's last call increased its use of a provider."""
         return self._growth.get((task_id, provider), (0, 0))[1]
 
     # -- what is pending -------------------------------------------------------------------
 
-    def _heard(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.name != TOKEN_BUDGET or event.fields["task_id"] not in self._plans:
             return
         task_id, provider = event.fields["task_id"], event.fields["provider"]
@@ -205,16 +206,16 @@ class Plans:
             if consumed != before:
                 self._growth[task_id, provider] = (consumed, max(0, consumed - before))
         if event.crossing is not None:
-            self.note_crossings(task_id)
+            self.add_crossings(task_id)
 
-    def note_crossings(self, task_id: str) -> None:
-        """Notes what a task has crossed since the last look."""
+    def add_crossings(self, task_id: str) -> None:
+        """Adds the task's new threshold crossings to its pending items."""
         with self._lock:
             plan = self[task_id]
             try:
                 crossed = self.manager.task(task_id).crossed
             except UnknownName:
-                return  # nobody works on it yet
+                return  # it has no provider yet
             new = [c for c in crossed if c.number > plan.seen]
             if not new:
                 return
@@ -225,20 +226,20 @@ class Plans:
             ]
             self.change(task_id, pending=(*plan.pending, *pending), seen=new[-1].number)
         if pending:
-            self.keep(task_id)
+            self.save(task_id)
 
-    def note_failure(self, task_id: str, provider: str, error: str) -> None:
-        """A provider failed on a task."""
+    def add_failure(self, task_id: str, provider: str, error: str) -> None:
+        """Adds a provider's failure to the pending items."""
         with self._lock:
             new = Pending(provider, self._clock().isoformat(), error=error)
             self.change(task_id, pending=(*self[task_id].pending, new))
-        self.keep(task_id)
+        self.save(task_id)
 
-    def done(self, task_id: str, *, elsewhere: bool) -> None:
-        """What is pending first was dealt with.
+    def remove_head(self, task_id: str, *, elsewhere: bool) -> None:
+        """Removes the first pending item, which is handled.
 
         Args:
-            elsewhere: the task left the provider, so what else is pending there is over.
+            elsewhere: the task left the provider; its other pending items are dropped, too.
         """
         with self._lock:
             plan = self[task_id]
@@ -246,4 +247,4 @@ class Plans:
             if elsewhere:
                 rest = tuple(p for p in rest if p.provider != head.provider)
             self.change(task_id, pending=rest)
-        self.keep(task_id)
+        self.save(task_id)

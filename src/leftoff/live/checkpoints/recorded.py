@@ -1,4 +1,4 @@
-"""What is recorded of a task so far, and what a checkpoint tells of it."""
+"""The recording of a task so far, and the facts that a checkpoint takes from it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.handover.checkpoint.from_summary import Facts, facts_of
-from leftoff.handover.checkpoint.prompt_log import ValidationResult, first_words, validations
+from leftoff.handover.checkpoint.from_summary import CheckpointFacts, collect_facts
+from leftoff.handover.checkpoint.prompt_log import (
+    ValidationResult,
+    first_user_text,
+    validations,
+)
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.decision_table import Reached
-from leftoff.incremental.messages import listen
+from leftoff.handover.decision_table import TaskProgress
+from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
 from leftoff.summary import ContextSummary
 
 
 class Recorded(Struct, frozen=True):
-    """A recording up to now. `messages`: of the main thread, without what was rewound."""
+    """A recording up to now. `messages` are those of the main thread, without rewound ones."""
 
     summary: ContextSummary
     messages: tuple[Message, ...] = ()
@@ -35,7 +39,7 @@ class Recording:
         self.path, self.format = str(path), format
 
     def __call__(self) -> Recorded:
-        """What is recorded now.
+        """Reads the recording as it is now.
 
         Raises:
             InputError: it cannot be read.
@@ -43,8 +47,8 @@ class Recording:
         return recorded(self.path, format=self.format)
 
 
-class _Kept:
-    """Keeps every message that it is shown."""
+class _MessageList:
+    """A listener that collects all messages."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -56,49 +60,51 @@ class _Kept:
 def recorded(
     path: str | Path, *, format: str | None = None, session: int | str = -1
 ) -> Recorded:
-    """One session of a recording, which is read once: standard input, too.
+    """Reads one session of a recording in one pass, so the path may be standard input.
 
     Raises:
         InputError: it cannot be read.
         UnknownName, UsageError: no such session.
     """
-    heard = listen(path, _Kept, format=format, session=session)
-    # A subagent's own file is told as a session.
+    read = read_with_listener(path, _MessageList, format=format, session=session)
+    # A subagent's own file is treated as a session.
     messages = (
         replace(m, agent="") if m.agent else m
-        for m in heard.listener.messages
-        if m.index not in heard.without
+        for m in read.listener.messages
+        if m.index not in read.without
     )
-    return Recorded(heard.summary, tuple(messages))
+    return Recorded(read.summary, tuple(messages))
 
 
-class Told(Struct, frozen=True):
-    """What the sections of a checkpoint tell; bare where there is no recording."""
+class CheckpointSource(Struct, frozen=True):
+    """The source of a checkpoint's sections; without a recording only the goal is known."""
 
-    facts: Facts
+    facts: CheckpointFacts
     checks: tuple[ValidationResult, ...] = ()
     session: str = ""
 
     @property
-    def reached(self) -> Reached:
-        """How far the task is."""
-        return Reached.of(self.facts)
+    def reached(self) -> TaskProgress:
+        """The progress of the task."""
+        return TaskProgress.of(self.facts)
 
 
-def told_of(recorded: Recorded | None, goal: str, role: Role | None) -> Told:
-    """What a recording tells of a task.
+def checkpoint_source(
+    recorded: Recorded | None, goal: str, role: Role | None
+) -> CheckpointSource:
+    """The source of a checkpoint's sections.
 
     Args:
         goal: the task in its owner's words.
-        role: which files are listed.
+        role: selects the files to list.
     """
     if recorded is None:
-        return Told(Facts(task=goal))
+        return CheckpointSource(CheckpointFacts(task=goal))
     summary, messages = recorded.summary, recorded.messages
     session = summary.session
-    told = goal or ("" if summary.user_requests else first_words(messages))
-    return Told(
-        facts_of(summary, goal=told, role=role),
+    task = goal or ("" if summary.user_requests else first_user_text(messages))
+    return CheckpointSource(
+        collect_facts(summary, goal=task, role=role),
         validations(summary, messages),
         session.id or session.path,
     )

@@ -1,4 +1,4 @@
-"""Resume logs of running sessions: made, saved, triggered."""
+"""Makes, saves and triggers resume logs of running sessions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where a generator keeps its resume logs: a store of ours, or an object with the four methods
-of the seed."""
+"""Adapters for the storage of resume logs: a leftoff store, or a `StorageBackend` of the
+caller's own."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from leftoff.stores.retention import Retention, pin, prune
 
 
 class StorageBackend(Protocol):
-    """The seed's storage backend."""
+    """A storage backend of the caller's own."""
 
     def save(self, resume_log: ResumeLog) -> str:
-        """Keeps a log; returns its identifier."""
+        """Stores a log; returns its identifier."""
         ...
 
     def load(self, identifier: str) -> ResumeLog | None:
@@ -35,8 +35,8 @@ class StorageBackend(Protocol):
         ...
 
 
-class Shelf(Protocol):
-    """What a generator needs of either."""
+class LogStorage(Protocol):
+    """The storage interface that the generator uses."""
 
     def save(self, log: ResumeLog, page_tokens: int | None) -> str: ...
 
@@ -53,11 +53,11 @@ class Shelf(Protocol):
     ) -> Sequence[str]: ...
 
 
-class StoreShelf:
-    """Logs in a store, by session id.
+class StoreLogStorage:
+    """Stores logs in a leftoff store, by session id.
 
     Args:
-        older: where other programs keep theirs; they are read, never written or removed.
+        older: stores of other programs; they are read, never written.
     """
 
     def __init__(self, store: Store, older: Sequence[Store] = ()) -> None:
@@ -65,7 +65,7 @@ class StoreShelf:
         self.older = tuple(older)
 
     def save(self, log: ResumeLog, page_tokens: int | None) -> str:
-        """Keeps a log, with its markdown unless `page_tokens` is None."""
+        """Stores a log, with its markdown unless `page_tokens` is None; returns its place."""
         text = "" if page_tokens is None else log.to_markdown(page_tokens)
         where = self.store.save(KIND, log.session_id, log.to_dict(), text=text)
         page = where.removesuffix(".gz").removesuffix(".json") + ".md"
@@ -75,12 +75,12 @@ class StoreShelf:
 
     def load(self, id: str) -> ResumeLog | None:
         found = (store.load(KIND, id) for store in (self.store, *self.older))
-        kept = next((kept for kept in found if kept is not None), None)
-        if kept is None:
+        stored = next((document for document in found if document is not None), None)
+        if stored is None:
             return None
-        for issue in kept.issues:
+        for issue in stored.issues:
             logger.warning("resume log %s: %s", id, issue.what)
-        return ResumeLog.from_dict(kept.document)
+        return ResumeLog.from_dict(stored.document)
 
     def list(self) -> list[Entry]:
         entries = self.store.list(KIND)
@@ -103,14 +103,14 @@ class StoreShelf:
         return [entry.where for entry in done.removed]
 
 
-class OwnBackend:
-    """Logs in an object of the caller's. What it is given is redacted."""
+class BackendLogStorage:
+    """Stores logs, redacted, in a backend of the caller's own."""
 
     def __init__(self, backend: StorageBackend) -> None:
         self.backend = backend
 
     def save(self, log: ResumeLog, page_tokens: int | None) -> str:
-        """Keeps a log. How it looks there is the backend's own affair."""
+        """Stores a log; the backend chooses its form."""
         return str(self.backend.save(ResumeLog.from_dict(Redactor().value(log.to_dict()))))
 
     def load(self, id: str) -> ResumeLog | None:
@@ -124,7 +124,7 @@ class OwnBackend:
         return None
 
     def list(self) -> list[Entry]:
-        """In the order of the backend, its last first; it does not say when or how large."""
+        """The logs in the reverse order of the backend, without times and sizes."""
         return [Entry(name, name, 0.0, 0) for name in reversed(self.backend.list())]
 
     def delete(self, id: str) -> bool:
@@ -136,7 +136,7 @@ class OwnBackend:
     def prune(
         self, retention: Retention, now: datetime, *, dry_run: bool, spare: str = ""
     ) -> Sequence[str]:
-        """By number alone: a backend does not say when a log was saved."""
+        """Applies `keep` alone: a backend does not say when a log was saved."""
         keep = retention.keep
         if keep is None or retention.days is not None:
             return []

@@ -1,4 +1,4 @@
-"""`ResumeLogGenerator` of seed 000: makes resume logs, keeps them, and says when."""
+"""`ResumeLogGenerator` of seed 000: makes and stores resume logs, and decides when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
-from leftoff.live.resume_logs.backends import OwnBackend, Shelf, StorageBackend, StoreShelf
+from leftoff.live.resume_logs.backends import (
+    BackendLogStorage,
+    LogStorage,
+    StorageBackend,
+    StoreLogStorage,
+)
 from leftoff.live.tasks import now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
@@ -32,14 +37,14 @@ _LEVELS = {"threshold_warning": "warning", "threshold_critical": "critical"}
 
 
 class SectionProvider(Protocol):
-    """Adds a section of one's own to every log."""
+    """Adds a custom section to every log."""
 
     def get_section_name(self) -> str:
         """The heading."""
         ...
 
     def get_token_budget(self) -> int:
-        """Tokens that it may take of 10,000; the other sections shrink for it."""
+        """Its token budget, of 10,000; the other sections shrink for it."""
         ...
 
     def generate_content(self, session_state: dict[str, Any]) -> str:
@@ -48,7 +53,7 @@ class SectionProvider(Protocol):
 
 
 class TriggerCondition(Protocol):
-    """A reason of one's own to write a log."""
+    """A custom condition for writing a log."""
 
     def should_trigger(
         self, context_metrics: ContextMetrics, session_state: dict[str, Any]
@@ -58,19 +63,19 @@ class TriggerCondition(Protocol):
 
 
 class ResumeLogGenerator:
-    """Makes resume logs and keeps them.
+    """Makes and stores resume logs.
 
     Args:
         config: `Settings`, or the seed's tree: that of a settings file, its
             `context_management`, or its `resume_logs`; the defaults if None.
-        store: where logs are kept; files where the settings say if None.
-        project: the folder that relative places in settings start from.
-        clock: gives the time now, with its zone.
+        store: stores the logs; if None, files in the place that the settings name.
+        project: the folder for relative paths in the settings.
+        clock: returns the current time, with its zone.
 
     Attributes:
         enabled: whether logs are made at all.
-        max_tokens: what the markdown of a log may take.
-        removed: old logs that went when the last one was kept.
+        max_tokens: token budget of a log's markdown.
+        removed: old logs that were removed when the last one was saved.
 
     Raises:
         UsageError: a key of `config` does not exist, or a value is not valid.
@@ -86,15 +91,17 @@ class ResumeLogGenerator:
     ) -> None:
         self.settings = config if isinstance(config, Settings) else _settings(config or {})
         self._clock = clock
-        older = [] if store else _others(Path(project))
-        self._shelf: Shelf = StoreShelf(store or store_for(self.settings, project), older)
+        older = [] if store else _foreign_stores(Path(project))
+        self._storage: LogStorage = StoreLogStorage(
+            store or store_for(self.settings, project), older
+        )
         self._providers: list[SectionProvider] = []
         self._conditions: list[TriggerCondition] = []
         self.removed: tuple[Path, ...] = ()
 
     @property
     def options(self) -> ResumeLogs:
-        """What the settings say of resume logs."""
+        """The settings of resume logs."""
         return self.settings.context_management.resume_logs
 
     @property
@@ -104,21 +111,21 @@ class ResumeLogGenerator:
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that the markdown of a log may take."""
+        """Token budget of a log's markdown."""
         return self.options.max_tokens
 
     # -- extending -----------------------------------------------------------------------------
 
     def register_section_provider(self, provider: SectionProvider) -> None:
-        """Every log made from now on has this section, too."""
+        """Adds a section to every later log."""
         self._providers.append(provider)
 
     def register_trigger(self, condition: TriggerCondition) -> None:
-        """`should_generate` asks this condition, too."""
+        """Adds a condition to `should_generate`."""
         self._conditions.append(condition)
 
     def set_storage_backend(self, backend: StorageBackend | Store) -> None:
-        """Keeps logs elsewhere: in a store, or in an object with the seed's four methods.
+        """Sets where logs are stored: a leftoff store, or a `StorageBackend`.
 
         Raises:
             UsageError: a method is missing.
@@ -138,9 +145,9 @@ class ResumeLogGenerator:
             if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
         ]
         if len(wanted) > 1:
-            self._shelf = StoreShelf(cast("Store", backend))
+            self._storage = StoreLogStorage(cast("Store", backend))
         else:
-            self._shelf = OwnBackend(cast("StorageBackend", backend))
+            self._storage = BackendLogStorage(cast("StorageBackend", backend))
 
     # -- making --------------------------------------------------------------------------------
 
@@ -152,11 +159,11 @@ class ResumeLogGenerator:
         *,
         trigger: str = "",
     ) -> ResumeLog:
-        """A log of a session state: the keys of a log's JSON, all of them optional; others
-        are kept in its metadata.
+        """A log of a session state: the keys of a log's JSON, all of them optional; other keys
+        go into its metadata.
 
         Args:
-            trigger: why it is made; the stop reason where that is a trigger.
+            trigger: why it is made; by default the stop reason, if that is a trigger.
 
         Raises:
             StateError: a value has the wrong type.
@@ -164,7 +171,7 @@ class ResumeLogGenerator:
         log = ResumeLog.from_session_state(
             session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
         )
-        return self._completed(log, session_state, trigger or _trigger_of(stop_reason))
+        return self._finish(log, session_state, trigger or _trigger_of(stop_reason))
 
     def generate_from_todo_list(
         self,
@@ -172,10 +179,10 @@ class ResumeLogGenerator:
         todos: Iterable[Mapping[str, Any]],
         context_metrics: ContextMetrics,
     ) -> ResumeLog:
-        """A log of a to-do list: what is completed is an accomplishment, the rest is ahead."""
+        """A log of a to-do list: completed items are accomplishments, the others next steps."""
         listed = list(todos)
         log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
-        return self._completed(log, {"todos": listed}, "")
+        return self._finish(log, {"todos": listed}, "")
 
     def generate_from_transcript(
         self,
@@ -192,13 +199,13 @@ class ResumeLogGenerator:
     def generate_from_summary(
         self, summary: ContextSummary, *, session_id: str = "", trigger: str = "manual"
     ) -> ResumeLog:
-        """A log of a session that was summarized already."""
+        """A log of a summary."""
         log = ResumeLog.from_summary(summary, session_id=session_id)
-        return self._completed(log, log.to_dict(), trigger)
+        return self._finish(log, log.to_dict(), trigger)
 
-    def _completed(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
-        """The log with the providers' sections and the reason for it. A provider that fails
-        costs its own section only."""
+    def _finish(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
+        """Adds the providers' sections and the trigger. If a provider fails, only its section
+        is missing."""
         sections: list[OwnSection] = []
         failed: list[str] = []
         for provider in self._providers:
@@ -208,7 +215,7 @@ class ResumeLogGenerator:
                 budget = max(0, int(provider.get_token_budget()))
                 content = str(provider.generate_content(state))
                 sections.append(OwnSection(name, budget, content))
-            except Exception as error:  # noqa: BLE001 - whatever another's code may raise
+            except Exception as error:  # noqa: BLE001 - custom code may raise anything
                 words = Redactor().text(f"{type(error).__name__}: {error}")
                 logger.warning("resume log: no section %r (%s)", name, words)
                 failed.append(f"{name}: {words}")
@@ -225,8 +232,8 @@ class ResumeLogGenerator:
         """Whether a log should be written now.
 
         Args:
-            trigger: what happened: one of `BUILT_IN`, or "" to ask the registered conditions
-                alone. Thresholds count only if the metrics have reached them.
+            trigger: the event, one of `BUILT_IN`, or "" to check only the registered
+                conditions. A threshold counts only if the metrics have reached it.
         """
         options = self.options
         if not options.enabled:
@@ -239,16 +246,16 @@ class ResumeLogGenerator:
             if context_metrics.percentage_used >= 100 * share - 1e-9:
                 return True
         return options.auto_generate and any(
-            self._asked(condition, context_metrics, session_state or {})
+            self._is_met(condition, context_metrics, session_state or {})
             for condition in self._conditions
         )
 
-    def _asked(
+    def _is_met(
         self, condition: TriggerCondition, metrics: ContextMetrics, state: dict[str, Any]
     ) -> bool:
         try:
             return bool(condition.should_trigger(metrics, state))
-        except Exception as error:  # noqa: BLE001 - whatever another's code may raise
+        except Exception as error:  # noqa: BLE001 - custom code may raise anything
             words = Redactor().text(f"{type(error).__name__}: {error}")
             logger.warning("resume log: %s failed (%s)", type(condition).__name__, words)
             return False
@@ -256,20 +263,20 @@ class ResumeLogGenerator:
     # -- keeping -------------------------------------------------------------------------------
 
     def save_resume_log(self, resume_log: ResumeLog) -> Path:
-        """Keeps a log, redacted: JSON, and markdown beside it unless the format is `json`.
+        """Stores a log, redacted: JSON, and markdown beside it unless the format is `json`.
 
-        Where the settings say so, the oldest logs go.
+        If the settings say so, the oldest logs are removed.
 
         Returns:
-            the markdown if there is one, else the JSON; for a store that has no files, what
-            it says.
+            the path of the markdown if there is one, else of the JSON; for a store without
+            files, its name of the log.
 
         Raises:
-            NotPlainName: the session's id is not one plain path component.
-            StateError: it cannot be kept; what was there stays.
+            NotPlainName: the session's id is not one safe path component.
+            StateError: it cannot be stored; an older log of the session stays.
         """
         with_page = self.options.format == "markdown"
-        where = self._shelf.save(resume_log, self.max_tokens if with_page else None)
+        where = self._storage.save(resume_log, self.max_tokens if with_page else None)
         cleanup = self.options.cleanup
         self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
@@ -281,38 +288,38 @@ class ResumeLogGenerator:
         return Path(where)
 
     def load_resume_log(self, session_id: str) -> ResumeLog | None:
-        """The log of a session, None if there is none. One that is damaged falls back to the
-        last good one, with a warning in the log.
+        """The log of a session; None if there is none. If it is damaged, its backup is loaded
+        and a warning is logged.
 
         Raises:
-            StateError: it is damaged, and there is no good one.
+            StateError: the log and its backup are damaged.
         """
-        return self._shelf.load(session_id)
+        return self._storage.load(session_id)
 
     def list_resume_logs(self) -> list[tuple[str, Path]]:
-        """Every log's session id and place, newest first."""
-        return [(entry.id, Path(entry.where)) for entry in self._shelf.list()]
+        """The session id and path of every log, newest first."""
+        return [(entry.id, Path(entry.where)) for entry in self._storage.list()]
 
     def entries(self) -> list[Entry]:
         """Every log with when it was saved, its size, and whether it is pinned or damaged;
         newest first."""
-        return self._shelf.list()
+        return self._storage.list()
 
     def pin_resume_log(self, session_id: str, *, pinned: bool = True) -> None:
-        """Protects a log from retention, or no longer.
+        """Pins a log, which protects it from retention, or unpins it.
 
         Raises:
             UnknownName: there is no such log.
-            UsageError: the backend cannot do that.
+            UsageError: the backend does not support it.
         """
-        if not self._shelf.pin(session_id, pinned=pinned):
-            raise UnknownName("resume log", session_id, [e.id for e in self._shelf.list()])
+        if not self._storage.pin(session_id, pinned=pinned):
+            raise UnknownName("resume log", session_id, [e.id for e in self._storage.list()])
 
     def get_latest_resume_log(self) -> ResumeLog | None:
         """The newest log that can be read, None if there is none."""
-        for entry in self._shelf.list():
+        for entry in self._storage.list():
             try:
-                log = self._shelf.load(entry.id)
+                log = self._storage.load(entry.id)
             except LeftoffError as error:
                 logger.warning("resume log %s: %s", entry.id, error)
                 continue
@@ -322,7 +329,7 @@ class ResumeLogGenerator:
 
     def delete_resume_log(self, session_id: str) -> bool:
         """Removes a log; False if there is none."""
-        return self._shelf.delete(session_id)
+        return self._storage.delete(session_id)
 
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
@@ -330,11 +337,11 @@ class ResumeLogGenerator:
         """Removes all but the newest logs; pinned ones stay.
 
         Args:
-            days: logs saved within so many days stay, too.
-            dry_run: only tell what would go.
+            days: logs saved within this many days stay, too.
+            dry_run: remove nothing.
 
         Returns:
-            what was removed, or would be.
+            the logs that were removed, or would be.
         """
         retention = Retention(keep=keep_count, days=days)
         return list(self._pruned(retention, dry_run=dry_run))
@@ -342,17 +349,17 @@ class ResumeLogGenerator:
     def _pruned(
         self, retention: Retention, *, dry_run: bool = False, spare: str = ""
     ) -> tuple[Path, ...]:
-        gone = self._shelf.prune(retention, self._clock(), dry_run=dry_run, spare=spare)
-        return tuple(Path(where) for where in gone)
+        removed = self._storage.prune(retention, self._clock(), dry_run=dry_run, spare=spare)
+        return tuple(Path(where) for where in removed)
 
     def get_stats(self) -> dict[str, Any]:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and
         `by_trigger`: how many logs were made for which reason."""
-        entries = self._shelf.list()
+        entries = self._storage.list()
         reasons: Counter[str] = Counter()
         for entry in entries:
             try:
-                log = self._shelf.load(entry.id)
+                log = self._storage.load(entry.id)
             except LeftoffError:
                 reasons["unreadable"] += 1
                 continue
@@ -369,8 +376,8 @@ class ResumeLogGenerator:
         }
 
 
-def _others(project: Path) -> list[Store]:
-    """The store of the program that the seed describes, where there is one."""
+def _foreign_stores(project: Path) -> list[Store]:
+    """The store of claude-mpm, which seed 000 describes, if the project has one."""
     folder = project / ".claude-mpm" / "resume-logs"
     return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
 

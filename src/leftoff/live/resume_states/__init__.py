@@ -1,4 +1,4 @@
-"""Resume states of running workflows: tracked, saved, found again, judged, cleaned up."""
+"""Tracks, saves, loads, assesses and cleans up resume states of running workflows."""
 
 from __future__ import annotations
 

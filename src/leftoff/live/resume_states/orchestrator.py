@@ -1,5 +1,5 @@
-"""Taking up a workflow again: the resume message goes in front of the saved conversation, and
-history and context to whatever runs the workflow."""
+"""Resumes a saved workflow: passes its context and conversation, with a resume message in
+front, to the caller's function that runs it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from leftoff.handover.resume_state.document import (
     WorkflowExecutionContext,
     execution_context,
 )
-from leftoff.handover.resume_state.message import BUDGET, Strategy, resume_message
+from leftoff.handover.resume_state.message import DEFAULT_BUDGET, Strategy, resume_message
 from leftoff.live.resume_states.states import FileResumeStateManager
-from leftoff.workspace import look
+from leftoff.workspace import inspect_workspace
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
-_DESIGNED: dict[str, Strategy] = {
+_MIGRATION_STRATEGIES: dict[str, Strategy] = {
     "partial_context": "context_migration",
     "reset_workflow": "fresh_start",
 }
@@ -35,7 +35,7 @@ Run = Callable[..., Any | Awaitable[Any]]
 
 
 class Resumption(Struct, frozen=True):
-    """What a workflow is taken up with.
+    """The input with which a workflow is resumed.
 
     Attributes:
         chat_history: the resume message, as a system message, and the saved conversation.
@@ -50,7 +50,7 @@ class Resumption(Struct, frozen=True):
 
 
 class Resumed(Struct, frozen=True):
-    """How it went. `result` is what the callable gave; None where it was not called."""
+    """The outcome of resuming. `result` is that of the callable; None if it was not called."""
 
     success: bool
     result: Any = None
@@ -62,13 +62,13 @@ class ResumeOrchestrator:
     """Resumes saved workflows.
 
     Args:
-        manager: where they are kept.
-        run: what runs a workflow, sync or async.
-        budget: tokens that the resume message may take.
+        manager: loads the saved workflows.
+        run: the function that runs a workflow, sync or async.
+        budget: token budget of the resume message.
     """
 
     def __init__(
-        self, manager: FileResumeStateManager, run: Run, *, budget: int = BUDGET
+        self, manager: FileResumeStateManager, run: Run, *, budget: int = DEFAULT_BUDGET
     ) -> None:
         self.manager = manager
         self.run = run
@@ -82,23 +82,23 @@ class ResumeOrchestrator:
         strategy: str = "",
         force: bool = False,
     ) -> Resumed:
-        """Resumes a workflow if it fits. A result that has to be awaited is given as it is.
+        """Resumes a workflow if it is compatible. An awaitable result is returned as it is.
 
         Args:
-            workspace: the world now; looked at if None.
+            workspace: the present state of files and git; inspected if None.
             strategy: one of `STRATEGIES`, or a key of `migration_strategies`; by default
-                `partial_resume` where used tools are missing, else `continue`. Beginning anew
-                is possible whatever the score.
-            force: resume although it does not fit.
+                `partial_resume` if used tools are missing, else `continue`. The strategies
+                `context_migration` and `fresh_start` are possible whatever the score.
+            force: resume although it is not compatible.
 
         Raises:
             StateError: the saved state cannot be read.
             UnknownName: no such strategy.
         """
-        ready = self.prepare(workflow, workspace=workspace, strategy=strategy, force=force)
-        if isinstance(ready, Resumed):
-            return ready
-        return Resumed(success=True, result=self._hand_over(ready), resumption=ready)
+        prepared = self.prepare(workflow, workspace=workspace, strategy=strategy, force=force)
+        if isinstance(prepared, Resumed):
+            return prepared
+        return Resumed(success=True, result=self._call_run(prepared), resumption=prepared)
 
     async def resume_async(
         self,
@@ -108,15 +108,18 @@ class ResumeOrchestrator:
         strategy: str = "",
         force: bool = False,
     ) -> Resumed:
-        """`resume`, with the result awaited where it has to be."""
+        """`resume`; awaits the result if it is awaitable."""
         done = self.resume(workflow, workspace=workspace, strategy=strategy, force=force)
         if inspect.isawaitable(done.result):
             return replace(done, result=await done.result)
         return done
 
-    def _hand_over(self, ready: Resumption) -> Any:
+    def _call_run(self, prepared: Resumption) -> Any:
         return self.run(
-            ready.workflow_file, ready.context, list(ready.chat_history), is_resume=True
+            prepared.workflow_file,
+            prepared.context,
+            list(prepared.chat_history),
+            is_resume=True,
         )
 
     def prepare(
@@ -127,19 +130,21 @@ class ResumeOrchestrator:
         strategy: str = "",
         force: bool = False,
     ) -> Resumption | Resumed:
-        """What `resume` hands over, or why it would not."""
+        """The input that `resume` passes on, or the reason why it refuses."""
         chosen = _strategy(strategy)
         found = self.manager.load(workflow)
         if found is None:
             verdict = without_state(workflow)
             return Resumed(success=False, error_message="; ".join(verdict.reasons))
-        world = workspace or look(found.state)
+        world = workspace or inspect_workspace(found.state)
         verdict = assess(found.state, world, limits=self.manager.limits, force=force)
-        anew = chosen in {"context_migration", "fresh_start"}
-        if not verdict.can_resume and not anew:
+        restarts = chosen in {"context_migration", "fresh_start"}
+        if not verdict.can_resume and not restarts:
             reasons = "; ".join([*verdict.warnings, *verdict.reasons])
             return Resumed(success=False, error_message=f"{workflow} does not fit: {reasons}")
-        return resumption(found.state, verdict, chosen or _fitting(verdict), budget=self.budget)
+        return resumption(
+            found.state, verdict, chosen or _default_strategy(verdict), budget=self.budget
+        )
 
 
 def _strategy(name: str) -> Strategy | None:
@@ -148,12 +153,12 @@ def _strategy(name: str) -> Strategy | None:
     for known in STRATEGIES:
         if name == known:
             return known
-    if name in _DESIGNED:
-        return _DESIGNED[name]
-    raise UnknownName("resume strategy", name, [*STRATEGIES, *_DESIGNED])
+    if name in _MIGRATION_STRATEGIES:
+        return _MIGRATION_STRATEGIES[name]
+    raise UnknownName("resume strategy", name, [*STRATEGIES, *_MIGRATION_STRATEGIES])
 
 
-def _fitting(verdict: Compatibility) -> Strategy:
+def _default_strategy(verdict: Compatibility) -> Strategy:
     return "partial_resume" if verdict.missing_tools else "continue"
 
 
@@ -162,13 +167,13 @@ def resumption(
     verdict: Compatibility,
     strategy: Strategy = "continue",
     *,
-    budget: int = BUDGET,
+    budget: int = DEFAULT_BUDGET,
 ) -> Resumption:
-    """What a workflow is taken up with, by one strategy.
+    """Builds the input with which a workflow is resumed, by one strategy.
 
-    `continue`: message, whole conversation, whole context. `partial_resume`: without the
-    calls of missing tools and their results. `context_migration`: message and context, no
-    conversation, nothing counts as done. `fresh_start`: a message that says so, nothing else.
+    `continue`: message, whole conversation, whole context. `partial_resume`: the same without
+    the calls of missing tools and their results. `context_migration`: message and context, no
+    conversation, no completed steps. `fresh_start`: only a message that says so.
     """
     message = resume_message(
         state,
@@ -180,13 +185,13 @@ def resumption(
     context = execution_context(state)
     chat: tuple[ChatMessage, ...] = state.chat_history
     if strategy == "partial_resume":
-        chat = _without(chat, frozenset(verdict.missing_tools))
+        chat = _without_tools(chat, frozenset(verdict.missing_tools))
     elif strategy == "context_migration":
         chat = ()
         context = replace(context, execution_history=(), current_step=0)
     elif strategy == "fresh_start":
         chat = ()
-        context = WorkflowExecutionContext(variables=_given(state))
+        context = WorkflowExecutionContext(variables=_initial_variables(state))
     first = ChatMessage(role="system", content=message, timestamp=state.last_activity)
     return Resumption(
         workflow_id=state.workflow_id,
@@ -198,24 +203,26 @@ def resumption(
     )
 
 
-def _given(state: ResumeState) -> dict[str, Any]:
-    """What a run is begun with, as far as the state holds it."""
+def _initial_variables(state: ResumeState) -> dict[str, Any]:
+    """The initial variables of a run, as far as the state holds them."""
     if not state.workflow_file_path:
         return {}
     return {"workflow_file": state.workflow_file_path}
 
 
-def _without(chat: tuple[ChatMessage, ...], missing: frozenset[str]) -> tuple[ChatMessage, ...]:
+def _without_tools(
+    chat: tuple[ChatMessage, ...], missing: frozenset[str]
+) -> tuple[ChatMessage, ...]:
     """The conversation without calls of missing tools and without their results."""
-    gone: set[str] = set()
-    kept: list[ChatMessage] = []
+    removed: set[str] = set()
+    remaining: list[ChatMessage] = []
     for message in chat:
         calls = message.function_calls or ()
-        gone |= {c.call_id for c in calls if c.function_name in missing}
+        removed |= {c.call_id for c in calls if c.function_name in missing}
         left = tuple(c for c in calls if c.function_name not in missing)
-        if message.role == "tool" and message.tool_call_id in gone:
+        if message.role == "tool" and message.tool_call_id in removed:
             continue
         if calls and not left and not message.content:
             continue
-        kept.append(replace(message, function_calls=left or None) if calls else message)
-    return tuple(kept)
+        remaining.append(replace(message, function_calls=left or None) if calls else message)
+    return tuple(remaining)

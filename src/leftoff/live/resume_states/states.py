@@ -1,12 +1,12 @@
-"""Resume states of running workflows: tracked, saved, found again, judged and cleaned up.
+"""Tracks, saves, loads, assesses and cleans up resume states of running workflows.
 
     manager = FileResumeStateManager(store_for(settings))
     workflow = manager.begin("plan.md", content)
     with manager.tracking(workflow, "build", {"target": "all"}) as call:
         call.result = build("all")
 
-Every method may be called from any thread. Two processes that track one workflow at once do not
-add up: the one that saves last stands.
+All methods are thread-safe. Processes that track the same workflow at the same time overwrite
+each other: the last save wins.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ from leftoff.live.resume_states.tracking import Tracked, Tracking
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
-from leftoff.stores.atomic import write_whole
+from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, Keeping, Store
-from leftoff.workspace import look
+from leftoff.stores.protocol import Entry, PrunableStore, Store
+from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
 
 CLEANUP = "cleanup_metadata.json"
-"""What the last cleanup did, beside the states."""
+"""The file beside the states that records the last cleanup."""
 
-DESIGNED = ".dotnet-prompt/resume"
-"""Where the original design keeps its states; they are read, never written, unless
-`storage_location` names the place."""
+DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
+"""The folder of dotnet-prompt's states (seed 004). They are read, and written only if
+`storage_location` names this folder."""
 
 
 class Found(Struct, frozen=True):
-    """A state as it was kept. `issues` tell what its file had wrong."""
+    """A loaded state. `issues` are the defects of its file."""
 
     state: ResumeState
     where: str
@@ -76,10 +76,10 @@ class Found(Struct, frozen=True):
 
 
 class Available(Struct, frozen=True):
-    """A workflow that can be resumed, in short.
+    """A short description of a workflow that can be resumed.
 
     Attributes:
-        tools_completed: how many calls of tools succeeded, those no longer kept left out.
+        tools_completed: number of successful tool calls that are still in the state.
         problem: why it cannot be read; "" if it can.
     """
 
@@ -94,31 +94,32 @@ class Available(Struct, frozen=True):
 
 
 class Cleaned(Struct, frozen=True):
-    """What a cleanup did."""
+    """The result of a cleanup: removed ids, and the number of states that stay (`kept`)."""
 
     removed: tuple[str, ...]
     kept: int
 
 
-class _Live(Struct):
-    """A workflow that this process works on; `waiting` calls are not saved yet."""
+class _RunningWorkflow(Struct):
+    """A workflow that this process tracks; `unsaved` is the number of unsaved calls."""
 
     state: ResumeState
-    waiting: int = 0
+    unsaved: int = 0
     lock: Any = field(default_factory=threading.RLock)
 
 
 class FileResumeStateManager:
-    """Keeps resume states in a store; by default in the files that the settings name.
+    """Saves resume states in a store; by default in the files that the settings name.
 
     Args:
-        store: where they are kept.
-        settings: how often a running workflow is saved, how long states are kept; the
+        store: stores the states.
+        settings: how often a running workflow is saved, and the retention of states; the
             defaults if None.
-        session_id: what calls without a workflow are kept under; by default the time.
-        bounds: how much of a state is kept.
-        limits: where the verdicts of compatibility begin; those of the settings if None.
-        clock: gives the time now, with its zone.
+        session_id: the name under which calls without a workflow are saved; by default
+            "session".
+        bounds: size limits of a saved state.
+        limits: thresholds of the compatibility verdicts; those of the settings if None.
+        clock: returns the current time, with its zone.
     """
 
     def __init__(
@@ -137,8 +138,8 @@ class FileResumeStateManager:
         self.limits = limits or _limits(self.settings)
         self._clock = clock
         self._session = session_id
-        self._own = ""
-        self._live: dict[str, _Live] = {}
+        self._session_workflow_id = ""
+        self._workflows: dict[str, _RunningWorkflow] = {}
         self._lock = threading.RLock()
 
     def _now(self) -> str:
@@ -155,13 +156,13 @@ class FileResumeStateManager:
         tools: Iterable[str] | None = None,
         variables: Mapping[str, Any] | None = None,
     ) -> str:
-        """Starts a workflow; gives its id. Nothing is saved yet.
+        """Starts tracking a workflow; returns its id. Nothing is saved yet.
 
         Args:
-            workflow_file, content: its file and what it holds, raw.
+            workflow_file, content: its file and the file's content, raw.
             name: by default that of the file.
-            tools: names of the tools that there are.
-            variables: what the run knows.
+            tools: names of the available tools.
+            variables: the variables of the run.
         """
         now = self._now()
         named = name or workflow_name(workflow_file) or "session"
@@ -177,58 +178,60 @@ class FileResumeStateManager:
             workflow_variables=plain_values(variables or {}),
         )
         with self._lock:
-            self._live[state.workflow_id] = _Live(state)
+            self._workflows[state.workflow_id] = _RunningWorkflow(state)
         return state.workflow_id
 
     def session_workflow(self) -> str:
-        """The workflow that calls without one belong to: this session."""
+        """The id of the workflow of calls without a workflow id: this session."""
         with self._lock:
-            if not self._own:
+            if not self._session_workflow_id:
                 now = self._now()
                 name = self._session or "session"
-                self._own = workflow_id(name, now, f"{name}\n{now}")
-                state = ResumeState(workflow_id=self._own, start_time=now, last_activity=now)
-                self._live[self._own] = _Live(state)
-            return self._own
+                self._session_workflow_id = workflow_id(name, now, f"{name}\n{now}")
+                state = ResumeState(
+                    workflow_id=self._session_workflow_id, start_time=now, last_activity=now
+                )
+                self._workflows[self._session_workflow_id] = _RunningWorkflow(state)
+            return self._session_workflow_id
 
-    def _running(self, workflow: str | None) -> _Live:
-        """The workflow in memory; what is saved of it is loaded first."""
+    def _running(self, workflow: str | None) -> _RunningWorkflow:
+        """The workflow in memory; its saved state is loaded first."""
         identity = workflow or self.session_workflow()
         with self._lock:
-            live = self._live.get(identity)
-            if live is None:
+            running = self._workflows.get(identity)
+            if running is None:
                 found = self.load(identity)
                 now = self._now()
                 state = found.state if found else None
-                live = _Live(
+                running = _RunningWorkflow(
                     state
                     or ResumeState(workflow_id=identity, start_time=now, last_activity=now)
                 )
-                self._live[identity] = live
-            return live
+                self._workflows[identity] = running
+            return running
 
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
-        """Takes in a call that came back, and saves the workflow at every
-        `checkpoint_frequency`-th one.
+        """Adds a finished tool call, and saves the workflow at every `checkpoint_frequency`-th
+        call.
 
         Args:
             workflow: its id; None or "" for the session itself.
 
         Raises:
-            StateError: it is time to save, and the store fails; the call is remembered.
+            StateError: saving was due and the store failed; the call stays in memory.
         """
-        live = self._running(workflow)
-        with live.lock:
-            live.state = replace(with_tool(live.state, tool), last_activity=self._now())
-            live.waiting += 1
-            if live.waiting >= self.settings.resume.checkpoint_frequency:
-                self._save(live)
+        running = self._running(workflow)
+        with running.lock:
+            running.state = replace(with_tool(running.state, tool), last_activity=self._now())
+            running.unsaved += 1
+            if running.unsaved >= self.settings.resume.checkpoint_frequency:
+                self._save(running)
 
     def checkpoint(self, workflow: str | None = None) -> str:
-        """Saves a running workflow now; says where."""
-        live = self._running(workflow)
-        with live.lock:
-            return self._save(live)
+        """Saves a running workflow now; returns the place."""
+        running = self._running(workflow)
+        with running.lock:
+            return self._save(running)
 
     def save_resume_state(
         self,
@@ -236,76 +239,76 @@ class FileResumeStateManager:
         context: WorkflowExecutionContext,
         chat_history: Sequence[ChatMessage] = (),
     ) -> str:
-        """Saves a workflow with its variables, steps and conversation; says where.
+        """Saves a workflow with its variables, steps and conversation; returns the place.
 
-        Phase, strategy and insights come from the conversation unless variables of those names
-        say them (`current_phase`, `current_strategy`). Steps that were tracked as tools are not
-        taken twice.
+        Phase, strategy and insights are derived from the conversation, unless the variables
+        `current_phase` and `current_strategy` give them. Steps that were already tracked as
+        tools are not added twice.
 
         Raises:
             StateError: the store fails.
         """
-        live = self._running(workflow)
-        with live.lock:
-            state = with_context(live.state, context, self._now())
+        running = self._running(workflow)
+        with running.lock:
+            state = with_context(running.state, context, self._now())
             state = with_conversation(state, tuple(chat_history))
-            live.state = replace(state, last_activity=self._now())
-            return self._save(live)
+            running.state = replace(state, last_activity=self._now())
+            return self._save(running)
 
     def save(self, state: ResumeState) -> str:
-        """Saves a state as it is, within the bounds; says where.
+        """Saves a state as it is, within the bounds; returns the place.
 
         Raises:
-            NotPlainName: its id is not one plain path component.
+            NotPlainName: its id is not one safe path component.
             StateError: the store fails.
         """
-        live = _Live(state)
+        running = _RunningWorkflow(state)
         with self._lock:
-            self._live.pop(state.workflow_id, None)
-        return self._save(live)
+            self._workflows.pop(state.workflow_id, None)
+        return self._save(running)
 
     def complete(self, workflow: str) -> None:
-        """Marks a workflow as done: the next cleanup may remove it."""
-        live = self._running(workflow)
-        with live.lock:
-            live.state = finished(live.state)
-            self._save(live)
+        """Marks a workflow as completed: the next cleanup may remove it."""
+        running = self._running(workflow)
+        with running.lock:
+            running.state = finished(running.state)
+            self._save(running)
 
-    def _save(self, live: _Live) -> str:
-        state = optimize_for_storage(live.state, self.bounds)
-        # Redacted here, too, so that the file can say which variables have to be given again.
-        safe = ResumeState.from_dict(Redactor().value(codec.mended(state.to_dict())))
+    def _save(self, running: _RunningWorkflow) -> str:
+        state = optimize_for_storage(running.state, self.bounds)
+        # Redacted here, too, so that needs_value can name the variables with redacted values.
+        safe = ResumeState.from_dict(Redactor().value(codec.to_valid_json(state.to_dict())))
         safe = replace(safe, needs_value=needs_value(safe))
         where = self.store.save(KIND, state.workflow_id, safe.to_dict())
-        live.waiting = 0  # in memory more is held than is kept, so that bounds are cut once
+        running.unsaved = 0  # memory holds the unbounded state, so that bounds apply once
         return where
 
     # -- loading ---------------------------------------------------------------------------
 
     def load(self, workflow: str) -> Found | None:
-        """The saved state of a workflow, None if there is none.
+        """Loads the saved state of a workflow; None if there is none.
 
         Raises:
-            StateError: it is damaged, and so is its backup; both files stay.
+            StateError: it and its backup are damaged; both files stay.
         """
-        kept = self.store.load(KIND, workflow)
+        stored = self.store.load(KIND, workflow)
         for other in self._others:
-            kept = kept or other.load(KIND, workflow)
-        if kept is None:
+            stored = stored or other.load(KIND, workflow)
+        if stored is None:
             return None
         try:
-            state = ResumeState.from_dict(kept.document)
+            state = ResumeState.from_dict(stored.document)
         except StateError as error:
-            raise StateError(f"{kept.where}: {error}") from error
+            raise StateError(f"{stored.where}: {error}") from error
         state = replace(
             state, workflow_id=state.workflow_id or workflow, needs_value=needs_value(state)
         )
-        return Found(state, kept.where, kept.issues)
+        return Found(state, stored.where, stored.issues)
 
     def load_resume_state(
         self, workflow: str
     ) -> tuple[WorkflowExecutionContext, tuple[ChatMessage, ...]] | None:
-        """Context and conversation with which a workflow goes on, None if nothing is saved.
+        """The saved context and conversation of a workflow; None if nothing is saved.
 
         Raises:
             StateError: as for `load`.
@@ -318,7 +321,7 @@ class FileResumeStateManager:
         )
 
     def list_available_workflows(self) -> tuple[Available, ...]:
-        """Every saved workflow, the one that was last active first; damaged ones last."""
+        """Every saved workflow, most recently active first, damaged ones last."""
         entries: dict[str, Entry] = {}
         for store in (self.store, *self._others):
             for entry in store.list(KIND):
@@ -356,11 +359,11 @@ class FileResumeStateManager:
         workspace: Workspace | None = None,
         force: bool = False,
     ) -> Compatibility:
-        """Whether a saved workflow still fits; score 0 if nothing is saved of it.
+        """Whether a saved workflow can be resumed; score 0 if nothing is saved of it.
 
         Args:
-            current_workflow_content: its file now, raw; by default the file is read.
-            workspace: the world now; looked at if None.
+            current_workflow_content: its file's present content, raw; by default it is read.
+            workspace: the present state of files and git; inspected if None.
 
         Raises:
             StateError: as for `load`.
@@ -368,15 +371,16 @@ class FileResumeStateManager:
         found = self.load(workflow)
         if found is None:
             return without_state(workflow)
-        world = workspace or look(found.state)
+        world = workspace or inspect_workspace(found.state)
         if current_workflow_content is not None:
             world = replace(world, content=current_workflow_content)
         return assess(found.state, world, limits=self.limits, force=force)
 
     def cleanup_old_resume_files(self, retention_days: float | None = None) -> int:
-        """Removes states of workflows that are done or older than their days; how many.
+        """Removes states of completed workflows and states older than `retention_days`; returns
+        how many.
 
-        Pinned and damaged ones stay. What was done is kept beside the states.
+        Pinned and damaged states stay. The result is recorded in a file beside the states.
         """
         return len(self.clean_up(retention_days).removed)
 
@@ -388,28 +392,28 @@ class FileResumeStateManager:
         now = self._clock()
         oldest = now.timestamp() - days * 86_400
         removed: list[str] = []
-        kept = 0
+        remaining = 0
         for entry in self.store.list(KIND):
             old = entry.saved < oldest or self._available(entry).completed
-            goes = old and entry.readable and not entry.pinned
-            if goes and (dry_run or self._drop(entry)):
+            removable = old and entry.readable and not entry.pinned
+            if removable and (dry_run or self._drop(entry)):
                 removed.append(entry.id)
             else:
-                kept += 1
-        done = Cleaned(tuple(sorted(removed)), kept)
+                remaining += 1
+        result = Cleaned(tuple(sorted(removed)), remaining)
         if not dry_run:
-            self._note(done, now)
-        return done
+            self._write_cleanup_metadata(result, now)
+        return result
 
     def _drop(self, entry: Entry) -> bool:
         with self._lock:
-            self._live.pop(entry.id, None)
-        if isinstance(self.store, Keeping):
+            self._workflows.pop(entry.id, None)
+        if isinstance(self.store, PrunableStore):
             return self.store.drop(KIND, entry)
         return self.store.delete(KIND, entry.id)
 
-    def _note(self, done: Cleaned, now: datetime) -> None:
-        """Writes `cleanup_metadata.json` where the store has a folder."""
+    def _write_cleanup_metadata(self, done: Cleaned, now: datetime) -> None:
+        """Writes `cleanup_metadata.json`, if the store has a folder."""
         if not isinstance(self.store, FileStore):
             return
         folder = self.store.folder(KIND)
@@ -421,7 +425,7 @@ class FileResumeStateManager:
             "kept": done.kept,
         }
         try:
-            write_whole(folder / CLEANUP, codec.dumps(Redactor().value(value), indent=2))
+            write_atomic(folder / CLEANUP, codec.dumps(Redactor().value(value), indent=2))
         except OSError as error:
             raise StateError(
                 f"{folder / CLEANUP}: cannot be written ({error.strerror}); "
@@ -504,17 +508,17 @@ class FileResumeStateManager:
 def _limits(settings: Settings) -> Limits:
     resume = settings.resume
     return Limits(
-        similar=resume.similarity_warning,
-        alike=resume.similarity_reset,
-        fits=resume.minimum_score,
-        missing_tool=resume.missing_tool_factor,
+        similarity_warning=resume.similarity_warning,
+        similarity_reset=resume.similarity_reset,
+        minimum_score=resume.minimum_score,
+        missing_tool_factor=resume.missing_tool_factor,
     )
 
 
 def _stores(settings: Settings) -> tuple[Store, tuple[Store, ...]]:
-    """The files that the settings name, and the design's own place where there is one."""
+    """The store that the settings name, and that of dotnet-prompt if its folder exists."""
     ours = store_for(settings)
-    theirs = Path(DESIGNED)
+    theirs = Path(DOTNET_PROMPT_FOLDER)
     if not theirs.is_dir() or theirs.resolve() == ours.folder(KIND).resolve():
         return ours, ()
     return ours, (FileStore(ours.root, places={KIND: theirs}),)

@@ -1,4 +1,4 @@
-"""Calls of tools captured as they happen: a context manager and a decorator."""
+"""A context manager and a decorator that capture tool calls."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("leftoff.live")
 
 FAILED = "Tool execution failed"
-"""Why a call stands there that failed and gave no reason of its own."""
+"""The reasoning of a failed call that gave none."""
 
 
 class Tracker(Protocol):
-    """What takes in calls that came back."""
+    """Receives finished tool calls."""
 
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
-        """Takes in a call."""
+        """Adds a call."""
         ...
 
 
 class Tracking:
-    """One call. Set `result` inside; an exception is its error, and goes on.
+    """A context manager around one call. Set `result` inside; an exception is recorded as the
+    call's error and propagates.
 
-    A call that gives nothing has succeeded. Where keeping it fails, that is logged and the
-    call itself is not disturbed.
+    A call without a result has succeeded. If the tracker fails, that is logged and the call is
+    not affected.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Tracking:
         tool = CompletedTool(
             function_name=self._name,
             parameters=self._parameters,
-            result=told(self.result) if error is None else f"ERROR: {_error(error)}",
+            result=result_text(self.result) if error is None else f"ERROR: {_error(error)}",
             executed_at=self._began,
             success=error is None,
             ai_reasoning=self._reasoning or (None if error is None else FAILED),
@@ -79,12 +80,12 @@ class Tracking:
             logger.warning("a call of %s is not kept: %s", self._name, words)
 
 
-def told(result: Any) -> str | None:
-    """A result as text; None for nothing."""
+def result_text(result: Any) -> str | None:
+    """A result as text; None if there is none."""
     if result is None or isinstance(result, str):
         return result
     if isinstance(result, (dict, list, tuple, bool, int, float)):
-        return codec.dumps(codec.mended(result)).decode().strip()
+        return codec.dumps(codec.to_valid_json(result)).decode().strip()
     return str(result)
 
 
@@ -111,12 +112,12 @@ class Tracked:
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 import asyncio
 
-                call = self._around(function, args, kwargs)
+                call = self._tracking(function, args, kwargs)
                 call.__enter__()
                 try:
                     call.result = await function(*args, **kwargs)
                 except BaseException as error:
-                    # Saving waits for the disk, so it is done beside the loop.
+                    # Saving waits for the disk, so it must not run on the event loop.
                     await asyncio.to_thread(call.__exit__, type(error), error, None)
                     raise
                 await asyncio.to_thread(call.__exit__, None, None, None)
@@ -126,13 +127,13 @@ class Tracked:
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            with self._around(function, args, kwargs) as call:
+            with self._tracking(function, args, kwargs) as call:
                 call.result = function(*args, **kwargs)
             return call.result
 
         return cast("F", called)
 
-    def _around(
+    def _tracking(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Tracking:
         signature = inspect.signature(function)
@@ -140,7 +141,7 @@ class Tracked:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             given = dict(bound.arguments)
-        except TypeError:  # the call itself will say what is wrong with it
+        except TypeError:  # the call itself will raise it
             given = dict(kwargs)
         for parameter in signature.parameters.values():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:

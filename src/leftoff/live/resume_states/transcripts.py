@@ -8,13 +8,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from leftoff.handover.resume_state.conversation import Conversation
+from leftoff.handover.resume_state.conversation import ConversationTail
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.handover.resume_state.from_summary import Workflow, from_summary
 from leftoff.handover.resume_state.running_workflow import content_hash
-from leftoff.incremental.messages import listen
+from leftoff.incremental.messages import read_with_listener
 from leftoff.summary import ContextSummary
-from leftoff.workspace import content_of, look, recorded_files
+from leftoff.workspace import inspect_workspace, read_workflow, recorded_files
 
 
 def from_transcript(
@@ -33,8 +33,8 @@ def from_transcript(
         session: which one, where a file holds several: its place from 0, or its id.
         workflow: the file that the session worked through.
         name: of the workflow; by default its file's, else the folder's.
-        hashes: look at the repository and the changed files as they are now, so that it can be
-            told later what has changed since.
+        hashes: record commit and file hashes as they are now, so that later changes can be
+            detected.
 
     Raises:
         SourceError: the recording or the workflow's file cannot be read.
@@ -55,36 +55,36 @@ def of_transcript(
     name: str = "",
     hashes: bool = True,
 ) -> tuple[ResumeState, ContextSummary]:
-    """As `from_transcript`, with the summary that it was made from."""
+    """`from_transcript`, with the summary that the state was made from."""
     flow = Workflow()
     if workflow is not None:
-        content = content_of(workflow) or ""
+        content = read_workflow(workflow) or ""
         flow = Workflow(str(Path(workflow).absolute()), content, content_hash(content))
-    heard = listen(path, Conversation, format=format, session=session)
-    summary = heard.summary
+    read = read_with_listener(path, ConversationTail, format=format, session=session)
+    summary = read.summary
     state = from_summary(
         summary,
-        heard.listener,
+        read.listener,
         workflow=flow,
         name=name,
         commit=summary.working_set.commit or summary.working_set.commit_at_start,
-        abandoned=heard.without,
+        abandoned=read.without,
     )
-    return (_seen(state) if hashes else state), summary
+    return (_with_hashes(state) if hashes else state), summary
 
 
-def _seen(state: ResumeState) -> ResumeState:
+def _with_hashes(state: ResumeState) -> ResumeState:
     """The state with the repository and the files as they are now, as far as they are still
     what the session left."""
     world = state.world or World()
     if not os.path.isdir(world.cwd):  # noqa: PTH112 - a name too long is no folder
         return state
-    now = look(state, root=world.cwd)
+    now = inspect_workspace(state, root=world.cwd)
     as_left: list[RecordedFile] = []
     hashed = recorded_files(world.files, world.cwd)
     for file in hashed:
         found = now.files.get(file.path)
-        # What was changed after the session is not what it left: its time will tell.
+        # A file that was changed after the session gets no hash: its time shows the change.
         touched = found is None or found.changed is not False
         as_left.append(replace(file, sha256="") if touched else file)
     same_branch = now.branch is not None and now.branch == world.branch

@@ -1,4 +1,4 @@
-"""Questions to an agent's client that continue the client's own conversation."""
+"""Reviews: prompts to an agent's client that resume the client's own conversation."""
 
 from __future__ import annotations
 

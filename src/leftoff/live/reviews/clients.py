@@ -1,4 +1,4 @@
-"""What is expected of an agent's client that we run, and how it is asked."""
+"""The interface of an agent's client, and the calls of a review."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
 
-_WORDS = 400
-"""Code points that are kept of what a client says when it fails."""
+_MAX_MESSAGE_CHARS = 400
+"""Maximum length of a client's error message, in code points."""
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
 
 class Answer(Struct, frozen=True):
-    """What a client answered.
+    """The answer of a client.
 
     Attributes:
-        session_id: under which it keeps the conversation from now on.
-        usage: what it counted; of the whole conversation where `Client.counts_all` says so.
+        session_id: the id of the conversation from now on.
+        usage: of this answer, or of the whole conversation if `Client.counts_all`.
     """
 
     text: str
@@ -37,18 +37,18 @@ class Answer(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """Why there is no answer, in the client's words."""
+    """Why there is no answer; `words` is the client's error message."""
 
     kind: FailureKind
     words: str
 
 
 class Client(Protocol):
-    """A program that talks with an agent.
+    """A command-line client of an agent.
 
     Attributes:
-        name: what it is called in documents.
-        by_folder: a conversation is known only in the folder in which it began.
+        name: its name in documents.
+        by_folder: a session id is valid only in the folder in which the conversation began.
         counts_all: it reports the usage of the whole conversation, not of the last answer.
     """
 
@@ -59,22 +59,22 @@ class Client(Protocol):
     def build_command(
         self, model: str = ..., session_id: str = ..., allowed_tools: str = ...
     ) -> list[str]:
-        """The program and its arguments; the prompt comes on standard input."""
+        """The program and its arguments; the prompt goes to standard input."""
         ...
 
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ...
     ) -> Answer | Failure:
-        """What a finished run means. `session_id` is the conversation that it was to resume."""
+        """The answer or failure of a finished run that was to resume `session_id`."""
         ...
 
 
 class Stopped(Exception):
-    """Whoever asked does not want to know any more."""
+    """The caller cancelled the review."""
 
 
-class Asking:
-    """The calls of one review, within its time.
+class ReviewCalls:
+    """The calls of one review, within its time limit.
 
     Attributes:
         sent: the prompts that were sent.
@@ -125,13 +125,13 @@ class Asking:
             return Failure("other", f"more than {subprocesses.MOST_OUTPUT} bytes of output")
         found = self._client.outcome(done.code, done.stdout, done.stderr, session_id)
         if isinstance(found, Failure):
-            return Failure(found.kind, _words(found.words, session_id))
+            return Failure(found.kind, _clean_message(found.words, session_id))
         return found
 
 
-def _words(said: str, session_id: str) -> str:
-    """What a client says, in one line, without ids and secrets."""
+def _clean_message(message: str, session_id: str) -> str:
+    """A client's error message in one line, without session ids and secrets."""
     if session_id:
-        said = said.replace(session_id, "[session]")
-    said = _UUID.sub("[session]", said)
-    return one_line(Redactor().text(said), _WORDS)
+        message = message.replace(session_id, "[session]")
+    message = _UUID.sub("[session]", message)
+    return one_line(Redactor().text(message), _MAX_MESSAGE_CHARS)

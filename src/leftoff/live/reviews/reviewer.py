@@ -1,7 +1,7 @@
-"""Asks an agent's client, and goes on with the client's own conversation where it still has it.
+"""`Reviewer`: asks an agent's client and resumes the client's conversation if it still exists.
 
-A follow-up is sent alone to a conversation that the client remembers. If that fails, for
-whatever reason, it is sent once more with everything that was said before.
+A follow-up is first sent alone to the saved conversation. If that fails for any reason but a
+timeout, the full prompt with all earlier rounds is sent once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from leftoff.errors import ClientError, SourceError, StateError, UnknownName, UsageError
 from leftoff.handover.review import (
-    DEAD,
     DEFAULT_MODEL,
+    PERMANENT_FAILURES,
     Resumption,
     Review,
     ReviewRound,
@@ -28,34 +28,34 @@ from leftoff.handover.review import (
     next_review_id,
 )
 from leftoff.handover.review_metrics import ReviewMetrics, metrics
-from leftoff.live.reviews.clients import Answer, Asking, Client, Failure
+from leftoff.live.reviews.clients import Answer, Client, Failure, ReviewCalls
 from leftoff.live.tasks import now
 from leftoff.live.telemetry import logger
 from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
-from leftoff.stores.atomic import inside
-from leftoff.stores.lookup import reason
+from leftoff.stores.atomic import create_and_open
+from leftoff.stores.lookup import error_text
 from leftoff.stores.protocol import Store
 from leftoff.tokens import estimate_tokens
 
 KIND = "review"
 """The kind under which a store keeps reviews."""
 
-LIMIT = 600.0
-"""Seconds that a review may take, with the attempt to resume."""
+TIME_LIMIT = 600.0
+"""Time limit of a review in seconds, with the attempt to resume."""
 
-PATIENCE = 30.0
-"""Seconds to wait for another process that is saving a review."""
+LOCK_TIMEOUT = 30.0
+"""Seconds to wait for the lock while another process saves a review."""
 
 
 class ReviewRequest(Struct, frozen=True):
-    """A question.
+    """A request for a review.
 
     Attributes:
-        prompt: what is new.
-        full_prompt: what is sent to a client that remembers nothing; by default the earlier
-            rounds of the review and the prompt.
-        previous_review_id: the review that is continued, "" for a new one.
+        prompt: the new prompt.
+        full_prompt: sent if the conversation cannot be resumed; by default the earlier rounds
+            of the review and the prompt.
+        previous_review_id: the review to continue, "" for a new one.
         model: the client's name of a model.
         allowed_tools: tools that the agent may use without asking, as the client writes them.
         resume: False sends the full prompt, whatever the settings say.
@@ -70,11 +70,11 @@ class ReviewRequest(Struct, frozen=True):
 
 
 class ReviewResult(Struct, frozen=True):
-    """An answer, as the client gave it, and the round that was kept of it.
+    """The client's answer, and the round that was saved.
 
     Attributes:
-        review_id: "" if this is a new review and could not be kept.
-        unsaved: why the round could not be kept, "" if it was.
+        review_id: "" if this is a new review that could not be saved.
+        unsaved: why the round could not be saved, "" if it was.
     """
 
     review_id: str
@@ -84,25 +84,25 @@ class ReviewResult(Struct, frozen=True):
 
     @property
     def resumed(self) -> bool:
-        """Whether the client went on with its own conversation."""
+        """Whether the client resumed its own conversation."""
         return self.round.resume == "resumed"
 
 
 class Reviewer:
-    """Asks a client and keeps its conversations' ids, by review and model.
+    """Asks a client and saves the ids of its conversations, by review and model.
 
-    Ids give access to what was said: they are kept in the store, and nowhere else.
+    Ids give access to conversations: they are saved in the store and nowhere else.
 
     Args:
-        client: whom to ask.
-        store: where reviews are kept.
-        settings: `enable_resume`; by default those that hold in the current directory.
+        client: the client to ask.
+        store: stores the reviews.
+        settings: only `enable_resume` is used; by default those of the current directory.
         folder: the client's working directory; by default the current one.
         environ: the client's environment; ours by default.
-        limit: seconds that a review may take.
-        lock: a file that keeps processes from saving at once; by default one in the folder
-            of a file store. Without any, only threads are kept from it.
-        clock: gives the time now, with its zone.
+        limit: time limit of a review in seconds.
+        lock: the lock file for saving; by default one in the folder of a file store. Without a
+            lock file, only threads of this process are serialised.
+        clock: returns the current time, with its zone.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Reviewer:
         settings: Settings | None = None,
         folder: str | Path | None = None,
         environ: Mapping[str, str] | None = None,
-        limit: float = LIMIT,
+        limit: float = TIME_LIMIT,
         lock: Path | None = None,
         clock: Callable[[], datetime] = now,
     ) -> None:
@@ -130,12 +130,12 @@ class Reviewer:
     # -- asking ----------------------------------------------------------------------------
 
     def review(self, request: ReviewRequest) -> ReviewResult:
-        """Asks, and keeps question, answer and the conversation's id.
+        """Asks, and saves prompt, answer and the conversation's id.
 
         Raises:
-            UsageError: the prompt is empty, or an argument is none for the client.
+            UsageError: the prompt is empty, or the client does not accept an argument.
             UnknownName: there is no such review to continue.
-            ClientError: the client is not there, or gave no answer, also to the full prompt.
+            ClientError: the client cannot be started, or gave no answer to the full prompt.
         """
         return self._review(request, None)
 
@@ -167,7 +167,7 @@ class Reviewer:
             full = prompt if previous is None else full_prompt(previous, prompt)
         began = self._clock()
         session_id, resume, age = self._resumable(previous, request, model, folder, began)
-        ask = Asking(
+        ask = ReviewCalls(
             self.client, self._environ, folder, model, request.allowed_tools, self._limit, stop
         )
         outcome: Answer | Failure | None = None
@@ -202,21 +202,23 @@ class Reviewer:
             full_bytes=len(full.encode()),
             full_tokens=estimate_tokens(full),
         )
-        dead = session_id if resume in DEAD else ""
+        invalid_id = session_id if resume in PERMANENT_FAILURES else ""
         if isinstance(outcome, Failure):
             made = msgspec.structs.replace(made, error=outcome.kind, failure=outcome.words)
-            if previous is not None:  # of a first question without an answer nothing is kept
-                with suppress(StateError, SourceError):  # the client's failure is told
-                    self._keep(previous.review_id, made, dead=dead)
+            if previous is not None:  # a first prompt without an answer is not saved
+                with suppress(StateError, SourceError):  # the client's failure is raised
+                    self._save_round(previous.review_id, made, invalid_id=invalid_id)
             raise ClientError(f"{self.client.name} gave no answer: {outcome.words}")
         usage = outcome.usage
         if usage is not None and self.client.counts_all and resume == "resumed":
-            usage = _less(usage, _counted(previous, self.client.name, model))
+            usage = _difference(usage, _conversation_usage(previous, self.client.name, model))
         made = msgspec.structs.replace(made, response=outcome.text, usage=usage)
         review_id = request.previous_review_id
         unsaved = ""
         try:
-            review_id = self._keep(review_id, made, dead=dead, session_id=outcome.session_id)
+            review_id = self._save_round(
+                review_id, made, invalid_id=invalid_id, session_id=outcome.session_id
+            )
         except (StateError, SourceError) as error:  # the answer must not be lost for that
             unsaved = str(error)
         return ReviewResult(review_id, outcome.text, made, unsaved)
@@ -229,14 +231,14 @@ class Reviewer:
         folder: str,
         at: datetime,
     ) -> tuple[str, Resumption, float | None]:
-        """The conversation to go on with, or "" and why not, and its age in seconds."""
+        """The id of the conversation to resume, or "" and why not, and its age in seconds."""
         session_id = previous.session_id(self.client.name, model) if previous else ""
         if previous is None or not session_id:
             return "", "", None
         if not (self.settings.enable_resume and request.resume):
             return "", "off", None
         last = previous.last_round(self.client.name, model)
-        # What is redacted in a path cannot be compared.
+        # A path that holds redacted text cannot be compared.
         known = last is not None and last.folder and "[REDACTED:" not in last.folder
         if known and self.client.by_folder and last is not None and last.folder != folder:
             return "", "elsewhere", None
@@ -244,20 +246,20 @@ class Reviewer:
 
     # -- keeping ---------------------------------------------------------------------------
 
-    def _keep(
-        self, review_id: str, made: ReviewRound, *, dead: str = "", session_id: str = ""
+    def _save_round(
+        self, review_id: str, made: ReviewRound, *, invalid_id: str = "", session_id: str = ""
     ) -> str:
-        """Adds a round to a review, or to a new one; gives its id."""
+        """Adds a round to a review, or to a new one; returns the review's id."""
         with self._locked():
-            # Read again: somebody else may have gone on with it meanwhile.
+            # Load it again: another process may have added a round.
             if review_id:
                 review = self.load(review_id)
             else:
                 day = self._clock().date().isoformat()
                 taken = [entry.id for entry in self._store.list(KIND)]
                 review = Review(next_review_id(day, taken))
-            if dead:
-                review = review.without_session_id(made.client, dead)
+            if invalid_id:
+                review = review.without_session_id(made.client, invalid_id)
             if session_id:
                 review = review.with_session_id(made.client, made.model, session_id)
             review = review.with_round(made)
@@ -273,33 +275,33 @@ class Reviewer:
             where = self._lock_file
             with ExitStack() as stack:
                 try:
-                    folder = stack.enter_context(inside(where.parent))
-                    stack.enter_context(folder.locked(where.name, PATIENCE))
+                    folder = stack.enter_context(create_and_open(where.parent))
+                    stack.enter_context(folder.lock(where.name, LOCK_TIMEOUT))
                 except TimeoutError as error:
                     raise SourceError(f"{where}: held by another process; try again") from error
                 except OSError as error:
-                    why = f"cannot be locked ({reason(error)})"
+                    why = f"cannot be locked ({error_text(error)})"
                     raise SourceError(f"{where}: {why}") from error
                 yield
 
     def load(self, review_id: str) -> Review:
-        """A review.
+        """Loads a review.
 
         Raises:
             UnknownName: there is none of that id.
             StateError: it is damaged.
         """
-        kept = self._store.load(KIND, review_id)
-        if kept is None:
+        stored = self._store.load(KIND, review_id)
+        if stored is None:
             known = [entry.id for entry in self._store.list(KIND)]
             raise UnknownName("review", review_id, known[:10])
-        for issue in kept.issues:
+        for issue in stored.issues:
             if issue.severity != "info":
                 logger.warning("review %s: %s", review_id, issue.what)
-        return Review.from_dict(kept.document)
+        return Review.from_dict(stored.document)
 
     def latest(self) -> str:
-        """The id of the review that was saved last.
+        """The id of the last saved review.
 
         Raises:
             UsageError: there is none.
@@ -309,7 +311,7 @@ class Reviewer:
         raise UsageError("there is no review yet")
 
     def metrics(self) -> ReviewMetrics:
-        """What resuming has been worth, over all reviews that are kept."""
+        """What resuming has saved, over all stored reviews."""
         found: list[Review] = []
         unreadable = 0
         for entry in self._store.list(KIND):
@@ -321,7 +323,7 @@ class Reviewer:
 
 
 def _sendable(prompt: str) -> str:
-    """A prompt as UTF-8 can hold it: lone surrogates become question marks."""
+    """A prompt that UTF-8 can encode: lone surrogates become question marks."""
     return prompt.encode("utf-8", "replace").decode()
 
 
@@ -335,8 +337,8 @@ def _age(last: ReviewRound | None, at: datetime) -> float | None:
         return None
 
 
-def _counted(previous: Review | None, client: str, model: str) -> Usage:
-    """What the rounds of the present conversation with a model have used."""
+def _conversation_usage(previous: Review | None, client: str, model: str) -> Usage:
+    """The usage of all rounds of the present conversation with a model."""
     total = Usage()
     for one in reversed(previous.rounds if previous else ()):
         if (one.client, one.model) != (client, model) or one.error:
@@ -347,7 +349,7 @@ def _counted(previous: Review | None, client: str, model: str) -> Usage:
     return total
 
 
-def _less(usage: Usage, before: Usage) -> Usage:
+def _difference(usage: Usage, before: Usage) -> Usage:
     return Usage(
         *(
             max(0, getattr(usage, name) - getattr(before, name))

@@ -1,4 +1,4 @@
-"""Runs another program: on its own input, for a limited time, with a bounded output."""
+"""Runs a program with given input, a time limit and a limit on its output."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import IO
 from msgspec import Struct
 
 MOST_OUTPUT = 32 * 1024 * 1024
-"""Bytes that a program may print on each stream before it is stopped."""
+"""Maximum output of a program on each stream, in bytes; at the limit it is stopped."""
 
-_PATIENCE = 2.0
-"""Seconds that a program has to end after it was asked to, and that what it left behind may
-hold its output open."""
+_SHUTDOWN_TIMEOUT = 2.0
+"""Seconds to wait for a program to end after SIGTERM, and for its output to be closed: its own
+child processes may hold it open. Chosen by hand; not measured."""
 
 _CHUNK = 65_536
 
 
 class Done(Struct, frozen=True):
-    """A program that has ended.
+    """The result of a program that has ended.
 
     Attributes:
-        code: its exit code; negative is the signal that ended it.
+        code: its exit code; negative if a signal ended it.
         seconds: how long it ran.
         stopped: why we stopped it: "time_out", "output", "asked", or "" if it ended itself.
     """
@@ -50,16 +50,16 @@ def run(
     most: int = MOST_OUTPUT,
     stop: threading.Event | None = None,
 ) -> Done:
-    """Runs a program to its end; stops it and all that it started when the time is over.
+    """Runs a program to its end; at the time limit, stops it and its process group.
 
     Args:
         command: the program and its arguments; no shell reads them.
         given: its standard input.
-        limit: seconds that it may take.
+        limit: time limit in seconds.
         folder: its working directory; ours if None.
         environ: its environment; ours if None.
-        most: bytes that it may print on each stream.
-        stop: stops the program when set.
+        most: maximum output on each stream, in bytes.
+        stop: the program is stopped when this is set.
 
     Raises:
         OSError: the program cannot be started.
@@ -87,13 +87,15 @@ def run(
         stopped = _wait(process, (output, errors), began + limit, stop)
         if stopped:
             _end(process)
-        elif not _drained((output, errors), _PATIENCE):  # held open by what it left behind
+        elif not _output_read(
+            (output, errors), _SHUTDOWN_TIMEOUT
+        ):  # a child process holds it open
             _signal(process, signal.SIGTERM)
     except BaseException:
         _end(process)
         raise
     finally:
-        _drained((output, errors), _PATIENCE)
+        _output_read((output, errors), _SHUTDOWN_TIMEOUT)
     return Done(
         process.returncode,
         bytes(output.data),
@@ -104,7 +106,7 @@ def run(
 
 
 class _Reader(threading.Thread):
-    """Reads a stream to its end, or until it is longer than it may be."""
+    """Reads a stream to its end or to its size limit."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         super().__init__(daemon=True)
@@ -123,7 +125,7 @@ class _Reader(threading.Thread):
 
 
 def _write(stream: IO[bytes], given: bytes) -> None:
-    # A program that does not read its input to the end is no error of ours.
+    # A program may end without reading all of its input.
     with contextlib.suppress(OSError, ValueError):
         stream.write(given)
     with contextlib.suppress(OSError, ValueError):
@@ -136,7 +138,7 @@ def _wait(
     end: float,
     stop: threading.Event | None,
 ) -> str:
-    """Waits for the program; says why it has to be stopped, "" if it ended itself."""
+    """Waits for the program; returns why it has to be stopped, "" if it ended itself."""
     while True:
         left = end - time.monotonic()
         pause = min(max(left, 0), 0.2)
@@ -155,9 +157,9 @@ def _wait(
             return "time_out"
 
 
-def _drained(readers: Sequence[_Reader], patience: float) -> bool:
-    """Whether all output has been read within some seconds."""
-    end = time.monotonic() + patience
+def _output_read(readers: Sequence[_Reader], timeout: float) -> bool:
+    """Whether all output has been read within `timeout` seconds."""
+    end = time.monotonic() + timeout
     for reader in readers:
         if reader.ident is not None:
             reader.join(max(0, end - time.monotonic()))
@@ -165,16 +167,16 @@ def _drained(readers: Sequence[_Reader], patience: float) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Asks the program and all that it started to end, then makes them."""
+    """Ends the process group: SIGTERM, then SIGKILL."""
     _signal(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_PATIENCE)
+        process.wait(_SHUTDOWN_TIMEOUT)
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """Signals the group of a program, which outlives it as long as anybody is in it."""
+    """Signals the process group of a program; the group may outlive the program itself."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)

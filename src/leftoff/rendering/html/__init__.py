@@ -1,7 +1,7 @@
-"""HTML pages that need nothing else: of one session, and of many.
+"""Self-contained HTML pages: one session, or a report over many sessions.
 
-Every recorded word is redacted, cleaned and escaped; no page makes a request, and the page of
-a session runs no script.
+All recorded text is redacted, cleaned and escaped. No page makes a network request, and the
+page of a session runs no script.
 """
 
 from __future__ import annotations

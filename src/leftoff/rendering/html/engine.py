@@ -1,4 +1,4 @@
-"""Templates, each value of which is cleaned and escaped on its way in."""
+"""The jinja2 environment: every value is cleaned and escaped when a template is rendered."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, number, plural
-from leftoff.rendering.html.frame import part
+from leftoff.rendering.html.frame import template_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, truncate
 
-_NAMES = ("card.html", "macros.html", "report.html", "session.html")
+_TEMPLATES = ("card.html", "macros.html", "report.html", "session.html")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_TEXTS = {name: part(name) for name in _NAMES}
+_TEMPLATE_TEXTS = {name: template_text(name) for name in _TEMPLATES}
 
 
-def fill(name: str, **values: Any) -> str:
-    """A template with its values.
+def render_template(name: str, **values: Any) -> str:
+    """A template of `templates/`, rendered with `values`.
 
     Raises:
         UsageError: jinja2 is not installed.
     """
-    made: str = _engine().get_template(name).render(**values)
-    return made
+    rendered: str = _engine().get_template(name).render(**values)
+    return rendered
 
 
 @cache
@@ -32,9 +32,9 @@ def _engine() -> Any:
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError:
-        raise UsageError("an HTML page needs `pip install 'leftoff[html]'`") from None
+        raise UsageError("an HTML page needs `pip install jinja2`") from None
     engine = Environment(
-        loader=DictLoader(_TEXTS),
+        loader=DictLoader(_TEMPLATE_TEXTS),
         autoescape=True,
         finalize=_finalize,
         undefined=StrictUndefined,
@@ -42,24 +42,24 @@ def _engine() -> Any:
         lstrip_blocks=True,
     )
     engine.filters.update(brief=_brief, cut=truncate, flat=one_line)
-    engine.filters.update(day=_day, duration=duration, moment=_moment, number=number)
+    engine.filters.update(day=_day, duration=duration, moment=_to_the_minute, number=number)
     engine.globals.update(plural=plural)
     return engine
 
 
 def _brief(text: str, limit: int) -> Any:
-    """Recorded words on one line of at most `limit` characters; code in backticks as code."""
+    """Recorded text on one line of at most `limit` characters; backticks become `<code>`."""
     from markupsafe import Markup, escape
 
-    pieces = _CODE.split(one_line(text, limit))
+    fragments = _CODE.split(one_line(text, limit))
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if number % 2 else escape(piece)
-        for number, piece in enumerate(pieces)
+        for number, piece in enumerate(fragments)
     )
 
 
 def _finalize(value: Any) -> Any:
-    # Not Markup: that is HTML of ours. Escaping follows.
+    # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
 
 
@@ -67,6 +67,6 @@ def _day(time: str) -> str:
     return time[:10]
 
 
-def _moment(time: str) -> str:
-    """A recorded time as people read it: to the minute."""
+def _to_the_minute(time: str) -> str:
+    """A recorded time without seconds and without the `T`."""
     return time[:16].replace("T", " ")

@@ -1,5 +1,5 @@
-"""The frame of every HTML page: one file that asks for nothing, and in which nothing runs but a
-script of ours, named by its hash.
+"""The document around every HTML page: self-contained, with a content security policy that
+allows only our own style and script, by hash.
 """
 
 from __future__ import annotations
@@ -13,30 +13,32 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
 
 
-def part(name: str) -> str:
-    """A file of `templates/`."""
+def template_text(name: str) -> str:
+    """The text of a file in `templates/`."""
     return files("leftoff.rendering.html").joinpath("templates", name).read_text("utf-8")
 
 
-# Read when this module is imported: using it opens nothing.
-STYLE = part("style.css").strip()
+# Read at import, since rendering must not open files.
+BASE_STYLE = template_text("style.css").strip()
 
 
-def frame(title: str, body: str, *, style: str = "", script: str = "", kind: str = "") -> str:
-    """A whole page.
+def html_document(
+    title: str, body: str, *, style: str = "", script: str = "", kind: str = ""
+) -> str:
+    """A whole HTML document.
 
-    Its security policy allows this style and this script and nothing else: no request, no
-    image, no frame, no form, and no `style` or event attribute.
+    Its content security policy allows this style and this script and nothing else: no request,
+    image, frame or form, and no `style` or event attribute.
 
     Args:
         title: plain text.
-        body: HTML in which everything recorded is escaped.
-        style: rules after those that all pages share.
-        script: runs at the end; the page must say everything without it.
-        kind: class of the page's body.
+        body: HTML in which all recorded text is escaped.
+        style: CSS added to the style that all pages share.
+        script: runs at the end; the page must be complete without it.
+        kind: class of the `body` element.
     """
-    look = f"\n{STYLE}\n{style.strip()}\n" if style else f"\n{STYLE}\n"
-    policy = f"default-src 'none'; style-src {_hash(look)}"
+    css = f"\n{BASE_STYLE}\n{style.strip()}\n" if style else f"\n{BASE_STYLE}\n"
+    policy = f"default-src 'none'; style-src {_hash(css)}"
     if script:
         policy += f"; script-src {_hash(script)}"
     policy += "; base-uri 'none'; form-action 'none'"
@@ -45,7 +47,7 @@ def frame(title: str, body: str, *, style: str = "", script: str = "", kind: str
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(clean(title))}</title>\n<style>{look}</style>\n</head>\n"
+        f"<title>{escape(clean(title))}</title>\n<style>{css}</style>\n</head>\n"
         + (f'<body class="{kind}">\n' if kind else "<body>\n")
         + body.strip()
         + (f"\n<script>{script}</script>" if script else "")
@@ -53,8 +55,8 @@ def frame(title: str, body: str, *, style: str = "", script: str = "", kind: str
     )
 
 
-def shown(text: str, gate: Redactor) -> str:
-    """Recorded text as HTML: redacted, without control and hidden characters, escaped."""
+def redacted_html(text: str, gate: Redactor) -> str:
+    """Recorded text as HTML: redacted, without control and invisible characters, escaped."""
     return escape(clean(gate.text(text)))
 
 

@@ -1,4 +1,7 @@
-"""The messages that a page quotes: where they stand, what of them is shown, what is marked."""
+"""The messages that a page quotes: which ones, their excerpts, and the marked spans.
+
+`cited_refs` and `quotable_messages` run before redaction, `build_quotes` after it.
+"""
 
 from __future__ import annotations
 
@@ -9,57 +12,59 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
-from leftoff.rendering.messages import call_text, status_of, who
+from leftoff.rendering.messages import call_text, speaker_of, status_of
 from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
-MOST = 1_500
+MAX_QUOTES = 1_500
 """Messages that one page quotes."""
 
-ROOM = 400_000
-"""Characters of all quotations together, more or less."""
+MAX_TOTAL_LENGTH = 400_000
+"""Characters of all quotes together, approximately. With the other limits here it keeps a page
+below `session.MAX_PAGE_BYTES`; chosen by hand."""
 
-CALM = 1_600
-"""Characters of one message where there are few."""
+MAX_QUOTE_LENGTH = 1_600
+"""Characters of one quoted message; less where there are many."""
 
-REACH = 20_000
-"""Characters of a very long text to either side of what is quoted that the gate sees."""
+GATE_MARGIN = 20_000
+"""Characters before and after a cited span that are given to the redactor: enough context for
+its rules without redacting megabytes. Chosen by hand."""
 
 _SPACE = re.compile(r"\s")
 
-Key: TypeAlias = tuple[int, int]
-"""Source and index of a message."""
+MessageKey: TypeAlias = tuple[int, int]
+"""Source index and message index."""
 
 
 class Segment(Struct, frozen=True):
-    """A piece of a quoted text; what a claim was taken from is marked."""
+    """A run of a quoted text; `marked` if a claim of the summary was taken from it."""
 
     text: str
     marked: bool = False
 
 
-def refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Ref]:
-    """What a page cites, the most important first: each place once.
+def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Ref]:
+    """The references that a page cites, the most important first, without duplicates.
 
     Args:
-        others: indexes of more messages of the main thread, such as those at which a
+        others: indexes of further messages of the main thread, such as those at which a
             threshold was crossed.
     """
-    home = source_of(summary)
-    found = dict.fromkeys(_refs(summary, home))
-    found |= dict.fromkeys(Ref(home, message=index) for index in others)
+    main_source_index = main_source(summary)
+    found = dict.fromkeys(_refs_by_importance(summary, main_source_index))
+    found |= dict.fromkeys(Ref(main_source_index, message=index) for index in others)
     return list(found)
 
 
-def source_of(summary: ContextSummary) -> int:
-    """The source that holds the end of the thread that a summary tells of: that of its last
-    stage, else of its last request."""
+def main_source(summary: ContextSummary) -> int:
+    """The index of the source that holds the end of the main thread: that of the last stage,
+    else of the last request."""
     known: list[Any] = [*summary.user_requests[-1:], *summary.progress.timeline[-1:]]
     return known[-1].ref.source if known else 0
 
 
-def _refs(s: ContextSummary, home: int) -> Iterator[Ref]:
+def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
     yield from (d.ref for d in sorted(s.key_decisions, key=lambda d: -d.confidence))
     yield from (r.ref for r in s.user_requests)
     yield from (n.ref for n in s.next_steps)
@@ -69,48 +74,49 @@ def _refs(s: ContextSummary, home: int) -> Iterator[Ref]:
     yield from (f.ref for f in s.key_findings)
     yield from (c.ref for c in s.working_set.commands)
     if s.working_set.last_words.message >= 0:
-        yield Ref(home, message=s.working_set.last_words.message)
+        yield Ref(main_source_index, message=s.working_set.last_words.message)
     changed = [f for f in s.file_modifications if f.action != "read"]
     yield from (f.refs[-1] for f in changed if f.refs)
     yield from (f.refs[0] for f in changed if f.refs)
     yield from (e.refs[-1] for e in s.unknown_effects if e.refs)
     yield from (d.ref for child in s.session.children for d in child.decisions)
-    # A change of stage is a point in the session: the message is known by its number only.
+    # A change of stage has no span: only the message is cited.
     yield from (Ref(c.ref.source, message=c.ref.message) for c in s.progress.timeline)
 
 
-def material(
+def quotable_messages(
     summary: ContextSummary, wanted: list[Ref], messages: Mapping[Ref, Message]
 ) -> list[dict[str, Any]]:
-    """What of each message may be shown, as plain raw values for the gate, in the order of
-    `wanted`.
+    """The messages to quote as plain values, not yet redacted, in the order of `wanted`.
 
-    Each is `{key, who, notes, parts: [{kind, title, text}], marks: [[part, words, at]]}`: `at`
-    is where the words stand, as a share of the text. Where a message is not at hand, its parts
-    are the words that the summary holds.
+    Each is `{key, who, notes, parts: [{kind, title, text}], marks: [[part, words, at]]}`; `at`
+    is the position of the words as a fraction of the text, 0 to 1. Without the message, its
+    parts are the texts that the summary itself holds.
     """
-    held = dict(_words(summary))
-    quotes: dict[Key, dict[str, Any]] = {}
-    places: dict[Key, list[Ref]] = {}
+    summary_texts = dict(_summary_texts(summary))
+    quotes: dict[MessageKey, dict[str, Any]] = {}
+    refs_of_message: dict[MessageKey, list[Ref]] = {}
     for ref in wanted:
         key = (ref.source, ref.message)
-        if key in places or len(places) < MOST:
-            places.setdefault(key, []).append(ref)
-    for key, there in places.items():
-        message = next((messages[ref] for ref in there if ref in messages), None)
+        if key in refs_of_message or len(refs_of_message) < MAX_QUOTES:
+            refs_of_message.setdefault(key, []).append(ref)
+    for key, refs in refs_of_message.items():
+        message = next((messages[ref] for ref in refs if ref in messages), None)
         if message is None:
-            words = list(dict.fromkeys(held[ref] for ref in there if held.get(ref)))
+            words = list(
+                dict.fromkeys(summary_texts[ref] for ref in refs if summary_texts.get(ref))
+            )
             if not words:
                 continue
             parts = [{"kind": "words", "title": "", "text": text} for text in words]
             quotes[key] = {"who": "", "notes": [], "parts": parts, "marks": []}
         else:
-            quotes[key] = _quote(message, there)
+            quotes[key] = _raw_quote(message, refs)
         quotes[key]["key"] = list(key)
     return list(quotes.values())
 
 
-def _words(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
+def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
     s = summary
     lists: tuple[tuple[Any, ...], ...] = (
         s.key_decisions,
@@ -126,47 +132,47 @@ def _words(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
         yield from ((item.ref, item.text) for item in items)
     last = s.working_set.last_words
     if last.message >= 0:
-        yield Ref(source_of(s), message=last.message), last.text
+        yield Ref(main_source(s), message=last.message), last.text
 
 
-def _quote(message: Message, there: list[Ref]) -> dict[str, Any]:
+def _raw_quote(message: Message, refs: list[Ref]) -> dict[str, Any]:
     marks: list[list[Any]] = []
     spans: dict[int, list[tuple[int, int]]] = {}
-    for ref in there:
+    for ref in refs:
         if ref.part is not None and ref.start is not None and ref.end is not None:
             spans.setdefault(ref.part, []).append((ref.start, ref.end))
     parts: list[dict[str, Any]] = []
     for number, part in enumerate(message.parts):
-        shown = _part(part)
+        shown = _raw_part(part)
         if shown is None:
             continue
         text = shown["text"]
-        cited = sorted(set(spans.get(number, ())))
-        first, last = _reach(text, cited)
+        cited_spans = sorted(set(spans.get(number, ())))
+        first, last = _redaction_window(text, cited_spans)
         shown["text"] = text[first:last]
-        for start, end in cited:
+        for start, end in cited_spans:
             if first <= start < end <= last:
                 at = (start - first) / max(1, last - first)
                 marks.append([len(parts), text[start:end], at])
         parts.append(shown)
     notes = [note for note in (message.model, message.time[:19].replace("T", " ")) if note]
-    return {"who": who(message), "notes": notes, "parts": parts, "marks": marks}
+    return {"who": speaker_of(message), "notes": notes, "parts": parts, "marks": marks}
 
 
-def _reach(text: str, cited: list[tuple[int, int]]) -> tuple[int, int]:
-    """What of a text the gate must see, so that it judges what is shown as it would judge the
-    whole: all of it, or much more than is shown."""
-    if len(text) <= 3 * REACH:
+def _redaction_window(text: str, cited_spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """Start and end of the text that is given to the redactor, so that it finds the same
+    secrets as in the whole text: all of it, or `GATE_MARGIN` around the cited spans."""
+    if len(text) <= 3 * GATE_MARGIN:
         return 0, len(text)
-    first = max(0, cited[0][0] - REACH) if cited else 0
-    last = min(len(text), cited[-1][1] + REACH) if cited else REACH
-    # Cut between words: half of a key is no key to any rule.
-    begin = _SPACE.search(text, first, cited[0][0]) if first else None
+    first = max(0, cited_spans[0][0] - GATE_MARGIN) if cited_spans else 0
+    last = min(len(text), cited_spans[-1][1] + GATE_MARGIN) if cited_spans else GATE_MARGIN
+    # Cut between words: no redaction rule recognises half of a key.
+    begin = _SPACE.search(text, first, cited_spans[0][0]) if first else None
     end = first + len(whole(text[first : last + 1], last - first))
-    return begin.end() if begin else first, max(end, cited[-1][1]) if cited else end
+    return begin.end() if begin else first, max(end, cited_spans[-1][1]) if cited_spans else end
 
 
-def _part(part: Any) -> dict[str, Any] | None:
+def _raw_part(part: Any) -> dict[str, Any] | None:
     if isinstance(part, Text):
         return {"kind": "text", "title": "", "text": part.text}
     if isinstance(part, Reasoning):
@@ -184,61 +190,65 @@ def _part(part: Any) -> dict[str, Any] | None:
 
 
 class Quote(Struct, frozen=True):
-    """A quoted message, redacted: `parts` are (kind, title, segments)."""
+    """A quoted message, redacted; `parts` are (kind, title, segments)."""
 
-    key: Key
-    who: str
+    key: MessageKey
+    speaker: str
     notes: tuple[str, ...]
     parts: tuple[tuple[str, str, tuple[Segment, ...]], ...]
 
     @property
     def anchor(self) -> str:
-        """The id of its place in the page."""
+        """The id of its element in the page."""
         return anchor(*self.key)
 
 
 def anchor(source: int, message: int) -> str:
-    """The id of a quoted message."""
+    """The element id of a quoted message."""
     return f"m{message + 1}" if source == 0 else f"s{source}-m{message + 1}"
 
 
-def quotations(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]:
-    """The quotes in order of their messages, cut to what a page may hold.
+def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]:
+    """The quotes in order of their messages, truncated to the limits of a page.
 
     Args:
-        found: redacted `material`.
-        share: of `MOST` and `ROOM`.
+        found: what `quotable_messages` returned, redacted.
+        share: the fraction of `MAX_QUOTES` and `MAX_TOTAL_LENGTH` to use.
     """
-    kept = sorted(found[: max(1, round(MOST * share))], key=lambda quote: quote["key"])
-    room = max(160, min(CALM, round(ROOM * share) // max(1, len(kept))))
-    made = []
-    for quote in kept:
-        texts = [_shown(part) for part in quote["parts"]]
+    selected = sorted(
+        found[: max(1, round(MAX_QUOTES * share))], key=lambda quote: quote["key"]
+    )
+    quote_length = max(
+        160, min(MAX_QUOTE_LENGTH, round(MAX_TOTAL_LENGTH * share) // max(1, len(selected)))
+    )
+    quotes = []
+    for quote in selected:
+        texts = [_part_text(part) for part in quote["parts"]]
         marked: dict[int, list[tuple[int, int]]] = {}
         for part, words, at in quote["marks"]:
-            marked.setdefault(part, []).append(_find(texts[part], clean(words), at))
-        cited = [n for n in range(len(texts)) if n in marked]
-        left = room
+            marked.setdefault(part, []).append(_locate(texts[part], clean(words), at))
+        cited_parts = [n for n in range(len(texts)) if n in marked]
+        remaining_length = quote_length
         parts: list[tuple[str, str, tuple[Segment, ...]]] = []
         for n, part in enumerate(quote["parts"]):
-            # Parts without a claim are told in short beside those that have one.
-            share = 120 if cited and n not in marked else max(120, left)
-            segments = _excerpt(texts[n], marked.get(n, []), share)
-            left -= sum(len(s.text) for s in segments)
+            # Next to parts with a marked span, the others are only shown in short.
+            short = 120 if cited_parts and n not in marked else max(120, remaining_length)
+            segments = _excerpt(texts[n], marked.get(n, []), short)
+            remaining_length -= sum(len(s.text) for s in segments)
             parts.append((part["kind"], part["title"], tuple(segments)))
         key = (quote["key"][0], quote["key"][1])
-        made.append(Quote(key, quote["who"], tuple(quote["notes"]), tuple(parts)))
-    return made
+        quotes.append(Quote(key, quote["who"], tuple(quote["notes"]), tuple(parts)))
+    return quotes
 
 
-def _shown(part: dict[str, Any]) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     text = call_text(part["title"], part["input"]) if part["kind"] == "call" else part["text"]
     return clean(text).strip("\n")
 
 
-def _find(text: str, words: str, at: float) -> tuple[int, int]:
-    """Where the words stand in a text that redaction may have made shorter or longer: the
-    occurrence nearest to where they stood; nothing of that place where they are gone."""
+def _locate(text: str, words: str, at: float) -> tuple[int, int]:
+    """The span of the words in a text whose length redaction may have changed: the occurrence
+    nearest to `at`, else an empty span there."""
     words = words.strip()
     near = round(at * len(text))
     best, place, tries = -1, text.find(words) if words else -1, 0
@@ -249,26 +259,31 @@ def _find(text: str, words: str, at: float) -> tuple[int, int]:
     return (best, best + len(words)) if best >= 0 else (near, near)
 
 
-def _excerpt(text: str, spans: list[tuple[int, int]], room: int) -> list[Segment]:
-    """The marked words with what stands around them, in about `room` characters; very long
-    ones are cut, and where there are very many, the last are left out."""
+def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list[Segment]:
+    """The marked spans with context, in about `quote_length` characters. A span that is longer
+    is truncated; of very many, the last are left out."""
     if not spans:
-        end = _word(text, room, 1) if len(text) > room else len(text)
+        end = _word_boundary(text, quote_length, 1) if len(text) > quote_length else len(text)
         return _segments(text, [(0, end)], [])
-    spans = [(s, e if e - s <= room else _word(text, s + room, 1)) for s, e in sorted(spans)]
-    spans = _joined(spans)
-    spoken = sum(end - start for start, end in spans)
-    around = max(60, (room - spoken) // (2 * len(spans)))
+    spans = [
+        (s, e if e - s <= quote_length else _word_boundary(text, s + quote_length, 1))
+        for s, e in sorted(spans)
+    ]
+    spans = _merged(spans)
+    marked_length = sum(end - start for start, end in spans)
+    around = max(60, (quote_length - marked_length) // (2 * len(spans)))
     windows, shown = [], 0
     for start, end in spans:
-        windows.append((_word(text, start - around, -1), _word(text, end + around, 1)))
+        windows.append(
+            (_word_boundary(text, start - around, -1), _word_boundary(text, end + around, 1))
+        )
         shown += windows[-1][1] - windows[-1][0]
-        if shown > 2 * room:
+        if shown > 2 * quote_length:
             break
-    return _segments(text, _joined(windows), spans)
+    return _segments(text, _merged(windows), spans)
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, end in spans:
         if found and start <= found[-1][1]:
@@ -278,8 +293,8 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _word(text: str, at: int, step: int) -> int:
-    """The next place between words, at most 24 characters further out."""
+def _word_boundary(text: str, at: int, step: int) -> int:
+    """The nearest word boundary in the direction of `step`, at most 24 characters away."""
     if at <= 0 or at >= len(text):
         return max(0, min(at, len(text)))
     for place in range(at, at + 24 * step, step):
@@ -309,9 +324,9 @@ def _segments(
     return [segment for segment in found if segment.text]
 
 
-def in_context(quote: Quote | None, words: str, around: int = 130) -> tuple[str, str]:
-    """What stands before and after a claim's words in its paragraph, on one line, cut to
-    `around` characters; both "" where the words are not found."""
+def surrounding_text(quote: Quote | None, words: str, around: int = 130) -> tuple[str, str]:
+    """The text before and after a claim's words in their paragraph, each on one line of at most
+    `around` characters; both "" if the words are not found."""
     wanted = clean(words).strip()
     if quote is None or not wanted:
         return "", ""
@@ -322,8 +337,8 @@ def in_context(quote: Quote | None, words: str, around: int = 130) -> tuple[str,
             continue
         before = text[:place].rpartition("\n\n")[2]
         after = text[place + len(wanted) :].partition("\n\n")[0]
-        start = _word(before, len(before) - around, -1)
-        end = _word(after, around, 1)
+        start = _word_boundary(before, len(before) - around, -1)
+        end = _word_boundary(after, around, 1)
         head = ("… " if start else "") + before[start:]
         tail = after[:end] + (" …" if end < len(after) else "")
         return " ".join(head.split()), " ".join(tail.split())

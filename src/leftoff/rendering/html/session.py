@@ -1,4 +1,4 @@
-"""One session as one page: every claim links to the message that it was taken from."""
+"""The HTML page of a session: every claim links to the message that it was taken from."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from leftoff.handover.wording import duration, number, plural
 from leftoff.model import Message, Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
-from leftoff.rendering.html.engine import fill
-from leftoff.rendering.html.frame import frame, part
+from leftoff.rendering.html.engine import render_template
+from leftoff.rendering.html.frame import html_document, template_text
 from leftoff.rendering.html.quotes import (
     Quote,
     anchor,
-    in_context,
-    material,
-    quotations,
-    refs,
-    source_of,
+    build_quotes,
+    cited_refs,
+    main_source,
+    quotable_messages,
+    surrounding_text,
 )
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import one_line
 
-MOST = 150
-"""Items of one list; what is left out is counted."""
+MAX_LIST_ITEMS = 150
+"""Items of one list; what is left out is counted. Chosen by hand."""
 
-LIMIT = 950_000
-"""Bytes of a page; one that would be longer is made again with less of everything."""
+MAX_PAGE_BYTES = 950_000
+"""Size limit of a page (docs/pages.md); a larger one is rendered again with the next of
+`SIZE_FACTORS`. Chosen by hand."""
 
-SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
-"""How much of everything."""
+SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
+"""Fractions of the list and quote limits, tried in order."""
 
-FIRM = 0.5
-"""From this confidence on a decision stands in the list, below it under a line that opens."""
+MIN_CONFIDENCE = 0.5
+"""Decisions with less confidence are collapsed: they are more likely wrong than right."""
 
-MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
+EVIDENCE_MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
 
-_STYLE = part("session.css")
+_STYLE = template_text("session.css")
 
 
 def cited(summary: ContextSummary, account: Account | None = None) -> list[Ref]:
-    """The places whose messages a page wants to quote (see `page`). A ref without line and
-    item means the message of that number."""
-    return refs(summary, _crossed(account))
+    """The references whose messages `page` needs for its quotes. One without line and item
+    refers to the message by its number."""
+    return cited_refs(summary, _crossing_messages(account))
 
 
 def page(
@@ -58,35 +59,40 @@ def page(
     thresholds: Preset | None = None,
     gate: Redactor | None = None,
 ) -> str:
-    """The page: HTML that needs no other file, no network and no script; redacted.
+    """The page as self-contained HTML without a script, redacted.
 
     Args:
-        account: of the same session, for the curve of its window; without it there is none.
-        messages: by the places that `cited` asks for; where one is missing, only the words
-            that the summary itself holds are quoted.
+        account: of the same session, for the occupancy curve; without it there is no curve.
+        messages: by the references that `cited` returned; for a missing one, only the text
+            that the summary itself holds is quoted.
         thresholds: drawn into the curve; the preset `advisory` by default.
+        gate: the redactor to use.
 
     Raises:
         UsageError: jinja2 is not installed.
     """
     gate = gate or Redactor()
-    # In one go, so that a secret has the same placeholder everywhere on the page.
+    # One call, so that a secret has the same placeholder everywhere on the page.
     value: dict[str, Any] = gate.value(
         {
-            "summary": codec.plain(summary),
-            "quotes": material(summary, refs(summary, _crossed(account)), messages or {}),
+            "summary": codec.to_builtins(summary),
+            "quotes": quotable_messages(
+                summary, cited_refs(summary, _crossing_messages(account)), messages or {}
+            ),
         }
     )
-    for share in SHARES:
-        made = _page(value, share, summary, account, thresholds, gate, whole=bool(messages))
-        if len(made.encode()) <= LIMIT:
+    for size_factor in SIZE_FACTORS:
+        html = _page(
+            value, size_factor, summary, account, thresholds, gate, whole=bool(messages)
+        )
+        if len(html.encode()) <= MAX_PAGE_BYTES:
             break
-    return made
+    return html
 
 
 def _page(
     value: dict[str, Any],
-    share: float,
+    size_factor: float,
     summary: ContextSummary,
     account: Account | None,
     thresholds: Preset | None,
@@ -94,51 +100,52 @@ def _page(
     *,
     whole: bool,
 ) -> str:
-    """The page from what has passed the gate, with a share of the items that it may hold."""
-    told = value["summary"]
-    quotes = quotations(value["quotes"], share)
-    title = _title(told)
+    """The page from redacted values, with its limits multiplied by `size_factor`."""
+    redacted = value["summary"]
+    quotes = build_quotes(value["quotes"], size_factor)
+    title = _title(redacted)
     values = {
-        **_said(told, quotes, max(5, round(MOST * share))),
-        **_course(told, summary, account, thresholds or preset("advisory")),
+        **_lists(redacted, quotes, max(5, round(MAX_LIST_ITEMS * size_factor))),
+        **_timeline(redacted, summary, account, thresholds or preset("advisory")),
         "title": title,
-        "facts": _facts(told),
+        "facts": _facts(redacted),
         "redactions": _redactions(gate),
-        "quoted_how": _quoted(quotes, whole=whole),
-        "home": source_of(summary),
+        "quoted_how": _quotes_note(quotes, whole=whole),
+        "home": main_source(summary),
     }
-    values["figures"] = _figures(told, values)
-    values["contents"] = _contents(values)
-    body = fill("session.html", **values)
-    return frame(one_line(title, 120), body, style=_STYLE, kind="wide")
+    values["figures"] = _key_figures(redacted, values)
+    values["contents"] = _table_of_contents(values)
+    body = render_template("session.html", **values)
+    return html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
 
 
 def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
-    """The summary as a piece of HTML for a notebook: no ids, and no rule that reaches beyond
-    it; redacted.
+    """The summary as an HTML fragment for a notebook, redacted: it has no ids, and its CSS
+    applies to nothing outside it.
 
     Raises:
         UsageError: jinja2 is not installed.
     """
     gate = gate or Redactor()
-    told: dict[str, Any] = gate.value(codec.plain(summary))
-    values = _said(told, [], MOST)
-    return fill("card.html", **values, title=_title(told), facts=_facts(told))
+    redacted: dict[str, Any] = gate.value(codec.to_builtins(summary))
+    values = _lists(redacted, [], MAX_LIST_ITEMS)
+    return render_template(
+        "card.html", **values, title=_title(redacted), facts=_facts(redacted)
+    )
 
 
-def _title(told: dict[str, Any]) -> str:
-    session = told["session"]
-    asked = next((r["text"] for r in told["user_requests"]), "")
-    return str(session["title"] or asked or session["id"] or "Session")
+def _title(redacted: dict[str, Any]) -> str:
+    session = redacted["session"]
+    first_request = next((r["text"] for r in redacted["user_requests"]), "")
+    return str(session["title"] or first_request or session["id"] or "Session")
 
 
-def _crossed(account: Account | None) -> tuple[int, ...]:
+def _crossing_messages(account: Account | None) -> tuple[int, ...]:
     return tuple(c.message for c in account.crossed) if account else ()
 
 
-def _said(told: dict[str, Any], quotes: Sequence[Quote], most: int) -> dict[str, Any]:
-    """The lists of the page, of which it shows `most` items each, from a plain, redacted
-    summary."""
+def _lists(redacted: dict[str, Any], quotes: Sequence[Quote], most: int) -> dict[str, Any]:
+    """Template values of the page's lists, of which it shows `most` items each."""
     by_key = {quote.key: quote for quote in quotes}
 
     def anchor_of(ref: Mapping[str, Any]) -> str:
@@ -146,48 +153,50 @@ def _said(told: dict[str, Any], quotes: Sequence[Quote], most: int) -> dict[str,
         return anchor(*key) if key in by_key else ""
 
     decisions = []
-    for decision in told["key_decisions"]:
+    for decision in redacted["key_decisions"]:
         ref = decision["ref"]
         quote = by_key.get((ref["source"], ref["message"]))
-        before, after = in_context(quote, decision["text"])
+        before, after = surrounding_text(quote, decision["text"])
         decisions.append({**decision, "before": before, "after": after})
-    changed = [f for f in told["file_modifications"] if f["action"] != "read"]
-    groups = _groups(changed)
-    context = told["context"]
+    changed = [f for f in redacted["file_modifications"] if f["action"] != "read"]
+    groups = _group_by_change(changed)
+    context = redacted["context"]
     return {
         "anchor": anchor_of,
         "most": most,
-        "firmness": FIRM,
-        "marks": MARKS,
-        "requests": [r for r in told["user_requests"] if r["kind"] != "approval"],
-        "progress": told["progress"],
-        "milestones": told["progress"]["milestones"],
-        "steps": told["next_steps"],
-        "firm": [d for d in decisions if d["confidence"] >= FIRM],
-        "doubtful": [d for d in decisions if d["confidence"] < FIRM],
+        "firmness": MIN_CONFIDENCE,
+        "marks": EVIDENCE_MARKS,
+        "requests": [r for r in redacted["user_requests"] if r["kind"] != "approval"],
+        "progress": redacted["progress"],
+        "milestones": redacted["progress"]["milestones"],
+        "steps": redacted["next_steps"],
+        "firm": [d for d in decisions if d["confidence"] >= MIN_CONFIDENCE],
+        "doubtful": [d for d in decisions if d["confidence"] < MIN_CONFIDENCE],
         "changed": sum(len(files) for _, files in groups),
         "groups": groups,
-        "effects": told["unknown_effects"],
-        "read": [f for f in told["file_modifications"] if f["action"] == "read"],
-        "errors": sorted(told["errors"], key=lambda e: e["fixed"]),
-        "findings": told["key_findings"],
-        "working": told["working_set"],
-        "usage": _usage(context["spend"]),
-        "children": told["session"]["children"],
-        "issues": told["issues"],
+        "effects": redacted["unknown_effects"],
+        "read": [f for f in redacted["file_modifications"] if f["action"] == "read"],
+        "errors": sorted(redacted["errors"], key=lambda e: e["fixed"]),
+        "findings": redacted["key_findings"],
+        "working": redacted["working_set"],
+        "usage": _usage_rows(context["spend"]),
+        "children": redacted["session"]["children"],
+        "issues": redacted["issues"],
         "compactions": context["compactions"],
         "quotes": quotes,
-        "sources": [s["path"] for s in told["session"]["sources"]],
-        "path": told["session"]["path"],
-        "leftoff": told["leftoff"],
-        "rules": told["rules"],
+        "sources": [s["path"] for s in redacted["session"]["sources"]],
+        "path": redacted["session"]["path"],
+        "leftoff": redacted["leftoff"],
+        "rules": redacted["rules"],
     }
 
 
-def _groups(changed: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Changed files by what became of them, the most touched first; a moved file stands once,
-    and not as deleted, too."""
-    moved = {f["renamed_from"] for f in changed if f["renamed_from"]}
+def _group_by_change(
+    changed: Sequence[dict[str, Any]],
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Changed files by kind of change, the most touched first. A moved file is listed under its
+    new path only, not also as deleted."""
+    renamed_paths = {f["renamed_from"] for f in changed if f["renamed_from"]}
     groups: dict[str, list[dict[str, Any]]] = {
         "created": [],
         "modified": [],
@@ -197,12 +206,12 @@ def _groups(changed: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str,
     for file in sorted(changed, key=lambda f: (-f["touch_count"], f["path"])):
         if file["renamed_from"]:
             groups["moved"].append(file)
-        elif not (file["action"] == "deleted" and file["path"] in moved):
+        elif not (file["action"] == "deleted" and file["path"] in renamed_paths):
             groups[file["action"]].append(file)
     return [(name, files) for name, files in groups.items() if files]
 
 
-def _usage(spend: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
+def _usage_rows(spend: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
     rows = [(name or "?", usage) for name, usage in spend["by_model"].items()]
     rows += [(f"subagent {name}", usage) for name, usage in spend["subagents"].items()]
     rows = [row for row in rows if any(row[1].values())]
@@ -219,27 +228,32 @@ def _usage(spend: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
     return rows
 
 
-def _course(
-    told: dict[str, Any], summary: ContextSummary, account: Account | None, drawn: Preset
+def _timeline(
+    redacted: dict[str, Any],
+    summary: ContextSummary,
+    account: Account | None,
+    preset_drawn: Preset,
 ) -> dict[str, Any]:
-    """Stages and the window's filling over the messages of the main thread."""
+    """Template values of the stages and the occupancy curve."""
     points = account.curve if account else ()
-    timeline = told["progress"]["timeline"]
+    timeline = redacted["progress"]["timeline"]
     last = max(
         [c["ref"]["message"] + 1 for c in timeline] + [p.message + 1 for p in points],
         default=0,
     )
-    count = max(1, told["stats"]["message_count"], last)
-    stages = charts.runs(timeline, count)
+    count = max(1, redacted["stats"]["message_count"], last)
+    stages = charts.stage_runs(timeline, count)
     info = account.context if account else summary.context
     crossed = account.crossed if account else ()
     return {
-        "strip": charts.strip(stages, count) if stages else "",
+        "strip": charts.stage_strip(stages, count) if stages else "",
         "stages": _stages(stages, timeline, count),
         "curve": (
-            charts.curve(points, count, info.usable_window, drawn) if len(points) > 1 else ""
+            charts.occupancy_curve(points, count, info.usable_window, preset_drawn)
+            if len(points) > 1
+            else ""
         ),
-        "context": {**codec.plain(info), "words": _filled(info, account)},
+        "context": {**codec.to_builtins(info), "words": _occupancy_text(info, account)},
         "crossed": [
             {
                 "name": c.crossing.threshold.name,
@@ -253,7 +267,7 @@ def _course(
 
 
 def _stages(
-    stages: Sequence[charts.Run], timeline: Sequence[dict[str, Any]], count: int
+    stages: Sequence[charts.StageRun], timeline: Sequence[dict[str, Any]], count: int
 ) -> list[dict[str, Any]]:
     source = timeline[0]["ref"]["source"] if timeline else 0
     found: dict[str, dict[str, Any]] = {}
@@ -265,8 +279,8 @@ def _stages(
     return [{**s, "share": round(100 * s["size"] / count)} for s in found.values()]
 
 
-def _filled(info: Any, account: Account | None) -> str:
-    """The end of the curve in words."""
+def _occupancy_text(info: Any, account: Account | None) -> str:
+    """The occupancy at the end, the peak and the forecast in words."""
     if info.occupancy is None:
         return "The recording tells no use of tokens."
     words = f"{number(info.occupancy)} tokens in context at the end"
@@ -280,8 +294,8 @@ def _filled(info: Any, account: Account | None) -> str:
     return words + "."
 
 
-def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
-    session, stats = told["session"], told["stats"]
+def _facts(redacted: dict[str, Any]) -> list[tuple[str, str]]:
+    session, stats = redacted["session"], redacted["stats"]
     counts = [
         plural(stats["message_count"], "message"),
         plural(stats["turn_count"], "turn"),
@@ -307,8 +321,10 @@ def _times(started: str, ended: str) -> str:
     return " to ".join(t for t in (first, last) if t)
 
 
-def _figures(told: dict[str, Any], values: dict[str, Any]) -> list[tuple[str, str, str]]:
-    progress, context = told["progress"], values["context"]
+def _key_figures(
+    redacted: dict[str, Any], values: dict[str, Any]
+) -> list[tuple[str, str, str]]:
+    progress, context = redacted["progress"], values["context"]
     stage = progress["declared_stage"] or progress["current_stage"]
     unfixed = sum(not e["fixed"] for e in values["errors"])
     files = sum(len(found) for _, found in values["groups"])
@@ -334,7 +350,7 @@ def _counted(count: int, word: str, rest: str = "") -> tuple[str, str]:
     return figure, words + rest
 
 
-def _contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
+def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
     rows = [
         ("asked", "Asked", len(values["requests"])),
         ("course", "Course", 0),
@@ -360,7 +376,7 @@ def _contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
     return [row for row in rows if not absent.get(row[0])]
 
 
-def _quoted(quotes: Sequence[Quote], *, whole: bool) -> str:
+def _quotes_note(quotes: Sequence[Quote], *, whole: bool) -> str:
     if not quotes:
         return "None."
     if not whole:

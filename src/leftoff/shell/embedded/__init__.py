@@ -1,7 +1,7 @@
-"""What scripts given inline do to files: Python, other languages, patches.
+"""File effects of inline scripts (Python, other languages) and of patches.
 
-Only literal paths count. A script that opens, writes or removes something whose name it works
-out is `partial`: it did things that cannot be told.
+Only literal paths count. A script that also works on paths that it computes is `partial`: it
+may have other effects.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from leftoff.shell.embedded.other_languages import other_effects
 from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
 from leftoff.shell.embedded.python import python_effects
-from leftoff.shell.embedded.steps import Embedded
+from leftoff.shell.embedded.steps import ScriptSteps
 
 __all__ = [
-    "Embedded",
+    "ScriptSteps",
     "marked_patch_effects",
     "other_effects",
     "patch_effects",

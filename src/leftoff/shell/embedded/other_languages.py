@@ -1,14 +1,14 @@
-"""What scripts in JavaScript, Ruby, PHP, Perl and awk do to files, by their calls."""
+"""File effects of scripts in JavaScript, Ruby, PHP, Perl and awk, from their calls."""
 
 from __future__ import annotations
 
 import functools
 
-from leftoff.shell.embedded.steps import LONGEST_SCRIPT, MANY, Embedded
+from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 
 __all__ = ["other_effects", "tokens"]
 
-_OTHER: dict[str, dict[str, str]] = {
+_CALLS: dict[str, dict[str, str]] = {
     "node": {
         "writeFileSync": "write", "writeFile": "write", "appendFileSync": "append",
         "appendFile": "append", "readFileSync": "read", "readFile": "read",
@@ -35,16 +35,16 @@ _OTHER: dict[str, dict[str, str]] = {
     "perl": {"unlink": "delete", "rename": "move", "open": "perl_open", "system": "shell"},
     "awk": {},
 }  # fmt: skip
-_SAME = {"deno": "node", "bun": "node", "nodejs": "node", "tsx": "node", "irb": "ruby"}
+_ALIASES = {"deno": "node", "bun": "node", "nodejs": "node", "tsx": "node", "irb": "ruby"}
 
 
 @functools.lru_cache(maxsize=256)
-def other_effects(code: str, language: str) -> Embedded:
+def other_effects(code: str, language: str) -> ScriptSteps:
     """What a script in JavaScript, Ruby, PHP, Perl or awk does, by its calls with literals."""
-    language = _SAME.get(language, language)
-    table = _OTHER.get(language)
-    if table is None or len(code) > LONGEST_SCRIPT:
-        return Embedded((), True)
+    language = _ALIASES.get(language, language)
+    table = _CALLS.get(language)
+    if table is None or len(code) > MAX_SCRIPT:
+        return ScriptSteps((), True)
     stream = tokens(code, language)
     if language == "awk":
         return _awk_effects(stream)
@@ -82,11 +82,11 @@ def other_effects(code: str, language: str) -> Embedded:
                 values.append(None)
             else:
                 break
-        partial = _other_step(steps, verb, values) or partial
-    return Embedded(tuple(steps[:MANY]), partial)
+        partial = _add_step(steps, verb, values) or partial
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
 
 
-def _other_step(steps: list[tuple[str, str, str]], verb: str, values: list[str | None]) -> bool:
+def _add_step(steps: list[tuple[str, str, str]], verb: str, values: list[str | None]) -> bool:
     """Add a step; True where its path is not a literal."""
     if verb == "none":
         return False
@@ -114,7 +114,7 @@ def _other_step(steps: list[tuple[str, str, str]], verb: str, values: list[str |
     return False
 
 
-def _awk_effects(stream: list[tuple[str, str]]) -> Embedded:
+def _awk_effects(stream: list[tuple[str, str]]) -> ScriptSteps:
     steps: list[tuple[str, str, str]] = []
     partial = False
     printing = False
@@ -136,7 +136,7 @@ def _awk_effects(stream: list[tuple[str, str]]) -> Embedded:
             elif after != "number":
                 partial = True
             printing = False
-    return Embedded(tuple(steps[:MANY]), partial)
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
 
 
 def tokens(code: str, language: str) -> list[tuple[str, str]]:

@@ -1,10 +1,10 @@
-"""What the text of a patch does to files: the one reader of diffs and marked patches."""
+"""Parses unified diffs and ``*** Begin Patch`` texts: which files they change."""
 
 from __future__ import annotations
 
 import re
 
-from leftoff.shell.embedded.steps import MANY, Embedded
+from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
 __all__ = ["diff_steps", "marked_patch_effects", "marked_steps", "patch_effects"]
 
@@ -13,14 +13,14 @@ _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
 _PLAIN_ESCAPES = {"t": "\t", "n": "\n"}
 
 
-def patch_effects(text: str, level: str | None = None, *, reverse: bool = False) -> Embedded:
+def patch_effects(text: str, level: str | None = None, *, reverse: bool = False) -> ScriptSteps:
     """What a unified diff does: files added, changed, removed and renamed.
 
     `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
     A change of mode alone is none.
     """
     steps = diff_steps(text, level, reverse=reverse)
-    return Embedded(tuple(steps[:MANY]), not steps)
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
 
 
 def diff_steps(
@@ -68,7 +68,7 @@ class _Diff:
         self.changed = self.paired = False
 
     def header(self, line: str) -> None:
-        """Take in a line that stands outside of hunks."""
+        """Parse a line outside of hunks."""
         if line.startswith("diff --git "):
             self.flush()
             self.old, self.new = _both_names(line[11:], self.level)
@@ -92,7 +92,7 @@ class _Diff:
             self.changed = self.changed or bool(self.new)
 
     def flush(self) -> None:
-        """Say what the part that ends here does."""
+        """Add the step of the part that ends here."""
         old, new, kind, changed = self.old, self.new, self.kind, self.changed
         source = self.source
         self._clear()
@@ -160,10 +160,10 @@ def _name(text: str, level: str | None) -> str:
     return "/".join(parts[min(int(level[:3]), len(parts) - 1) :])
 
 
-def marked_patch_effects(text: str) -> Embedded:
+def marked_patch_effects(text: str) -> ScriptSteps:
     """What a patch in the ``*** Begin Patch`` form does."""
     steps = marked_steps(text)
-    return Embedded(tuple(steps[:MANY]), not steps)
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
 
 
 def marked_steps(text: str) -> list[tuple[str, str, str]]:

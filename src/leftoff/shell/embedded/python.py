@@ -1,4 +1,4 @@
-"""What a Python script does to files whose paths are literals, by its syntax tree."""
+"""File effects of a Python script on literal paths, from its syntax tree."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from leftoff.shell.ast import BRACKET, QUESTION, STAR, UNKNOWN
 from leftoff.shell.embedded.python_paths import (
     PATH_METHODS,
     Value,
-    before_names,
+    folder_prefix,
     part_of,
     path_method,
 )
-from leftoff.shell.embedded.steps import LAST, LONGEST_SCRIPT, MANY, PATTERN, WHOLE, Embedded
+from leftoff.shell.embedded.steps import (
+    LAST,
+    MAX_SCRIPT,
+    MAX_STEPS,
+    PATTERN,
+    WHOLE,
+    ScriptSteps,
+)
 
 __all__ = ["python_effects"]
 
@@ -58,24 +65,24 @@ _PYTHON_HINTS = (
 
 
 @functools.lru_cache(maxsize=256)
-def python_effects(code: str, arguments: tuple[str, ...] = ()) -> Embedded:
+def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
     """What a Python script does to files whose paths are literals."""
-    if len(code) > LONGEST_SCRIPT:
-        return Embedded((), True)
+    if len(code) > MAX_SCRIPT:
+        return ScriptSteps((), True)
     if not any(hint in code for hint in _PYTHON_HINTS):
-        return Embedded((), False)
+        return ScriptSteps((), False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
-        reader = _Python(arguments)
+        reader = _PythonReader(arguments)
         reader.block(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Embedded((), True)
-    return Embedded(tuple(reader.steps), reader.partial)
+        return ScriptSteps((), True)
+    return ScriptSteps(tuple(reader.steps), reader.partial)
 
 
-class _Python:
+class _PythonReader:
     """Walks a syntax tree in order, with the values of names that are plain strings."""
 
     def __init__(self, arguments: tuple[str, ...]) -> None:
@@ -98,7 +105,7 @@ class _Python:
             or not isinstance(second, str)
             or UNKNOWN in first
             or UNKNOWN in second
-            or len(self.steps) >= MANY
+            or len(self.steps) >= MAX_STEPS
         ):
             if verb not in ("read", "mkdir", "cd"):
                 self.partial = True
@@ -157,15 +164,16 @@ class _Python:
             self.block(item.body)
         elif isinstance(item, ast.Match):
             self.expression(item.subject)
-            self.one_of(case.body for case in item.cases)
+            self.either_of(case.body for case in item.cases)
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
                     self.expression(child)
 
     def methods(self, item: ast.ClassDef) -> None:
-        """Objects are not followed: what a class would change cannot be told."""
-        inner = _Python(())
+        """Objects are not tracked: a class whose methods change files makes the script
+        partial."""
+        inner = _PythonReader(())
         inner.depth = self.depth
         for method in item.body:
             if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -186,16 +194,16 @@ class _Python:
             self.block(item.body)
             self.guarded -= 1
             return
-        self.one_of((item.body, item.orelse))
+        self.either_of((item.body, item.orelse))
 
-    def one_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
-        """Follow bodies of which it is not known which one ran."""
+    def either_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
+        """Interpret bodies of which it is not known which one ran."""
         before = len(self.steps)
         for body in bodies:
             self.block(body)
-        kept = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
-        if len(kept) != len(self.steps) - before:
-            # Which way it went is not known: what may have been done is no more than likely.
+        harmless = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
+        if len(harmless) != len(self.steps) - before:
+            # Which branch ran is not known: its steps are likely at most.
             self.steps.insert(before, ("maybe", "", ""))
             self.steps.append(("surely", "", ""))
             self.partial = True
@@ -207,7 +215,7 @@ class _Python:
             self.bind(item.target, None, item.iter)
             self.block(item.body)
             return
-        for value in values[:MANY]:
+        for value in values[:MAX_STEPS]:
             if isinstance(item.target, ast.Tuple) and isinstance(value, list):
                 for part, inner in zip(item.target.elts, value, strict=False):
                     self.bind(part, inner, item.iter)
@@ -282,7 +290,7 @@ class _Python:
                     if isinstance(arg, ast.Constant) and isinstance(arg.value, int)
                 ]
                 if len(numbers) == len(node.args) and numbers:
-                    span = range(*numbers[:3])[:MANY]
+                    span = range(*numbers[:3])[:MAX_STEPS]
                     return [str(n) for n in span]
             if name.endswith(".items") and isinstance(node.func, ast.Attribute):
                 owner = node.func.value
@@ -328,9 +336,9 @@ class _Python:
             text = self.value(node.args[0])
         elif name == "os.listdir" and len(node.args) < 2:
             folder = self.value(node.args[0]) if node.args else "."
-            base, text, part = before_names(folder), "*", LAST
+            base, text, part = folder_prefix(folder), "*", LAST
         elif isinstance(node.func, ast.Attribute) and node.func.attr in ("glob", "iterdir"):
-            base = before_names(self.value(node.func.value))
+            base = folder_prefix(self.value(node.func.value))
             text = self.value(node.args[0]) if node.args else "*"
         else:
             return None
@@ -465,15 +473,15 @@ class _Python:
         name = self.name(node.func)
         known = _CALLS.get(name)
         if known is not None:
-            self._known(known[0], name, node)
+            self._call_known(known[0], name, node)
             return
         if isinstance(node.func, ast.Name) and node.func.id in self.functions:
-            self._own(self.functions[node.func.id], node)
+            self._call_own_function(self.functions[node.func.id], node)
             return
         if isinstance(node.func, ast.Attribute):
-            self._method(node.func, node)
+            self._call_method(node.func, node)
 
-    def _known(self, verb: str, name: str, node: ast.Call) -> None:
+    def _call_known(self, verb: str, name: str, node: ast.Call) -> None:
         first = self.value(node.args[0]) if node.args else None
         second = self.value(node.args[1]) if len(node.args) > 1 else ""
         if verb == "open":
@@ -483,7 +491,7 @@ class _Python:
                     mode = self.value(keyword.value)
                 elif keyword.arg == "file":
                     first = self.value(keyword.value)
-            self._open(first, mode)
+            self._add_open(first, mode)
         elif verb == "shell":
             if isinstance(first, list):
                 quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
@@ -505,7 +513,7 @@ class _Python:
         else:
             self.add(verb, first)
 
-    def _open(self, path: Value, mode: Value) -> None:
+    def _add_open(self, path: Value, mode: Value) -> None:
         if not isinstance(mode, str):
             self.partial = True
             return
@@ -518,7 +526,7 @@ class _Python:
         else:
             self.add("read", path)
 
-    def _method(self, func: ast.Attribute, node: ast.Call) -> None:
+    def _call_method(self, func: ast.Attribute, node: ast.Call) -> None:
         verb = _METHODS.get(func.attr)
         if verb is None:
             return
@@ -553,14 +561,16 @@ class _Python:
                 if keyword.arg == "mode":
                     mode = self.value(keyword.value)
             if path is not None:
-                self._open(path, mode)
+                self._add_open(path, mode)
         elif verb == "link_method":
             self.add("add", path)
         else:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if verb == "delete" and missing else verb, path)
 
-    def _own(self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call) -> None:
+    def _call_own_function(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call
+    ) -> None:
         if self.depth > 25:
             return
         saved = dict(self.values)

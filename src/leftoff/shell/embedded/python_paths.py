@@ -1,11 +1,11 @@
-"""What a Python script makes of paths: their parts, and the names that a pattern stands for."""
+"""Path operations of a Python script: parts of a path, and names that a pattern matches."""
 
 from __future__ import annotations
 
 from leftoff.shell.ast import STAR, UNKNOWN
 from leftoff.shell.embedded.steps import LAST, PATTERN, STEM, WHOLE
 
-__all__ = ["PATH_METHODS", "Value", "before_names", "part_of", "path_method"]
+__all__ = ["PATH_METHODS", "Value", "folder_prefix", "part_of", "path_method"]
 
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
@@ -16,8 +16,8 @@ PATH_METHODS = frozenset(
 """Methods of a ``Path`` that give another one, or several."""
 
 
-def before_names(value: Value) -> str:
-    """What stands before the names in a folder; `UNKNOWN` for a folder that is not known."""
+def folder_prefix(value: Value) -> str:
+    """The prefix of the names in a folder; `UNKNOWN` for a folder that is not known."""
     if not isinstance(value, str) or PATTERN in value:
         return UNKNOWN
     return "" if value == "." else value.rstrip("/") + "/"
@@ -41,7 +41,7 @@ def part_of(value: Value, part: str) -> str | None:
 
 
 def path_method(base: str, method: str, extra: str) -> str | None:
-    """What a method of a path gives another one; None where it is not known."""
+    """The path that a method of a path returns; None where it is not known."""
     if method == "joinpath":
         return f"{base.rstrip('/')}/{extra}"
     if method in ("with_name", "with_suffix"):

@@ -6,7 +6,7 @@ Only literals count, and names that were given a literal.
 from __future__ import annotations
 
 from leftoff.shell.embedded.other_languages import tokens
-from leftoff.shell.embedded.steps import LONGEST_SCRIPT, MANY
+from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 
 __all__ = ["tool_steps"]
 
@@ -19,7 +19,7 @@ _PATCH_KEYS = frozenset({"patch", "input"})
 
 def tool_steps(code: str) -> list[tuple[str, str, str]]:
     """(command | patch, its text, its directory or "") for each call, in order."""
-    if "tools." not in code or len(code) > 4 * LONGEST_SCRIPT:
+    if "tools." not in code or len(code) > 4 * MAX_SCRIPT:
         return []
     found: list[tuple[str, str, str]] = []
     names: dict[str, str] = {}
@@ -33,7 +33,7 @@ def tool_steps(code: str) -> list[tuple[str, str, str]]:
                 names[text] = value
             continue
         wanted = text in _COMMANDS or text in _PATCHES
-        if not wanted or stream[i + 1 : i + 2] != [("mark", "(")] or len(found) >= MANY:
+        if not wanted or stream[i + 1 : i + 2] != [("mark", "(")] or len(found) >= MAX_STEPS:
             continue
         given, place = _arguments(stream, i + 2, names)
         if given:
@@ -42,8 +42,8 @@ def tool_steps(code: str) -> list[tuple[str, str, str]]:
 
 
 def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> str | None:
-    """The text that stands at a place: a literal, literals joined by ``+``, or a list of them
-    joined; None where it is more than that."""
+    """The text of the expression at an index: a literal, literals joined by ``+``, or a joined
+    list of them; None for any other expression."""
     if at < len(stream) and stream[at] == ("name", "String.raw"):
         at += 1
     if stream[at : at + 1] == [("mark", "[")]:

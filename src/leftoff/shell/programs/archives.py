@@ -1,26 +1,27 @@
-"""Programs that pack and unpack: ``tar``, ``zip``, ``gzip`` and their like."""
+"""Archives and compression: ``tar``, ``zip``, ``gzip`` and similar programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.expansion import globbed
-from leftoff.shell.filesystem import matches, parent_of
+from leftoff.shell.expansion import mark_patterns
+from leftoff.shell.globs import matches
 from leftoff.shell.operations import looks_like_directory
-from leftoff.shell.programs.nested import MANY, both, kind_of
+from leftoff.shell.paths import parent_of
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS"]
 
 
-class _TarCall:
-    """The words of ``tar``, taken apart.
+class _TarArguments:
+    """The parsed arguments of ``tar``.
 
     Attributes:
         mode: ``c``, ``x``, ``t``, ``r`` (also for ``u``), ``d`` for ``--delete``, or empty.
@@ -28,10 +29,10 @@ class _TarCall:
         directory: Where it is unpacked.
         members: The other operands, each with the directory that it is packed from.
         verbose: Whether it prints the members.
-        strip: How many folders members lose; None where that cannot be told.
-        picks: Whether other options say which members are meant, or what they are called.
-        lists: Files that hold names of members.
-        shows: Whether it prints the contents instead of writing them.
+        strip: How many leading folders to strip from members; None where not known.
+        filtered: Whether other options select or rename members.
+        name_files: Files that hold names of members.
+        to_stdout: Whether it prints the contents instead of writing them.
     """
 
     def __init__(self, words: list[str]) -> None:
@@ -41,9 +42,9 @@ class _TarCall:
         self.archive: str | None = None
         self.directory: str | None = None
         self.members: list[tuple[str | None, str]] = []
-        self.verbose = self.picks = self.shows = False
+        self.verbose = self.filtered = self.to_stdout = False
         self.strip: int | None = 0
-        self.lists: list[str] = []
+        self.name_files: list[str] = []
         rest = iter(words)
         for word in rest:
             if word.startswith("--"):
@@ -69,19 +70,19 @@ class _TarCall:
         elif option == "--file":
             self.archive = value
         elif option == "--directory":
-            # Each counts from the one before it.
+            # Each is relative to the one before it.
             before = self.directory
             self.directory = f"{before}/{value}" if before and value[:1] not in "/~" else value
         elif option == "--strip-components":
             self.strip = int(value) if value.isdecimal() and len(value) < 4 else None
         elif option == "--files-from":
-            self.lists.append(value)
+            self.name_files.append(value)
         elif option == "--verbose":
             self.verbose = True
         elif option == "--to-stdout":
-            self.shows = True
+            self.to_stdout = True
         elif option in _TAR_PICKS:
-            self.picks = True
+            self.filtered = True
 
 
 _TAR_MODES = {
@@ -105,101 +106,101 @@ _TAR_TAKES = frozenset(
 )  # fmt: skip
 
 
-def _tar(machine: Machine, run: Invocation) -> Status:
-    call = _TarCall(run.words)
+def _tar(shell: Interpreter, args: Invocation) -> Status:
+    call = _TarArguments(args.words)
     archive = call.archive
     if call.mode in ("c", "r"):
-        return False if machine.want is False else _archive(machine, call)
+        return False if shell.expected_status is False else _archive(shell, call)
     if call.mode == "d" and archive is not None:
-        return machine.modify(archive)
-    if archive is not None and archive != "-" and machine.read(archive) is False:
+        return shell.modify(archive)
+    if archive is not None and archive != "-" and shell.read(archive) is False:
         return False
-    if call.mode != "x" or machine.want is False or call.shows:
+    if call.mode != "x" or shell.expected_status is False or call.to_stdout:
         return None
-    inside = _members(machine, archive)
-    cwd = machine.cwd
+    members_known = _known_members(shell, archive)
+    cwd = shell.cwd
     if call.directory is not None:
-        machine.cwd = machine.path(call.directory)
+        shell.cwd = shell.path(call.directory)
     operands = [name for _, name in call.members]
-    shown = call.verbose and not machine.captured and machine.output is not None
+    shown = call.verbose and not shell.captured and shell.output is not None
     names: list[str] | None = None
     if shown:
-        names = [line for line in machine.lines() if line and ": " not in line]
-    elif inside is not None and not call.picks and not call.lists:
-        names = _chosen(inside, operands)
+        names = [line for line in shell.lines() if line and ": " not in line]
+    elif members_known is not None and not call.filtered and not call.name_files:
+        names = _select_members(members_known, operands)
     if call.strip is None or (call.strip and names is None):
         names, operands = None, []
     elif names is not None and call.strip:
         names = [
             name.split("/", call.strip)[-1] for name in names if name.count("/") >= call.strip
         ]
-    _unpack(machine, [name for name in names if name] if names is not None else None, operands)
-    machine.cwd = cwd
+    _unpack(shell, [name for name in names if name] if names is not None else None, operands)
+    shell.cwd = cwd
     return None
 
 
-def _archive(machine: Machine, call: _TarCall) -> Status:
+def _archive(shell: Interpreter, call: _TarArguments) -> Status:
     """``tar -c`` and ``tar -r``: the members are read, the archive is written."""
-    cwd = machine.cwd
-    members: list[str] | None = None if call.picks else []
+    cwd = shell.cwd
+    members: list[str] | None = None if call.filtered else []
     status: Status = True
     packed = list(call.members)
-    for name in call.lists:
-        text = machine.known_text(name)
-        machine.read(name)
+    for name in call.name_files:
+        text = shell.known_content(name)
+        shell.read(name)
         packed += [(call.directory, line) for line in (text or "").splitlines() if line]
         members = None if text is None else members
     for directory, field in packed:
-        machine.cwd = cwd
+        shell.cwd = cwd
         if directory is not None:
-            machine.cwd = machine.path(directory)
-        status = both(status, machine.read_tree(field))
-        path = machine.path(field) if not machine.special(field) else None
-        if path is None or machine.state.kind(path) == "unknown":
+            shell.cwd = shell.path(directory)
+        status = both_succeed(status, shell.read_tree(field))
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        if path is None or shell.state.kind(path) == "unknown":
             members = None
         elif members is not None:
-            members.extend(_inside(machine, field, path))
-    machine.cwd = cwd
+            members.extend(_member_names(shell, field, path))
+    shell.cwd = cwd
     archive = call.archive
     if archive is None or archive == "-":
         return False if status is False else None
     before: list[str] | None = []
     if call.mode == "r":
-        before = _members(machine, archive)
-        if kind_of(machine, archive) == "absent":
+        before = _known_members(shell, archive)
+        if kind_of(shell, archive) == "absent":
             before = []
         elif before is None:
             members = None
-    if not machine.write(archive, guess_append=call.mode == "r"):
+    if not shell.write(archive, guess_append=call.mode == "r"):
         return False
     known = members is not None and before is not None
-    _note_members(machine, archive, [*(before or ()), *(members or ())] if known else None)
+    _record_members(shell, archive, [*(before or ()), *(members or ())] if known else None)
     return False if status is False else None
 
 
-def _inside(machine: Machine, field: str, path: str) -> list[str]:
-    if machine.state.kind(path) == "file":
+def _member_names(shell: Interpreter, field: str, path: str) -> list[str]:
+    if shell.state.kind(path) == "file":
         return [field.removeprefix("./")]
     start = 0 if path == "." else len(path) + 1
     base = field.rstrip("/").removeprefix("./")
     prefix = "" if base == "." else base + "/"
-    return [prefix + item[start:] for item in machine.state.below(path)]
+    return [prefix + item[start:] for item in shell.state.below(path)]
 
 
-def _members(machine: Machine, archive: str | None) -> list[str] | None:
-    path = machine.path(archive) if archive and not machine.special(archive) else None
-    text = machine.contents.get("archive:" + path) if path is not None else None
+def _known_members(shell: Interpreter, archive: str | None) -> list[str] | None:
+    path = shell.path(archive) if archive and not shell.is_unresolved(archive) else None
+    text = shell.contents.get("archive:" + path) if path is not None else None
     return None if text is None else text.split("\n")
 
 
-def _note_members(machine: Machine, archive: str, members: list[str] | None) -> None:
-    """Remember what an archive holds that has just been written, where that is known."""
-    path = machine.path(archive) if not machine.special(archive) else None
+def _record_members(shell: Interpreter, archive: str, members: list[str] | None) -> None:
+    """Track the members of an archive that has just been written, where they are known."""
+    path = shell.path(archive) if not shell.is_unresolved(archive) else None
     if path is not None and members is not None:
-        machine.contents["archive:" + path] = "\n".join(dict.fromkeys(members))
+        shell.contents["archive:" + path] = "\n".join(dict.fromkeys(members))
 
 
-def _chosen(names: list[str], operands: list[str]) -> list[str]:
+def _select_members(names: list[str], operands: list[str]) -> list[str]:
     """The members that operands name, by themselves or by a folder above them."""
     if not operands:
         return names
@@ -211,71 +212,71 @@ def _chosen(names: list[str], operands: list[str]) -> list[str]:
     ]
 
 
-def _unpack(machine: Machine, names: list[str] | None, operands: list[str]) -> None:
+def _unpack(shell: Interpreter, names: list[str] | None, operands: list[str]) -> None:
     if names is None:
         if not operands:
-            machine.effects.unknown(machine.tool)
+            shell.effects.unknown(shell.tool)
         for field in operands:
-            if machine.special(field) or "*" in field or looks_like_directory(field):
-                machine.effects.unknown(machine.tool)
+            if shell.is_unresolved(field) or "*" in field or looks_like_directory(field):
+                shell.effects.unknown(shell.tool)
             else:
-                machine.write(field)
+                shell.write(field)
         return
-    for name in names[:MANY]:
+    for name in names[:MAX_ITEMS]:
         if name.endswith("/"):
-            machine.make_directory(name, parents=True)
+            shell.make_directory(name, parents=True)
         else:
-            path = machine.path(name)
-            if path is not None and machine.state.kind(parent_of(path)) == "absent":
-                machine.state.put_directory(parent_of(path), empty=True)
-            machine.write(name, named=False)
+            path = shell.path(name)
+            if path is not None and shell.state.kind(parent_of(path)) == "absent":
+                shell.state.put_directory(parent_of(path), empty=True)
+            shell.write(name, named=False)
 
 
-def _zip(machine: Machine, run: Invocation) -> Status:
-    if len(run.operands) < 2 or machine.want is False:
+def _zip(shell: Interpreter, args: Invocation) -> Status:
+    if len(args.operands) < 2 or shell.expected_status is False:
         return None
-    archive = run.operands[0]
+    archive = args.operands[0]
     if "." not in archive.rpartition("/")[2]:
         archive += ".zip"
     members: list[str] | None = []
-    for field in run.operands[1:]:
-        path = machine.path(field) if not machine.special(field) else None
-        directory = path is not None and machine.state.kind(path) == "directory"
-        if directory and not run.has("-r"):
+    for field in args.operands[1:]:
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        directory = path is not None and shell.state.kind(path) == "directory"
+        if directory and not args.has("-r"):
             continue
-        machine.read_tree(field)
-        if path is None or machine.state.kind(path) == "unknown":
+        shell.read_tree(field)
+        if path is None or shell.state.kind(path) == "unknown":
             members = None
         elif members is not None:
-            members.extend(_inside(machine, field, path))
-        if run.has("-m") and path is not None and not directory:
-            machine.delete(field)
-    if run.has("-d"):
-        machine.modify(archive)
+            members.extend(_member_names(shell, field, path))
+        if args.has("-m") and path is not None and not directory:
+            shell.delete(field)
+    if args.has("-d"):
+        shell.modify(archive)
         return None
-    if not machine.captured:
-        for line in machine.lines():
+    if not shell.captured:
+        for line in shell.lines():
             name, found, _ = line.strip().partition(" (")
             name = name.removeprefix("adding: ").removeprefix("updating: ")
             if found and line.lstrip().startswith(("adding: ", "updating: ")):
-                if name[-1:] != "/" and not run.has("-j"):
-                    machine.read(name, named=False)
-    machine.write(archive)
-    if members is not None and run.has("-j"):
+                if name[-1:] != "/" and not args.has("-j"):
+                    shell.read(name, named=False)
+    shell.write(archive)
+    if members is not None and args.has("-j"):
         members = [name.rpartition("/")[2] for name in members]
-    _note_members(machine, archive, None if run.values else members)
+    _record_members(shell, archive, None if args.values else members)
     return None
 
 
-def _unzip(machine: Machine, run: Invocation) -> Status:
-    if not run.operands or machine.read(run.operands[0]) is False:
+def _unzip(shell: Interpreter, args: Invocation) -> Status:
+    if not args.operands or shell.read(args.operands[0]) is False:
         return False
-    if run.has("-l", "-t", "-p", "-v", "-Z") or machine.want is False:
+    if args.has("-l", "-t", "-p", "-v", "-Z") or shell.expected_status is False:
         return None
     names: list[str] = []
     shown = False
-    if machine.output is not None and not machine.captured:
-        for line in machine.lines():
+    if shell.output is not None and not shell.captured:
+        for line in shell.lines():
             line = line.strip()
             for word in ("inflating: ", "extracting: ", "linking: "):
                 if line.startswith(word):
@@ -283,30 +284,32 @@ def _unzip(machine: Machine, run: Invocation) -> Status:
                     names.append(line[len(word) :].strip())
             if line.startswith("creating: "):
                 shown = True
-                machine.make_directory(line[10:].strip(), parents=True)
+                shell.make_directory(line[10:].strip(), parents=True)
     if shown:
         for name in names:
-            machine.write(name.partition(" -> ")[0], named=False)
+            shell.write(name.partition(" -> ")[0], named=False)
         return True
-    inside = _members(machine, run.operands[0])
-    if inside is not None and len(run.operands) > 1:
-        marked = [globbed(operand) for operand in run.operands[1:]]
-        inside = [name for name in inside if any(matches(name, mark) for mark in marked)]
-    operands = run.operands[1:]
-    if run.has("-x"):  # what follows is left out
-        inside, operands = None, []
-    cwd = machine.cwd
-    directory = run.value("-d")
+    members_known = _known_members(shell, args.operands[0])
+    if members_known is not None and len(args.operands) > 1:
+        marked = [mark_patterns(operand) for operand in args.operands[1:]]
+        members_known = [
+            name for name in members_known if any(matches(name, mark) for mark in marked)
+        ]
+    operands = args.operands[1:]
+    if args.has("-x"):  # the operands after it are excluded members
+        members_known, operands = None, []
+    cwd = shell.cwd
+    directory = args.value("-d")
     if directory is not None:
-        machine.cwd = machine.path(directory)
-        if inside is not None and machine.cwd is not None:
-            machine.make_directory(".", parents=True)
-    if inside is not None and run.has("-j"):
-        inside = [name.rpartition("/")[2] for name in inside]
-    if inside is not None and run.has("-n"):
-        inside = [name for name in inside if kind_of(machine, name) != "file"]
-    _unpack(machine, inside, operands)
-    machine.cwd = cwd
+        shell.cwd = shell.path(directory)
+        if members_known is not None and shell.cwd is not None:
+            shell.make_directory(".", parents=True)
+    if members_known is not None and args.has("-j"):
+        members_known = [name.rpartition("/")[2] for name in members_known]
+    if members_known is not None and args.has("-n"):
+        members_known = [name for name in members_known if kind_of(shell, name) != "file"]
+    _unpack(shell, members_known, operands)
+    shell.cwd = cwd
     return None
 
 
@@ -321,35 +324,43 @@ _SUFFIX = {
 }
 
 
-_UNDO = {"gunzip": "gzip", "bunzip2": "bzip2", "unxz": "xz", "unzstd": "zstd", "unlz4": "lz4"}
+_DECOMPRESSORS = {
+    "gunzip": "gzip",
+    "bunzip2": "bzip2",
+    "unxz": "xz",
+    "unzstd": "zstd",
+    "unlz4": "lz4",
+}
 
 
-def _compress(machine: Machine, run: Invocation) -> Status:
-    name = _UNDO.get(run.name, run.name)
-    undo = run.name in _UNDO or run.has("-d", "--decompress", "--uncompress")
-    keep = run.has("-k", "--keep") or (name in ("zstd", "lz4") and not run.has("--rm"))
-    stdout = run.has("-c", "--stdout", "--to-stdout") or run.has("-l", "-t", "--list", "--test")
+def _compress(shell: Interpreter, args: Invocation) -> Status:
+    name = _DECOMPRESSORS.get(args.name, args.name)
+    undo = args.name in _DECOMPRESSORS or args.has("-d", "--decompress", "--uncompress")
+    keep = args.has("-k", "--keep") or (name in ("zstd", "lz4") and not args.has("--rm"))
+    stdout = args.has("-c", "--stdout", "--to-stdout") or args.has(
+        "-l", "-t", "--list", "--test"
+    )
     suffixes = _SUFFIX[name]
     status: Status = True
-    if machine.want is False and len(run.operands) < 2:
+    if shell.expected_status is False and len(args.operands) < 2:
         return False
-    operands = run.operands
-    if run.has("-r", "--recursive") and name in ("gzip", "zstd"):
-        operands = _below(machine, operands, suffixes, undo)
+    operands = args.operands
+    if args.has("-r", "--recursive") and name in ("gzip", "zstd"):
+        operands = _below(shell, operands, suffixes, undo)
     for field in operands:
         if stdout:
-            status = both(status, machine.read(field))
+            status = both_succeed(status, shell.read(field))
             continue
-        if machine.special(field):
-            machine.effects.unknown(run.name)
-            status = both(status, None)
+        if shell.is_unresolved(field):
+            shell.effects.unknown(args.name)
+            status = both_succeed(status, None)
             continue
-        kind = kind_of(machine, field)
+        kind = kind_of(shell, field)
         source = field
         if undo:
             if kind == "absent":
                 for suffix in suffixes:
-                    if kind_of(machine, field + suffix) == "file":
+                    if kind_of(shell, field + suffix) == "file":
                         source, kind = field + suffix, "file"
             found = next((s for s in suffixes if source.endswith(s)), None)
             goal = source[: -len(found)] if found else source
@@ -359,51 +370,51 @@ def _compress(machine: Machine, run: Invocation) -> Status:
             if found == ".tgz":
                 goal += ".tar"
         else:
-            if field.endswith(suffixes) and not run.has("-f"):
+            if field.endswith(suffixes) and not args.has("-f"):
                 status = False
                 continue
             goal = field + suffixes[0]
-        explicit = run.value("-o")
+        explicit = args.value("-o")
         if explicit is not None and name in ("zstd", "lz4"):
             goal = explicit
-        if kind in ("absent", "directory") or machine.complains(run.name, field):
+        if kind in ("absent", "directory") or shell.reports_error(args.name, field):
             status = False
             continue
-        if kind_of(machine, goal) == "file" and not run.has("-f", "--force"):
+        if kind_of(shell, goal) == "file" and not args.has("-f", "--force"):
             status = False
             continue
-        old, new = machine.path(source), machine.path(goal)
-        content = machine.effects.content(old) if old is not None else ""
-        if not machine.write(goal):
+        old, new = shell.path(source), shell.path(goal)
+        content = shell.effects.content(old) if old is not None else ""
+        if not shell.write(goal):
             status = False
             continue
         if old is not None and new is not None:
             packed = name + ":" + content
             if undo and content.startswith(name + ":"):
                 packed = content[len(name) + 1 :]
-            machine.effects.write(new, machine.tool, machine.rank, content=packed)
-            machine.effects.read(old, machine.tool, machine.rank)
+            shell.effects.write(new, shell.tool, shell.uncertainty, content=packed)
+            shell.effects.read(old, shell.tool, shell.uncertainty)
         if not keep:
-            machine.delete(source)
+            shell.delete(source)
     return status
 
 
 def _below(
-    machine: Machine, fields: list[str], suffixes: tuple[str, ...], undo: bool
+    shell: Interpreter, fields: list[str], suffixes: tuple[str, ...], undo: bool
 ) -> list[str]:
     """Operands with each directory replaced by its files that are (not) packed yet."""
     found: list[str] = []
     for field in fields:
-        path = machine.path(field) if not machine.special(field) else None
-        if path is None or machine.state.kind(path) == "unknown":
-            machine.effects.unknown(machine.tool)
-        elif machine.state.kind(path) == "directory":
-            if not machine.state.is_complete(path):
-                machine.effects.unknown(machine.tool)
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        if path is None or shell.state.kind(path) == "unknown":
+            shell.effects.unknown(shell.tool)
+        elif shell.state.kind(path) == "directory":
+            if not shell.state.is_complete(path):
+                shell.effects.unknown(shell.tool)
             start = 0 if path == "." else len(path) + 1
             found += [
                 field.rstrip("/") + "/" + item[start:]
-                for item in machine.state.below(path)
+                for item in shell.state.below(path)
                 if item.endswith(suffixes) == undo
             ]
         else:
@@ -411,7 +422,7 @@ def _below(
     return found
 
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     "tar": _tar,
     "zip": _zip,
     "unzip": _unzip,

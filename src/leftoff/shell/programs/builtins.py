@@ -1,71 +1,72 @@
-"""Words of the shell itself, and programs that only print: ``cd``, ``echo``."""
+"""Shell builtins, and programs that only print: ``cd``, ``echo``, ``read``, ``test``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leftoff.shell.ast import PATTERN_MARKS, TEMPORARY, UNKNOWN
-from leftoff.shell.expansion import globbed, split_words
-from leftoff.shell.filesystem import matches, parent_of
+from leftoff.shell.expansion import mark_patterns, split_words
+from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
-from leftoff.shell.programs.nested import MANY, both
+from leftoff.shell.paths import parent_of
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS"]
 
 
-def _cd(machine: Machine, run: Invocation) -> Status:
-    target = run.operands[0] if run.operands else machine.home or "~"
-    if run.name == "popd":
-        machine.cwd = machine.directories.pop() if machine.directories else None
+def _cd(shell: Interpreter, args: Invocation) -> Status:
+    target = args.operands[0] if args.operands else shell.home or "~"
+    if args.name == "popd":
+        shell.cwd = shell.directory_stack.pop() if shell.directory_stack else None
         return True
-    if run.name == "pushd":
-        machine.directories.append(machine.cwd)
+    if args.name == "pushd":
+        shell.directory_stack.append(shell.cwd)
     if target == "-":
-        machine.cwd, machine.variables["OLDPWD"] = (
-            _text(machine.variables.get("OLDPWD")),
-            machine.cwd or UNKNOWN,
+        shell.cwd, shell.variables["OLDPWD"] = (
+            _known_string(shell.variables.get("OLDPWD")),
+            shell.cwd or UNKNOWN,
         )
-        machine.stdout = None
+        shell.stdout = None
         return None
-    if len(run.operands) > 1:
+    if len(args.operands) > 1:
         return False
-    path = machine.path(target) if not machine.special(target) else None
+    path = shell.path(target) if not shell.is_unresolved(target) else None
     if path is None:
-        machine.cwd = None
-        machine.stdout = ""
+        shell.cwd = None
+        shell.stdout = ""
         return None
-    kind = machine.state.kind(path)
+    kind = shell.state.kind(path)
     if (
         kind in ("absent", "file")
-        or machine.want is False
-        or machine.complains(run.name, target)
+        or shell.expected_status is False
+        or shell.reports_error(args.name, target)
     ):
         return False
-    machine.variables["OLDPWD"] = machine.cwd or UNKNOWN
-    machine.cwd = path
-    machine.stdout = ""
-    if machine.rank == 0:
-        machine.state.put_directory(path)
+    shell.variables["OLDPWD"] = shell.cwd or UNKNOWN
+    shell.cwd = path
+    shell.stdout = ""
+    if shell.uncertainty == 0:
+        shell.state.put_directory(path)
     return True if kind == "directory" else None
 
 
-def _text(value: str | list[str] | None) -> str | None:
+def _known_string(value: str | list[str] | None) -> str | None:
     return value if isinstance(value, str) and UNKNOWN not in value else None
 
 
-def _pwd(machine: Machine, run: Invocation) -> Status:
-    machine.stdout = machine.cwd + "\n" if machine.cwd and machine.cwd[:1] == "/" else None
+def _pwd(shell: Interpreter, args: Invocation) -> Status:
+    shell.stdout = shell.cwd + "\n" if shell.cwd and shell.cwd[:1] == "/" else None
     return True
 
 
-def _echo(machine: Machine, run: Invocation) -> Status:
-    words = list(run.words)
+def _echo(shell: Interpreter, args: Invocation) -> Status:
+    words = list(args.words)
     newline = True
     escapes = False
     while words and words[0] in ("-n", "-e", "-ne", "-en", "-E"):
@@ -74,27 +75,27 @@ def _echo(machine: Machine, run: Invocation) -> Status:
         words.pop(0)
     text = " ".join(words)
     if UNKNOWN in text or not PATTERN_MARKS.isdisjoint(text):
-        machine.stdout = None
+        shell.stdout = None
         return True
     if escapes:
         text = text.replace("\\n", "\n").replace("\\t", "\t")
-    machine.stdout = text + "\n" if newline else text
+    shell.stdout = text + "\n" if newline else text
     return True
 
 
-def _printf(machine: Machine, run: Invocation) -> Status:
-    words = run.words[1:] if run.words[:1] == ["--"] else run.words
+def _printf(shell: Interpreter, args: Invocation) -> Status:
+    words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if words[:1] == ["-v"] and len(words) > 2:
-        text = _formatted(words[2:])
-        machine.variables[words[1]] = UNKNOWN if text is None else text
-        machine.stdout = ""
+        text = _format_printf(words[2:])
+        shell.variables[words[1]] = UNKNOWN if text is None else text
+        shell.stdout = ""
     else:
-        machine.stdout = _formatted(words)
+        shell.stdout = _format_printf(words)
     return True
 
 
-def _formatted(words: list[str]) -> str | None:
-    """What ``printf`` prints of its words; None where that is not worked out."""
+def _format_printf(words: list[str]) -> str | None:
+    """The text that ``printf`` prints; None where the format is not supported."""
     if not words or any(UNKNOWN in word for word in words):
         return None
     form = words[0].replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
@@ -105,7 +106,7 @@ def _formatted(words: list[str]) -> str | None:
     if not rest or not slots:
         return form.replace("%s", "").replace("%d", "").replace("%%", "%")
     out: list[str] = []
-    while rest and len(out) < MANY:
+    while rest and len(out) < MAX_ITEMS:
         piece = form
         for _ in range(slots):
             value = rest.pop(0) if rest else ""
@@ -115,179 +116,179 @@ def _formatted(words: list[str]) -> str | None:
     return "".join(out).replace("%%", "%").replace("\ue00f", "%")
 
 
-def _true(machine: Machine, run: Invocation) -> Status:
-    machine.stdout = ""
+def _true(shell: Interpreter, args: Invocation) -> Status:
+    shell.stdout = ""
     return True
 
 
-def _false(machine: Machine, run: Invocation) -> Status:
-    machine.stdout = ""
+def _false(shell: Interpreter, args: Invocation) -> Status:
+    shell.stdout = ""
     return False
 
 
-def _exit(machine: Machine, run: Invocation) -> Status:
+def _exit(shell: Interpreter, args: Invocation) -> Status:
     """``exit``, ``return``, ``break`` and ``continue``."""
-    machine.stdout = ""
-    number = run.operands[0] if run.operands else ""
-    if run.name in ("exit", "return"):
-        machine.stop(run.name)
+    shell.stdout = ""
+    number = args.operands[0] if args.operands else ""
+    if args.name in ("exit", "return"):
+        shell.stop(args.name)
         return number == "0" if number.isdecimal() else None
-    if machine.loops:  # else there is nothing that it could leave
-        machine.stop(run.name, int(number[:3]) if number.isdecimal() else 1)
+    if shell.loop_depth:  # outside of a loop they do nothing
+        shell.stop(args.name, int(number[:3]) if number.isdecimal() else 1)
     return True
 
 
-def _set(machine: Machine, run: Invocation) -> Status:
-    letters = "".join(word[1:] for word in run.words if word[:1] == "-" and word[:2] != "--")
-    if "e" in letters or "errexit" in run.words:
-        machine.strict = "+e" not in run.words
-    if "pipefail" in run.words:
-        machine.pipefail = "+o" not in run.words
-    if "+e" in run.words:
-        machine.strict = False
-    if "--" in run.words:
-        machine.positional(run.words[run.words.index("--") + 1 :])
-    machine.stdout = ""
+def _set(shell: Interpreter, args: Invocation) -> Status:
+    letters = "".join(word[1:] for word in args.words if word[:1] == "-" and word[:2] != "--")
+    if "e" in letters or "errexit" in args.words:
+        shell.errexit = "+e" not in args.words
+    if "pipefail" in args.words:
+        shell.pipefail = "+o" not in args.words
+    if "+e" in args.words:
+        shell.errexit = False
+    if "--" in args.words:
+        shell.set_positional(args.words[args.words.index("--") + 1 :])
+    shell.stdout = ""
     return True
 
 
-def _shift(machine: Machine, run: Invocation) -> Status:
-    values = machine.variables.get("@")
+def _shift(shell: Interpreter, args: Invocation) -> Status:
+    values = shell.variables.get("@")
     if isinstance(values, list):
-        machine.positional(values[1:])
+        shell.set_positional(values[1:])
     return True
 
 
-def _unset(machine: Machine, run: Invocation) -> Status:
-    for name in run.operands:
-        machine.variables[name] = ""
-    machine.stdout = ""
+def _unset(shell: Interpreter, args: Invocation) -> Status:
+    for name in args.operands:
+        shell.variables[name] = ""
+    shell.stdout = ""
     return True
 
 
-def _declare(machine: Machine, run: Invocation) -> Status:
-    for word in run.operands:
+def _declare(shell: Interpreter, args: Invocation) -> Status:
+    for word in args.operands:
         name, found, value = word.partition("=")
         if found:
-            machine.variables[name] = value
-    machine.stdout = ""
+            shell.variables[name] = value
+    shell.stdout = ""
     return True
 
 
-def _read_line(machine: Machine, run: Invocation) -> Status:
-    names = run.values.get("-a", run.operands)
-    found = _taken(machine, run)
+def _read_line(shell: Interpreter, args: Invocation) -> Status:
+    names = args.values.get("-a", args.operands)
+    found = _read_input(shell, args)
     if found is None:
         for name in names or ["REPLY"]:
-            machine.variables[name] = UNKNOWN
+            shell.variables[name] = UNKNOWN
         return None
     line, ended = found
-    separators = machine.variables.get("IFS", " \t\n")
+    separators = shell.variables.get("IFS", " \t\n")
     if isinstance(separators, list) or UNKNOWN in separators:
         words: list[str] | None = None
-    elif "\\" in line and not run.has("-r"):
-        words = None  # what it escapes is not worked out
+    elif "\\" in line and not args.has("-r"):
+        words = None  # escapes are not interpreted
     else:
-        most = None if run.has("-a") else len(names)
+        most = None if args.has("-a") else len(names)
         words = split_words(line, most, separators) if names else [line]
     for i, name in enumerate(names or ["REPLY"]):
         if words is None:
-            machine.variables[name] = UNKNOWN
-        elif run.has("-a"):
-            machine.variables[name] = words
+            shell.variables[name] = UNKNOWN
+        elif args.has("-a"):
+            shell.variables[name] = words
         else:
-            machine.variables[name] = words[i] if i < len(words) else ""
-    machine.stdout = ""
+            shell.variables[name] = words[i] if i < len(words) else ""
+    shell.stdout = ""
     return ended
 
 
-def _taken(machine: Machine, run: Invocation) -> tuple[str, bool] | None:
-    """What ``read`` takes from its input, and whether that ended as it should."""
-    text = machine.stdin
-    if text is None or run.value("-u") not in (None, "0"):
+def _read_input(shell: Interpreter, args: Invocation) -> tuple[str, bool] | None:
+    """The text that ``read`` takes from its input, and whether a delimiter ended it."""
+    text = shell.stdin
+    if text is None or args.value("-u") not in (None, "0"):
         return None
     end = "\n"
-    if run.has("-d"):
-        end = (run.value("-d") or "")[:1] or "\0"
+    if args.has("-d"):
+        end = (args.value("-d") or "")[:1] or "\0"
     line, mark, rest = text.partition(end)
     ended = bool(mark)
-    count = run.value("-n", "-N")
+    count = args.value("-n", "-N")
     if count is not None:
         if not count.isdecimal():
             return None
         size = int(count[:6])
         if len(line) >= size:
             line, rest, ended = text[:size], text[size:], True
-    machine.stdin = rest
+    shell.stdin = rest
     return line, ended
 
 
-def _read_lines(machine: Machine, run: Invocation) -> Status:
+def _read_lines(shell: Interpreter, args: Invocation) -> Status:
     """``mapfile``: each line is a value of an array."""
-    name = run.operands[-1] if run.operands else "MAPFILE"
-    text = machine.stdin
-    if text is None or run.flags - {"-t", "-d"}:
-        machine.variables[name] = UNKNOWN
+    name = args.operands[-1] if args.operands else "MAPFILE"
+    text = shell.stdin
+    if text is None or args.flags - {"-t", "-d"}:
+        shell.variables[name] = UNKNOWN
         return None
-    end = ((run.value("-d") or "")[:1] or "\0") if run.has("-d") else "\n"
+    end = ((args.value("-d") or "")[:1] or "\0") if args.has("-d") else "\n"
     lines = text.split(end)
-    kept = "" if run.has("-t") else end.strip("\0")
-    machine.variables[name] = [line + kept for line in lines[:-1]] + [
+    delimiter = "" if args.has("-t") else end.strip("\0")
+    shell.variables[name] = [line + delimiter for line in lines[:-1]] + [
         line for line in lines[-1:] if line
     ]
-    machine.stdout = ""
+    shell.stdout = ""
     return True
 
 
-def _trap(machine: Machine, run: Invocation) -> Status:
-    """``trap ACTION SIGNAL...``: what stands for the end is done there; an error may come."""
-    machine.stdout = ""
-    if run.flags - {"--"} or len(run.words) < 2:
+def _trap(shell: Interpreter, args: Invocation) -> Status:
+    """``trap ACTION SIGNAL...``: an action for EXIT runs at the end; one for ERR may run."""
+    shell.stdout = ""
+    if args.flags - {"--"} or len(args.words) < 2:
         return None
-    action, *signals = [word for word in run.words if word != "--"]
+    action, *signals = [word for word in args.words if word != "--"]
     if {"EXIT", "0"} & set(signals):
-        machine.parting = None if action in ("", "-") else action
+        shell.exit_trap = None if action in ("", "-") else action
     if {"ERR", "DEBUG", "RETURN"} & set(signals) and action not in ("", "-"):
-        machine.suppose(parse(action, home=machine.home).body)
+        shell.run_speculatively(parse(action, home=shell.home).body)
     return True
 
 
-def _yes(machine: Machine, run: Invocation) -> Status:
-    text = " ".join(run.words) or "y"
-    machine.stdout = (text + "\n") * MANY if len(text) < 80 and UNKNOWN not in text else None
+def _yes(shell: Interpreter, args: Invocation) -> Status:
+    text = " ".join(args.words) or "y"
+    shell.stdout = (text + "\n") * MAX_ITEMS if len(text) < 80 and UNKNOWN not in text else None
     return None
 
 
-def _source(machine: Machine, run: Invocation) -> Status:
-    if not run.operands:
+def _source(shell: Interpreter, args: Invocation) -> Status:
+    if not args.operands:
         return None
-    text = machine.known_text(run.operands[0])
-    status = machine.read(run.operands[0])
+    text = shell.known_content(args.operands[0])
+    status = shell.read(args.operands[0])
     if status is False:
         return False
     if text is None:
         return None
-    done = machine.run(parse(text, home=machine.home).body)
-    if machine.leap == "return":
-        machine.resume()
+    done = shell.run(parse(text, home=shell.home).body)
+    if shell.jump == "return":
+        shell.resume()
     return done
 
 
-def _eval(machine: Machine, run: Invocation) -> Status:
-    text = " ".join(run.words)
+def _eval(shell: Interpreter, args: Invocation) -> Status:
+    text = " ".join(args.words)
     if UNKNOWN in text:
-        machine.effects.unknown("eval")
+        shell.effects.unknown("eval")
         return None
-    return machine.run(parse(text, home=machine.home).body, machine.want)
+    return shell.run(parse(text, home=shell.home).body, shell.expected_status)
 
 
-def _test(machine: Machine, run: Invocation) -> Status:
-    words = [word for word in run.words if word not in ("]", "]]")]
-    machine.stdout = ""
-    return _condition(machine, words, 0)
+def _test(shell: Interpreter, args: Invocation) -> Status:
+    words = [word for word in args.words if word not in ("]", "]]")]
+    shell.stdout = ""
+    return _condition(shell, words, 0)
 
 
-def _condition(machine: Machine, words: list[str], depth: int) -> Status:
+def _condition(shell: Interpreter, words: list[str], depth: int) -> Status:
     if depth > 20:
         return None
     for joiner, needs_both in (("||", False), ("-o", False), ("&&", True), ("-a", True)):
@@ -295,36 +296,36 @@ def _condition(machine: Machine, words: list[str], depth: int) -> Status:
             at = words.index(joiner, 1)
             if joiner in ("-o", "-a") and at < 2:
                 continue
-            left = _condition(machine, words[:at], depth + 1)
-            right = _condition(machine, words[at + 1 :], depth + 1)
+            left = _condition(shell, words[:at], depth + 1)
+            right = _condition(shell, words[at + 1 :], depth + 1)
             if needs_both:
-                return both(left, right)
+                return both_succeed(left, right)
             if left is True or right is True:
                 return True
             return False if left is False and right is False else None
     if words[:1] == ["!"]:
-        value = _condition(machine, words[1:], depth + 1)
+        value = _condition(shell, words[1:], depth + 1)
         return None if value is None else not value
     if len(words) > 2 and words[0] == "(" and words[-1] == ")":
-        return _condition(machine, words[1:-1], depth + 1)
+        return _condition(shell, words[1:-1], depth + 1)
     if len(words) == 2:
-        return _unary(machine, words[0], words[1])
+        return _unary(shell, words[0], words[1])
     if len(words) == 3:
-        return _binary(machine.tool, *words)
+        return _binary(shell.tool, *words)
     if len(words) == 1 and UNKNOWN not in words[0]:
         return bool(words[0])
     return None
 
 
-def _unary(machine: Machine, operator: str, operand: str) -> Status:
+def _unary(shell: Interpreter, operator: str, operand: str) -> Status:
     if operator in ("-z", "-n"):
         if UNKNOWN in operand:
             return None
         return (operand == "") == (operator == "-z")
-    path = machine.path(operand) if not machine.special(operand) else None
+    path = shell.path(operand) if not shell.is_unresolved(operand) else None
     if path is None:
         return False if not operand else None
-    kind = machine.state.kind(path)
+    kind = shell.state.kind(path)
     if kind == "unknown":
         return None
     if operator in ("-e", "-a"):
@@ -338,22 +339,22 @@ def _unary(machine: Machine, operator: str, operand: str) -> Status:
     if operator == "-r":
         return True
     if operator == "-s":
-        text = machine.contents.get(path)
+        text = shell.contents.get(path)
         return None if text is None else bool(text)
     return None
 
 
-def _same(tool: str, left: str, right: str) -> bool:
-    return matches(left, globbed(right)) if tool == "[[" else left == right
+def _equal(tool: str, left: str, right: str) -> bool:
+    return matches(left, mark_patterns(right)) if tool == "[[" else left == right
 
 
 def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     if UNKNOWN in left or UNKNOWN in right:
         return None
     if operator in ("=", "=="):
-        return _same(tool, left, right)
+        return _equal(tool, left, right)
     if operator == "!=":
-        return not _same(tool, left, right)
+        return not _equal(tool, left, right)
     try:
         first, second = int(left[:12]), int(right[:12])
     except ValueError:
@@ -368,8 +369,8 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     }.get(operator)
 
 
-def _seq(machine: Machine, run: Invocation) -> Status:
-    words = [word for word in run.words if word != "-w"]
+def _seq(shell: Interpreter, args: Invocation) -> Status:
+    words = [word for word in args.words if word != "-w"]
     numbers = [item for item in words if item.lstrip("-").isdecimal() and len(item) < 7]
     if len(numbers) != len(words) or not numbers:
         return None
@@ -378,19 +379,19 @@ def _seq(machine: Machine, run: Invocation) -> Status:
     step = values[1] if len(values) == 3 else 1
     if step == 0:
         return None
-    span = range(first, values[-1] + (1 if step > 0 else -1), step)[:MANY]
-    width = max((len(str(n)) for n in span), default=0) if run.has("-w") else 0
-    machine.stdout = "".join(str(n).zfill(width) + "\n" for n in span)
+    span = range(first, values[-1] + (1 if step > 0 else -1), step)[:MAX_ITEMS]
+    width = max((len(str(n)) for n in span), default=0) if args.has("-w") else 0
+    shell.stdout = "".join(str(n).zfill(width) + "\n" for n in span)
     return True
 
 
-def _basename(machine: Machine, run: Invocation) -> Status:
-    names = run.operands
-    if run.name == "dirname":
+def _basename(shell: Interpreter, args: Invocation) -> Status:
+    names = args.operands
+    if args.name == "dirname":
         found = [parent_of(name.rstrip("/")) if "/" in name else "." for name in names]
     else:
-        suffix = run.value("-s", "--suffix") or ""
-        if len(names) == 2 and not run.has("-a", "-s"):
+        suffix = args.value("-s", "--suffix") or ""
+        if len(names) == 2 and not args.has("-a", "-s"):
             suffix, names = names[1], names[:1]
         found = [name.rstrip("/").rpartition("/")[2] for name in names]
         if suffix:
@@ -399,30 +400,30 @@ def _basename(machine: Machine, run: Invocation) -> Status:
                 for name in found
             ]
     if not any(UNKNOWN in name for name in names):
-        machine.stdout = "".join(name + "\n" for name in found)
+        shell.stdout = "".join(name + "\n" for name in found)
     return True
 
 
-def _mktemp(machine: Machine, run: Invocation) -> Status:
-    number = len(machine.contents)
+def _mktemp(shell: Interpreter, args: Invocation) -> Status:
+    number = len(shell.contents)
     path = f"/tmp/{TEMPORARY}{number}"  # noqa: S108  # stands for a name, never opened
-    machine.contents[path] = ""
-    if run.has("-d", "--directory"):
-        machine.state.put_directory(path, empty=True)
-    machine.stdout = path + "\n"
+    shell.contents[path] = ""
+    if args.has("-d", "--directory"):
+        shell.state.put_directory(path, empty=True)
+    shell.stdout = path + "\n"
     return True
 
 
-def _date(machine: Machine, run: Invocation) -> Status:
-    """A date is not known, but the same text wherever it is used again."""
-    words = "".join(char for word in run.words for char in word if char.isalnum())
-    machine.stdout = f"{TEMPORARY}date{words}\n"
+def _date(shell: Interpreter, args: Invocation) -> Status:
+    """A date is not known, but it is the same text in every use."""
+    words = "".join(char for word in args.words for char in word if char.isalnum())
+    shell.stdout = f"{TEMPORARY}date{words}\n"
     return True
 
 
-def _let(machine: Machine, run: Invocation) -> Status:
+def _let(shell: Interpreter, args: Invocation) -> Status:
     """``((i++))``, ``((i+=2))``, ``let i=i+1``: the variable has a new number."""
-    text = "".join(run.words).replace(" ", "")
+    text = "".join(args.words).replace(" ", "")
     name = text.strip("+-").partition("+")[0].partition("-")[0].partition("=")[0]
     if text in (f"{name}++", f"++{name}"):
         text = f"{name}+1"
@@ -434,13 +435,13 @@ def _let(machine: Machine, run: Invocation) -> Status:
         text = text[len(name) + 1 :]
     else:
         return None
-    number = machine.arithmetic(text)
-    machine.variables[name] = UNKNOWN if number is None else str(number)
-    machine.stdout = ""
+    number = shell.arithmetic(text)
+    shell.variables[name] = UNKNOWN if number is None else str(number)
+    shell.stdout = ""
     return None if number is None else True
 
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     "cd": _cd,
     "pwd": _pwd,
     "echo": _echo,

@@ -1,16 +1,17 @@
-"""Carries out one simple command on what is known: the table, or a handler for its program."""
+"""Applies one simple command: by the rule of its program, or by a handler."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Entry, Invocation, Knowledge, knowledge
+from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.programs import (
     archives,
     builtins,
     coreutils,
     downloads,
+    git,
     interpreters,
     readers,
     textual,
@@ -21,11 +22,11 @@ from leftoff.shell.programs.nested import run_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS", "execute"]
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     **builtins.HANDLERS,
     **wrappers.HANDLERS,
     **readers.HANDLERS,
@@ -33,98 +34,99 @@ HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
     **textual.HANDLERS,
     **archives.HANDLERS,
     **interpreters.HANDLERS,
+    **git.HANDLERS,
     **downloads.HANDLERS,
 }
 
 
-def execute(machine: Machine, line: list[str]) -> Status:
-    """Say what one command does to files; the effects go to the machine.
+def execute(shell: Interpreter, line: list[str]) -> Status:
+    """Apply the effects of one command and return its status.
 
-    A program that is not known may have changed any file: an ``unknown`` effect names it.
+    A program without a rule may have changed any file: an ``unknown`` effect names it.
     """
-    known = knowledge()
-    name = machine.tool
+    known = program_rules()
+    name = shell.tool
     if UNKNOWN in name:
-        machine.effects.unknown("shell")
+        shell.effects.unknown("shell")
         return None
     arguments = line[1:]
-    if name in known.families:
+    if name in known.with_subcommands:
         found = _subcommand(name, arguments, known)
         if found is not None:
             entry, rest = found
-            return _apply(machine, Invocation(name, rest, entry))
-    rule = known.entries.get(name)
+            return _run_by_rule(shell, Invocation(name, rest, entry))
+    rule = known.by_name.get(name)
     if rule is None:
-        return _unlisted(machine, line[0], arguments)
-    return _apply(machine, Invocation(name, arguments, rule))
+        return _run_unlisted(shell, line[0], arguments)
+    return _run_by_rule(shell, Invocation(name, arguments, rule))
 
 
 def _subcommand(
-    name: str, arguments: list[str], known: Knowledge
-) -> tuple[Entry, list[str]] | None:
-    rule = known.entries.get(name)
+    name: str, arguments: list[str], known: ProgramRules
+) -> tuple[ProgramRule, list[str]] | None:
+    rule = known.by_name.get(name)
     takes = rule.takes if rule is not None else ()
     i = 0
     while i < len(arguments) and arguments[i][:1] == "-":
         i += 2 if arguments[i] in takes else 1
     if i >= len(arguments):
         return None
-    found = known.entries.get(f"{name} {arguments[i]}")
+    found = known.by_name.get(f"{name} {arguments[i]}")
     return None if found is None else (found, arguments[i + 1 :])
 
 
-def _unlisted(machine: Machine, program: str, arguments: list[str]) -> Status:
-    if "/" in program and not machine.special(program):
-        text = machine.known_text(program)
+def _run_unlisted(shell: Interpreter, program: str, arguments: list[str]) -> Status:
+    if "/" in program and not shell.is_unresolved(program):
+        text = shell.known_content(program)
         if text is not None:
-            machine.positional(arguments)
-            return run_text(machine, text)
-        path = machine.path(program)
-        if path is not None and machine.state.kind(path) == "absent":
+            shell.set_positional(arguments)
+            return run_text(shell, text)
+        path = shell.path(program)
+        if path is not None and shell.state.kind(path) == "absent":
             return False
-        if path is not None and machine.state.kind(path) == "file":
-            machine.read(program)
+        if path is not None and shell.state.kind(path) == "file":
+            shell.read(program)
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
-    machine.effects.unknown(machine.tool)
+    shell.effects.unknown(shell.tool)
     return None
 
 
-def _apply(machine: Machine, run: Invocation) -> Status:
-    entry = run.entry
+def _run_by_rule(shell: Interpreter, args: Invocation) -> Status:
+    entry = args.entry
     kind = entry.kind
-    if "--help" in run.flags or "--version" in run.flags:
+    if "--help" in args.flags or "--version" in args.flags:
         return True
     if kind == "inert":
-        return True if entry.firm else None
+        return True if entry.reliable else None
     if kind == "handler":
-        return HANDLERS[entry.handler](machine, run)
+        return HANDLERS[entry.handler](shell, args)
     if kind == "opaque":
-        if machine.want is not False:
-            machine.effects.unknown(run.name)
+        if shell.expected_status is not False:
+            shell.effects.unknown(args.name)
         return None
-    return _table(machine, run)
+    return _run_by_table(shell, args)
 
 
-def _nothing(machine: Machine, field: str) -> Status:
-    """An operand that is no file."""
+def _nothing(shell: Interpreter, field: str) -> Status:
+    """An operand that is no file: no effect."""
     return None
 
 
-_ROLES: dict[str, Callable[[Machine, str], Status]] = {
-    "read": lambda machine, field: machine.read(field),
-    "tree": lambda machine, field: machine.read_tree(field),
-    "write": lambda machine, field: machine.write(field),
-    "append": lambda machine, field: machine.write(field, guess_append=True),
-    "modify": lambda machine, field: machine.modify(field),
+_ROLES: dict[str, Callable[[Interpreter, str], Status]] = {
+    "read": lambda shell, field: shell.read(field),
+    "tree": lambda shell, field: shell.read_tree(field),
+    "write": lambda shell, field: shell.write(field),
+    "append": lambda shell, field: shell.write(field, guess_append=True),
+    "modify": lambda shell, field: shell.modify(field),
     "none": _nothing,
 }
 
 
-def _table(machine: Machine, run: Invocation) -> Status:
-    entry = run.entry
-    operands = run.operands
-    if entry.skip and not run.has(*entry.skip_unless):
+def _run_by_table(shell: Interpreter, args: Invocation) -> Status:
+    entry = args.entry
+    operands = args.operands
+    if entry.skip and not args.has(*entry.skip_unless):
         operands = operands[entry.skip :]
     role = entry.operands
     if entry.in_place and any(
@@ -132,36 +134,41 @@ def _table(machine: Machine, run: Invocation) -> Status:
         or (len(option) == 2 and given[:2] == option and given[:2] != "--")
         or given.startswith(option + "=")
         for option in entry.in_place
-        for given in run.flags
+        for given in args.flags
     ):
         role = "modify"
-    if entry.recursive and role == "read" and run.has(*entry.recursive):
+    if entry.recursive and role == "read" and args.has(*entry.recursive):
         role = "tree"
         operands = operands or ["."]
     normal = entry.fails == "normal"
-    if machine.want is False and normal:
-        machine.want = None
-    if machine.want is False and role == "modify" and len(operands) == 1:
+    if shell.expected_status is False and normal:
+        shell.expected_status = None
+    if shell.expected_status is False and role == "modify" and len(operands) == 1:
         return False
-    if machine.want is False and role != "read" and len(operands) == 1 and not entry.roles:
-        target = machine.path(operands[0])
-        if target is None or machine.state.kind(target) != "file":
+    if (
+        shell.expected_status is False
+        and role != "read"
+        and len(operands) == 1
+        and not entry.roles
+    ):
+        target = shell.path(operands[0])
+        if target is None or shell.state.kind(target) != "file":
             return False
     status: Status = True
     for i, field in enumerate(operands):
         use = role
         if entry.last and i == len(operands) - 1 and i > 0:
             use = entry.last
-        done = _ROLES[use](machine, field)
+        done = _ROLES[use](shell, field)
         if done is False:
             status = False
         elif done is None and status is True:
             status = None
     for option, use in entry.roles.items():
-        for value in run.values.get(option, ()):
-            if machine.want is False and use in ("write", "append", "modify"):
+        for value in args.values.get(option, ()):
+            if shell.expected_status is False and use in ("write", "append", "modify"):
                 continue
-            done = _ROLES[use](machine, value)
+            done = _ROLES[use](shell, value)
             if done is False:
                 status = False
     if entry.fails == "contents" and status is True:

@@ -1,6 +1,6 @@
-"""What git commands do to the files of the working tree.
+"""Effects of git commands on the files of the working tree.
 
-Git changes many files whose names the command line does not hold; where its output names them
+Git changes many files that the command line does not name; where its output names them
 (``rm 'x'``, ``Removing x``, the summary of a merge), that is used. A commit, a tag or a push
 changes no file of the tree.
 """
@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 
 from leftoff.shell import embedded
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.programs.interpreters import follow
+from leftoff.shell.paths import parent_of
+from leftoff.shell.programs.interpreters import apply_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leftoff.shell.commands import Invocation
     from leftoff.shell.filesystem import Action
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
-__all__ = ["SUBCOMMANDS", "summary_lines"]
+__all__ = ["HANDLERS", "SUBCOMMANDS", "summary_lines"]
 
 
-def _split(
+def _split_words(
     words: list[str], takes: tuple[str, ...] = ()
 ) -> tuple[set[str], list[str], list[str]]:
     """Options, operands before ``--`` and operands after it."""
@@ -45,166 +47,163 @@ def _split(
     return options, before, []
 
 
-def _visible(machine: Machine) -> list[str]:
-    return [] if machine.captured or machine.output is None else machine.lines()
+def _visible_lines(shell: Interpreter) -> list[str]:
+    return [] if shell.captured or shell.output is None else shell.lines()
 
 
-def _quoted(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     return text
 
 
-def _rm(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(words)
+def _rm(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(words)
     if "--cached" in options or "-n" in options or "--dry-run" in options:
         return None
-    if machine.want is False:
+    if shell.expected_status is False:
         return False
-    named = [_quoted(line[3:]) for line in _visible(machine) if line.startswith("rm '")]
+    named = [_unquote(line[3:]) for line in _visible_lines(shell) if line.startswith("rm '")]
     if named and "-q" not in options:
-        root = machine.cwd
+        root = shell.cwd
         for name in named:
-            machine.delete(name, force=True, shown=True)
-        machine.cwd = root
+            shell.delete(name, force=True, shown=True)
+        shell.cwd = root
         return True
     status: Status = True
     for field in before + after:
-        path = machine.path(field) if not machine.special(field) else None
-        if path is not None and machine.state.kind(path) == "absent":
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        if path is not None and shell.state.kind(path) == "absent":
             status = False
         recursive = bool(options & {"-r", "-rf"}) or "-r" in options
-        if machine.delete(field, recursive=recursive) is False:
+        if shell.delete(field, recursive=recursive) is False:
             status = False
         if path is not None:
-            _drop_empty(machine, path)
+            _remove_empty_parents(shell, path)
     return status
 
 
-def _drop_empty(machine: Machine, path: str) -> None:
-    """Git removes the directories that it empties."""
-    from leftoff.shell.filesystem import parent_of
-
+def _remove_empty_parents(shell: Interpreter, path: str) -> None:
+    """Remove the directories above a path that are now empty, as git does."""
     above = parent_of(path)
-    while above not in (".", "/") and machine.rank < 2:
-        if not machine.state.is_complete(above) or machine.state.below(above, directories=True):
+    while above not in (".", "/") and shell.uncertainty < 2:
+        if not shell.state.is_complete(above) or shell.state.below(above, directories=True):
             return
-        machine.state.remove(above)
+        shell.state.remove(above)
         above = parent_of(above)
 
 
-def _mv(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(words)
+def _mv(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(words)
     operands = before + after
-    if len(operands) < 2 or machine.want is False or options & {"-n", "--dry-run"}:
-        return False if machine.want is False else None
+    if len(operands) < 2 or shell.expected_status is False or options & {"-n", "--dry-run"}:
+        return False if shell.expected_status is False else None
     sources, target = operands[:-1], operands[-1]
-    path = machine.path(target) if not machine.special(target) else None
-    kind = machine.state.kind(path) if path is not None else "unknown"
+    path = shell.path(target) if not shell.is_unresolved(target) else None
+    kind = shell.state.kind(path) if path is not None else "unknown"
     into = len(sources) > 1 or target.endswith("/") or kind == "directory"
     status: Status = True
     for source in sources:
-        goal = machine.place(source, target, into)
+        goal = shell.destination(source, target, into)
         if goal is None:
             continue
-        goal_path = machine.path(goal) if not machine.special(goal) else None
-        if goal_path is not None and machine.state.kind(goal_path) == "file":
+        goal_path = shell.path(goal) if not shell.is_unresolved(goal) else None
+        if goal_path is not None and shell.state.kind(goal_path) == "file":
             if not options & {"-f", "--force"}:
                 status = False
                 continue
-        done = machine.transfer(source, goal, move=True, recursive=True)
+        done = shell.transfer(source, goal, move=True, recursive=True)
         if done is False:
             status = False
     return status
 
 
-def _looks_like_path(machine: Machine, field: str) -> bool:
-    if machine.special(field):
+def _looks_like_path(shell: Interpreter, field: str) -> bool:
+    if shell.is_unresolved(field):
         return False
-    path = machine.path(field)
-    kind = machine.state.kind(path) if path is not None else "unknown"
+    path = shell.path(field)
+    kind = shell.state.kind(path) if path is not None else "unknown"
     if kind in ("file", "directory"):
         return True
     name = field.rpartition("/")[2]
     return field == "." or ("." in name[1:] and not field.startswith("origin/"))
 
 
-def _restore(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(words, ("-s", "--source", "--pathspec-from-file"))
+def _restore(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(words, ("-s", "--source", "--pathspec-from-file"))
     staged = bool(options & {"-S", "--staged"})
-    if (staged and not options & {"-W", "--worktree"}) or machine.want is False:
-        return False if machine.want is False else None
-    return _paths_restored(machine, before + after)
+    if (staged and not options & {"-W", "--worktree"}) or shell.expected_status is False:
+        return False if shell.expected_status is False else None
+    return _restore_paths(shell, before + after)
 
 
-def _paths_restored(machine: Machine, fields: list[str]) -> Status:
-    """Named files get other contents, if they had changes: that is not known."""
+def _restore_paths(shell: Interpreter, fields: list[str]) -> Status:
+    """Restore named files; each is modified if it had changes, which is often not known."""
     for field in fields:
-        path = machine.path(field) if not machine.special(field) else None
-        if path is None or field == "." or machine.state.kind(path) == "directory":
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        if path is None or field == "." or shell.state.kind(path) == "directory":
             if field == ".":
-                _all_restored(machine)
+                _restore_all(shell)
             else:
-                machine.effects.unknown("git")
-        elif machine.state.kind(path) == "absent":
-            machine.write(field, "git")
+                shell.effects.unknown("git")
+        elif shell.state.kind(path) == "absent":
+            shell.write(field, "git")
         else:
-            # Without changes it stays as it is; changes are known only where we saw them.
-            seen = path in machine.state.changed()
-            rank = max(machine.rank, 0 if seen else 2)
-            machine.effects.write(path, "git", rank, guess="modified", restored=True)
-            if not seen and machine.rank < 2:
-                machine.state.put(path)
+            # Without changes a file stays as it is; only those of the session are known.
+            seen = path in shell.state.changed()
+            uncertainty = max(shell.uncertainty, 0 if seen else 2)
+            shell.effects.write(path, "git", uncertainty, guess="modified", restored=True)
+            if not seen and shell.uncertainty < 2:
+                shell.state.put(path)
     return None
 
 
-def _all_restored(machine: Machine) -> tuple[tuple[str, Action], ...]:
-    """Every tracked file with changes that we saw has its committed contents again: which
-    files, and what had happened to them."""
+def _restore_all(shell: Interpreter) -> tuple[tuple[str, Action], ...]:
+    """Restore every file that the session changed; returns these with their first change."""
     found: list[tuple[str, Action]] = []
-    for path, action in sorted(machine.effects.changed().items()):
-        if (action == "modified" and machine.state.kind(path) == "file") or (
-            action == "deleted" and machine.state.kind(path) == "absent"
+    for path, action in sorted(shell.effects.changed().items()):
+        if (action == "modified" and shell.state.kind(path) == "file") or (
+            action == "deleted" and shell.state.kind(path) == "absent"
         ):
-            machine.effects.write(path, "git", max(machine.rank, 1), restored=True)
+            shell.effects.write(path, "git", max(shell.uncertainty, 1), restored=True)
             found.append((path, action))
-    machine.effects.unknown("git")
+    shell.effects.unknown("git")
     return tuple(found)
 
 
-def _checkout(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(words, ("-b", "-B", "--orphan", "--conflict"))
-    if machine.want is False:
+def _checkout(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
+    if shell.expected_status is False:
         return False
     if after:
-        return _paths_restored(machine, after)
+        return _restore_paths(shell, after)
     if options & {"-b", "-B", "--orphan"} and not before:
         return None
-    paths = [field for field in before if _looks_like_path(machine, field)]
+    paths = [field for field in before if _looks_like_path(shell, field)]
     if paths and (len(before) > 1 or options & {"--ours", "--theirs"}):
-        return _paths_restored(machine, paths if len(paths) == len(before) else before[1:])
+        return _restore_paths(shell, paths if len(paths) == len(before) else before[1:])
     if paths and len(before) == 1:
-        return _paths_restored(machine, paths)
-    return _switched(machine)
+        return _restore_paths(shell, paths)
+    return _change_commit(shell)
 
 
-def _switched(machine: Machine) -> Status:
-    """Another commit was checked out: files may have changed."""
-    if machine.output is not None and not machine.captured:
-        if "Already on" in machine.output:
+def _change_commit(shell: Interpreter) -> Status:
+    """Check out another commit: any file may have changed."""
+    if shell.output is not None and not shell.captured:
+        if "Already on" in shell.output:
             return None
-    machine.effects.unknown("git")
+    shell.effects.unknown("git")
     return None
 
 
-def _switch(machine: Machine, words: list[str]) -> Status:
-    options, before, _ = _split(words, ("-c", "-C", "--create", "--orphan"))
-    if machine.want is False:
+def _switch(shell: Interpreter, words: list[str]) -> Status:
+    options, before, _ = _split_words(words, ("-c", "-C", "--create", "--orphan"))
+    if shell.expected_status is False:
         return False
     if options & {"-c", "-C", "--create"} and not before:
         return None
-    return _switched(machine)
+    return _change_commit(shell)
 
 
 def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
@@ -217,12 +216,12 @@ def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
     for line in lines:
         text = line.strip()
         if text.startswith(("create mode ", "delete mode ")):
-            path = _quoted(text[12:].partition(" ")[2])
+            path = _unquote(text[12:].partition(" ")[2])
             found.append(("created" if text[0] == "c" else "deleted", path, ""))
             named.add(path)
         elif text.startswith("rename ") and text.endswith("%)"):
             body = text[7:].rpartition(" (")[0]
-            old, new = _renamed(body)
+            old, new = _parse_rename(body)
             if new:
                 found.append(("renamed", new, old))
                 named.add(new)
@@ -233,16 +232,16 @@ def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
             continue
         if not (counts[0].isdigit() or counts.startswith("Bin")):
             continue
-        path = _quoted(name.strip())
+        path = _unquote(name.strip())
         if " => " in path:
-            path = _renamed(path)[1]
+            path = _parse_rename(path)[1]
         if path and path not in named and not path.startswith("..."):
             found.append(("changed", path, ""))
             named.add(path)
     return found
 
 
-def _renamed(text: str) -> tuple[str, str]:
+def _parse_rename(text: str) -> tuple[str, str]:
     """Both paths of ``a/{b => c}/d`` or ``a => b``."""
     if "{" in text and "}" in text:
         head, _, rest = text.partition("{")
@@ -253,43 +252,43 @@ def _renamed(text: str) -> tuple[str, str]:
     return old.strip(), new.strip()
 
 
-def _merged(machine: Machine, words: list[str]) -> Status:
+def _merge(shell: Interpreter, words: list[str]) -> Status:
     """A command that brings in commits and prints what they changed."""
-    if machine.want is False:
-        machine.effects.unknown("git")
+    if shell.expected_status is False:
+        shell.effects.unknown("git")
         return False
-    lines = _visible(machine)
+    lines = _visible_lines(shell)
     text = "\n".join(lines)
     if "Already up to date" in text or "Already up-to-date" in text:
         return True
     found = summary_lines(lines)
     if not found:
-        machine.effects.unknown("git")
+        shell.effects.unknown("git")
         return None
     for what, path, old in found:
         if what == "created":
-            machine.write(path, "git")
+            shell.write(path, "git")
         elif what == "deleted":
-            machine.delete(path, force=True, shown=True)
+            shell.delete(path, force=True, shown=True)
         elif what == "renamed":
-            machine.transfer(old, path, move=True, recursive=False)
+            shell.transfer(old, path, move=True, recursive=False)
         else:
-            machine.modify(path, "git")
+            shell.modify(path, "git")
     return True
 
 
-def _stash(machine: Machine, words: list[str]) -> Status:
+def _stash(shell: Interpreter, words: list[str]) -> Status:
     verb = next((word for word in words if word[:1] != "-"), "push")
     if verb in ("list", "show", "drop", "clear", "branch"):
         return None
-    lines = _visible(machine)
+    lines = _visible_lines(shell)
     if any("No local changes" in line for line in lines):
         return None
-    if machine.want is False:
+    if shell.expected_status is False:
         return False
-    stashes = machine.state.stashes
+    stashes = shell.state.stashes
     if verb in ("pop", "apply"):
-        kept = stashes.pop() if stashes and verb == "pop" else stashes[-1] if stashes else ()
+        stashed = stashes.pop() if stashes and verb == "pop" else stashes[-1] if stashes else ()
         found = False
         for line in lines:
             label, colon, path = line.strip().partition(":")
@@ -297,146 +296,178 @@ def _stash(machine: Machine, words: list[str]) -> Status:
             if not colon or not path:
                 continue
             if label == "modified":
-                machine.modify(path, "git")
+                shell.modify(path, "git")
                 found = True
             elif label == "new file":
-                machine.write(path, "git")
+                shell.write(path, "git")
                 found = True
             elif label == "deleted":
-                machine.delete(path, force=True, shown=True)
+                shell.delete(path, force=True, shown=True)
                 found = True
         if found:
             return True
-        for path, action in kept:  # it says nothing: what was put away comes back
+        for path, action in stashed:  # the output has no list: undo the stash entry
             if action == "deleted":
-                machine.effects.delete(path, "git", max(machine.rank, 1))
+                shell.effects.delete(path, "git", max(shell.uncertainty, 1))
             else:
-                machine.effects.write(
-                    path, "git", max(machine.rank, 1), guess="modified", existed=True
+                shell.effects.write(
+                    path, "git", max(shell.uncertainty, 1), guess="modified", existed=True
                 )
-        machine.effects.unknown("git")
+        shell.effects.unknown("git")
         return None
-    stashes.append(_all_restored(machine))
+    stashes.append(_restore_all(shell))
     return None
 
 
-def _reset(machine: Machine, words: list[str]) -> Status:
+def _reset(shell: Interpreter, words: list[str]) -> Status:
     if "--hard" in words or "--merge" in words or "--keep" in words:
-        if machine.want is False:
+        if shell.expected_status is False:
             return False
-        _all_restored(machine)
+        _restore_all(shell)
     return None
 
 
-def _clean(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(words, ("-e", "--exclude"))
-    if options & {"-n", "--dry-run"} or machine.want is False:
+def _clean(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(words, ("-e", "--exclude"))
+    if options & {"-n", "--dry-run"} or shell.expected_status is False:
         return None
     if not options & {"-f", "--force", "-fd", "-fdx", "-df", "-xdf"} and "-f" not in options:
         return False
-    removed = [_quoted(line[9:]) for line in _visible(machine) if line.startswith("Removing ")]
+    removed = [
+        _unquote(line[9:]) for line in _visible_lines(shell) if line.startswith("Removing ")
+    ]
     if removed:
         for name in removed:
-            machine.delete(name, force=True, recursive=True, shown=True)
+            shell.delete(name, force=True, recursive=True, shown=True)
         return True
-    if "-q" in options or machine.captured or machine.output is None:
+    if "-q" in options or shell.captured or shell.output is None:
         for field in before + after:
-            machine.effects.unknown("git", machine.path(field))
+            shell.effects.unknown("git", shell.path(field))
         if not (before or after):
-            machine.effects.unknown("git", action="deleted")
+            shell.effects.unknown("git", action="deleted")
     return True
 
 
-def _apply(machine: Machine, words: list[str]) -> Status:
-    options, before, after = _split(
+def _apply(shell: Interpreter, words: list[str]) -> Status:
+    options, before, after = _split_words(
         words, ("-C", "-p", "--directory", "--exclude", "--include")
     )
     level = next((w[2:] for w in words if w[:2] == "-p" and w[2:].isdecimal()), "1")
-    if options & {"--check", "--stat", "--numstat", "--summary"} or machine.want is False:
-        return False if machine.want is False else None
+    if (
+        options & {"--check", "--stat", "--numstat", "--summary"}
+        or shell.expected_status is False
+    ):
+        return False if shell.expected_status is False else None
     texts: list[str | None] = []
     for field in before + after:
         if field == "-":
-            texts.append(machine.stdin)
+            texts.append(shell.stdin)
             continue
-        texts.append(machine.known_text(field))
-        if machine.read(field) is False:
+        texts.append(shell.known_content(field))
+        if shell.read(field) is False:
             return False
     if not before and not after:
-        texts.append(machine.stdin)
+        texts.append(shell.stdin)
     if "--cached" in options:
         return None
     for text in texts:
         if text is None:
-            machine.effects.unknown("git")
+            shell.effects.unknown("git")
         else:
             reverse = bool(options & {"-R", "--reverse"})
-            follow(machine, "git", embedded.patch_effects(text, level, reverse=reverse))
+            apply_steps(shell, "git", embedded.patch_effects(text, level, reverse=reverse))
     return None
 
 
-def _add(machine: Machine, words: list[str]) -> Status:
-    _, before, after = _split(words)
+def _add(shell: Interpreter, words: list[str]) -> Status:
+    _, before, after = _split_words(words)
     for field in before + after:
-        path = machine.path(field) if not machine.special(field) else None
-        if path is not None and machine.state.kind(path) == "absent":
+        path = shell.path(field) if not shell.is_unresolved(field) else None
+        if path is not None and shell.state.kind(path) == "absent":
             return False
     return None
 
 
-def _listing(machine: Machine, words: list[str]) -> Status:
+def _ls_files(shell: Interpreter, words: list[str]) -> Status:
     """``git ls-files`` prints tracked files; with every file known, those are the tree's."""
     return None
 
 
-def _clone(machine: Machine, words: list[str]) -> Status:
-    if machine.want is False:
+def _unknown_changes(shell: Interpreter, words: list[str]) -> Status:
+    if shell.expected_status is False:
         return False
-    machine.effects.unknown("git")
+    shell.effects.unknown("git")
     return None
 
 
-def _worktree(machine: Machine, words: list[str]) -> Status:
-    if words[:1] in (["add"], ["remove"], ["move"]) and machine.want is not False:
-        machine.effects.unknown("git")
+def _worktree(shell: Interpreter, words: list[str]) -> Status:
+    if words[:1] in (["add"], ["remove"], ["move"]) and shell.expected_status is not False:
+        shell.effects.unknown("git")
     return None
 
 
-def _format_patch(machine: Machine, words: list[str]) -> Status:
-    if "--stdout" in words or machine.want is False:
+def _format_patch(shell: Interpreter, words: list[str]) -> Status:
+    if "--stdout" in words or shell.expected_status is False:
         return None
-    named = [line.strip() for line in _visible(machine) if line.strip().endswith(".patch")]
+    named = [line.strip() for line in _visible_lines(shell) if line.strip().endswith(".patch")]
     for name in named:
-        machine.write(name, "git")
+        shell.write(name, "git")
     if not named:
-        machine.effects.unknown("git")
+        shell.effects.unknown("git")
     return None
 
 
-def _archive(machine: Machine, words: list[str]) -> Status:
+def _archive(shell: Interpreter, words: list[str]) -> Status:
     for i, word in enumerate(words):
         if word in ("-o", "--output") and i + 1 < len(words):
-            machine.write(words[i + 1], "git")
+            shell.write(words[i + 1], "git")
         elif word.startswith("--output="):
-            machine.write(word[9:], "git")
+            shell.write(word[9:], "git")
     return None
 
 
-def _shows(machine: Machine, words: list[str]) -> Status:
-    """``git diff``, ``git log`` …: they change nothing, but ``--output`` writes."""
+def _diff(shell: Interpreter, words: list[str]) -> Status:
+    """``git diff``, ``git log``, ``git show``: only ``--output`` writes a file."""
     for word in words:
         if word.startswith("--output=") and UNKNOWN not in word:
-            machine.write(word[9:], "git")
+            shell.write(word[9:], "git")
     return None
 
 
-SUBCOMMANDS: dict[str, Callable[[Machine, list[str]], Status]] = {
+SUBCOMMANDS: dict[str, Callable[[Interpreter, list[str]], Status]] = {
     "rm": _rm, "mv": _mv, "restore": _restore, "checkout": _checkout, "switch": _switch,
-    "merge": _merged, "pull": _merged, "rebase": _merged, "cherry-pick": _merged,
-    "revert": _merged, "am": _merged, "stash": _stash, "reset": _reset, "clean": _clean,
-    "apply": _apply, "add": _add, "ls-files": _listing, "clone": _clone,
-    "submodule": _clone, "worktree": _worktree, "format-patch": _format_patch,
-    "archive": _archive, "diff": _shows, "log": _shows, "show": _shows, "bisect": _clone,
-    "read-tree": _clone, "checkout-index": _clone, "sparse-checkout": _clone,
-    "filter-branch": _clone, "lfs": _clone,
+    "merge": _merge, "pull": _merge, "rebase": _merge, "cherry-pick": _merge,
+    "revert": _merge, "am": _merge, "stash": _stash, "reset": _reset, "clean": _clean,
+    "apply": _apply, "add": _add, "ls-files": _ls_files, "clone": _unknown_changes,
+    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _format_patch,
+    "archive": _archive, "diff": _diff, "log": _diff, "show": _diff,
+    "bisect": _unknown_changes, "read-tree": _unknown_changes,
+    "checkout-index": _unknown_changes, "sparse-checkout": _unknown_changes,
+    "filter-branch": _unknown_changes, "lfs": _unknown_changes,
 }  # fmt: skip
+
+
+def _git(shell: Interpreter, args: Invocation) -> Status:
+    """``git``: reads the options before the subcommand and calls the subcommand's handler."""
+    words = args.words
+    cwd = shell.cwd
+    i = 0
+    while i < len(words) and words[i][:1] == "-":
+        if words[i] == "-C" and i + 1 < len(words):
+            field = words[i + 1]
+            shell.cwd = shell.path(field) if not shell.is_unresolved(field) else None
+            i += 2
+        elif words[i] in ("-c", "--git-dir", "--work-tree", "--namespace"):
+            i += 2
+        else:
+            i += 1
+    name = words[i] if i < len(words) else ""
+    handler = SUBCOMMANDS.get(name)
+    status: Status = None
+    if handler is not None:
+        status = handler(shell, words[i + 1 :])
+    shell.cwd = cwd
+    return status
+
+
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {"git": _git}

@@ -1,4 +1,4 @@
-"""Steps that the handlers of several programs share: run a text, ask for a kind."""
+"""Functions that the handlers of several programs share."""
 
 from __future__ import annotations
 
@@ -7,53 +7,55 @@ from typing import TYPE_CHECKING
 from leftoff.shell.parser import parse
 
 if TYPE_CHECKING:
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
-__all__ = ["MANY", "answers", "both", "is_tree", "kind_of", "run_text"]
+__all__ = ["MAX_ITEMS", "both_succeed", "is_directory", "kind_of", "prompt_answer", "run_text"]
 
-MANY = 512
+MAX_ITEMS = 512
+"""Items (operands, matches, lines) that one program is applied to; chosen by hand, not
+measured."""
 
 
-def both(left: Status, right: Status) -> Status:
-    """The status of two steps that must both succeed."""
+def both_succeed(left: Status, right: Status) -> Status:
+    """The combined status of two steps that must both succeed."""
     if left is False or right is False:
         return False
     return True if left is True and right is True else None
 
 
-def run_text(machine: Machine, text: str, want: Status = None) -> Status:
-    """Follow the text of a script in the same directory."""
+def run_text(shell: Interpreter, text: str, expected_status: Status = None) -> Status:
+    """Interpret a script text as a child shell in the same directory."""
     if len(text) > 20_000:
-        machine.effects.unknown("shell")
+        shell.effects.unknown("shell")
         return None
-    script = parse(text, home=machine.home)
-    cwd, variables = machine.cwd, dict(machine.variables)
-    strict, machine.strict = machine.strict, False
-    parting, machine.parting = machine.parting, None
-    status = machine.run(script.body, want)
-    machine.leave()
-    machine.parting = parting
-    machine.cwd, machine.variables, machine.strict = cwd, variables, strict
-    machine.resume()
+    script = parse(text, home=shell.home)
+    cwd, variables = shell.cwd, dict(shell.variables)
+    errexit, shell.errexit = shell.errexit, False
+    exit_trap, shell.exit_trap = shell.exit_trap, None
+    status = shell.run(script.body, expected_status)
+    shell.run_exit_trap()
+    shell.exit_trap = exit_trap
+    shell.cwd, shell.variables, shell.errexit = cwd, variables, errexit
+    shell.resume()
     return status
 
 
-def is_tree(machine: Machine, field: str) -> bool:
+def is_directory(shell: Interpreter, field: str) -> bool:
     """Whether a field names a known directory."""
-    path = machine.path(field) if not machine.special(field) else None
-    return path is not None and machine.state.kind(path) == "directory"
+    path = shell.path(field) if not shell.is_unresolved(field) else None
+    return path is not None and shell.state.kind(path) == "directory"
 
 
-def kind_of(machine: Machine, field: str) -> str:
-    """What is known of the path that a field names."""
-    path = machine.path(field) if not machine.special(field) else None
-    return "unknown" if path is None else machine.state.kind(path)
+def kind_of(shell: Interpreter, field: str) -> str:
+    """The kind of the path that a field names."""
+    path = shell.path(field) if not shell.is_unresolved(field) else None
+    return "unknown" if path is None else shell.state.kind(path)
 
 
-def answers(machine: Machine) -> Status:
-    """What a program that asks before each step is told: yes, no (or nothing), or None where
-    it is not known or not the same each time."""
-    if machine.stdin is None:
+def prompt_answer(shell: Interpreter) -> Status:
+    """The answer to the prompts of a program, from its input: True for yes, False for no; None
+    where it is not known or differs between prompts."""
+    if shell.stdin is None:
         return None
-    said = {line[:1] in ("y", "Y") for line in machine.stdin.splitlines()} or {False}
-    return said.pop() if len(said) == 1 else None
+    replies = {line[:1] in ("y", "Y") for line in shell.stdin.splitlines()} or {False}
+    return replies.pop() if len(replies) == 1 else None

@@ -1,19 +1,21 @@
-"""Programs that read and list files: ``find``, ``ls``, ``cat``, ``grep`` and their like."""
+"""Programs that read and list files: ``find``, ``ls``, ``cat``, ``grep`` and similar
+programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
-from leftoff.shell.expansion import globbed, plain
-from leftoff.shell.filesystem import matches
-from leftoff.shell.programs.nested import MANY, answers, both
+from leftoff.shell.expansion import mark_patterns
+from leftoff.shell.globs import matches
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, prompt_answer
+from leftoff.shell.quoting import unmark_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS"]
 
@@ -48,8 +50,8 @@ _FIND_VALUE = frozenset(
 )
 
 
-def _find(machine: Machine, run: Invocation) -> Status:
-    words = run.words
+def _find(shell: Interpreter, args: Invocation) -> Status:
+    words = args.words
     roots: list[str] = []
     i = 0
     while i < len(words) and words[i][:1] not in ("-", "(", "!"):
@@ -61,9 +63,9 @@ def _find(machine: Machine, run: Invocation) -> Status:
         roots.append(words[i])
         i += 1
     tests, actions = _find_expression(words[i:])
-    if not machine.captured and all(action == "print" for action, _ in actions):
-        return None  # it only prints, to where nothing else in the command reads it
-    found, complete = _find_matches(machine, roots or ["."], tests)
+    if not shell.captured and all(action == "print" for action, _ in actions):
+        return None  # it only prints, and no other command reads its output
+    found, complete = _find_matches(shell, roots or ["."], tests)
     printed = True
     status: Status = None
     for action, command in actions:
@@ -71,35 +73,35 @@ def _find(machine: Machine, run: Invocation) -> Status:
             printed = False
             for item in sorted(found, key=lambda pair: -pair[0].count("/")):
                 if item[1] == "directory":
-                    path = machine.path(item[0])
-                    if path is not None and not machine.state.below(path):
-                        machine.state.remove(path)
+                    path = shell.path(item[0])
+                    if path is not None and not shell.state.below(path):
+                        shell.state.remove(path)
                 else:
-                    machine.delete(item[0])
+                    shell.delete(item[0])
             if not complete:
-                machine.effects.unknown("find", action="deleted")
+                shell.effects.unknown("find", action="deleted")
         elif action in ("-exec", "-execdir", "-ok"):
             printed = False
             names = [name for name, _ in found]
-            if action == "-ok" and answers(machine) is not True:
-                if answers(machine) is None:
-                    _find_exec(machine, command, [], False)
+            if action == "-ok" and prompt_answer(shell) is not True:
+                if prompt_answer(shell) is None:
+                    _find_exec(shell, command, [], False)
             elif action == "-execdir":
-                status = _find_exec_beside(machine, command, names, complete)
+                status = _find_execdir(shell, command, names, complete)
             else:
-                status = _find_exec(machine, command, names, complete)
+                status = _find_exec(shell, command, names, complete)
         elif action == "print":
             printed = True
         elif action == "-fprint":
-            machine.write(command[0])
+            shell.write(command[0])
             printed = False
         elif action == "-quit":
             found = found[:1]
-    if complete and printed and len(found) <= MANY:
+    if complete and printed and len(found) <= MAX_ITEMS:
         end = "\0" if "-print0" in words else "\n"
-        machine.stdout = "".join(name + end for name, _ in found)
+        shell.stdout = "".join(name + end for name, _ in found)
     elif not printed:
-        machine.stdout = None
+        shell.stdout = None
     return status if actions and status is False else None
 
 
@@ -180,7 +182,7 @@ def _find_expression(
 
 
 def _find_matches(
-    machine: Machine, roots: list[str], tests: list[list[tuple[bool, str, str]]] | None
+    shell: Interpreter, roots: list[str], tests: list[list[tuple[bool, str, str]]] | None
 ) -> tuple[list[tuple[str, str]], bool]:
     if tests is None:
         return [], False
@@ -193,15 +195,15 @@ def _find_matches(
     ]
     empties = any(test[1] == "-empty" for group in tests for test in group)
     for root in roots:
-        path = machine.path(root) if not machine.special(root) else None
+        path = shell.path(root) if not shell.is_unresolved(root) else None
         if path is None:
             complete = False
             continue
-        kind = machine.state.kind(path)
-        if kind == "unknown" or (kind == "directory" and not machine.state.is_complete(path)):
+        kind = shell.state.kind(path)
+        if kind == "unknown" or (kind == "directory" and not shell.state.is_complete(path)):
             complete = False
         shown = root.rstrip("/") or "/"
-        below = machine.state.below(path, directories=True)
+        below = shell.state.below(path, directories=True)
         start = 0 if path == "." else len(path) + (path != "/")
         entries: list[tuple[str, str, int]] = []
         if kind in ("file", "directory"):
@@ -212,14 +214,14 @@ def _find_matches(
             entries.append((shown + joint + relative, item, relative.count("/") + 1))
         pruned: list[str] = []
         for name, item, depth in entries:
-            item_kind = machine.state.kind(item)
+            item_kind = shell.state.kind(item)
             if any(name.startswith(above + "/") for above in pruned):
                 continue
-            if any(_find_passes(machine, name, item, item_kind, depth, g) for g in pruning):
+            if any(_find_passes(shell, name, item, item_kind, depth, g) for g in pruning):
                 pruned.append(name)
                 continue
             for group in tests:
-                if _find_passes(machine, name, item, item_kind, depth, group):
+                if _find_passes(shell, name, item, item_kind, depth, group):
                     out.append((name, item_kind))
                     break
     if empties and any(kind == "file" for _, kind in out):
@@ -228,7 +230,7 @@ def _find_matches(
 
 
 def _find_passes(
-    machine: Machine,
+    shell: Interpreter,
     name: str,
     path: str,
     kind: str,
@@ -240,20 +242,20 @@ def _find_passes(
             passed = (kind == "directory") == (value == "d") and value in ("f", "d")
         elif test in ("-name", "-iname"):
             last = name.rstrip("/").rpartition("/")[2]
-            pattern = globbed(value)
+            pattern = mark_patterns(value)
             passed = (
                 matches(last.lower(), pattern.lower())
                 if test == "-iname"
                 else matches(last, pattern)
             )
         elif test in ("-path", "-wholename", "-ipath"):
-            passed = matches(name, globbed(value))
+            passed = matches(name, mark_patterns(value))
         elif test == "-maxdepth":
             passed = value.isdecimal() and depth <= int(value[:4])
         elif test == "-mindepth":
             passed = value.isdecimal() and depth >= int(value[:4])
         elif test == "-empty":
-            passed = kind == "file" or not machine.state.below(path, directories=True)
+            passed = kind == "file" or not shell.state.below(path, directories=True)
         else:
             passed = False
         if passed == negate:
@@ -262,7 +264,7 @@ def _find_passes(
 
 
 def _find_exec(
-    machine: Machine, command: list[str], found: list[str], complete: bool
+    shell: Interpreter, command: list[str], found: list[str], complete: bool
 ) -> Status:
     mode, words = command[0], command[1:]
     status: Status = True
@@ -273,125 +275,125 @@ def _find_exec(
             spread: list[str] = []
             for word in words:
                 spread.extend(found if word == "{}" else [word])
-            status = machine.call(spread, None)
+            status = shell.call(spread, None)
         else:
-            for name in found[:MANY]:
-                done = machine.call([word.replace("{}", name) for word in words], None)
-                status = both(status, done)
+            for name in found[:MAX_ITEMS]:
+                done = shell.call([word.replace("{}", name) for word in words], None)
+                status = both_succeed(status, done)
     if not complete:
-        rank, machine.rank = machine.rank, 2
-        machine.call([word.replace("{}", UNKNOWN) for word in words], None)
-        machine.rank = rank
+        uncertainty, shell.uncertainty = shell.uncertainty, 2
+        shell.call([word.replace("{}", UNKNOWN) for word in words], None)
+        shell.uncertainty = uncertainty
     return status
 
 
-def _find_exec_beside(
-    machine: Machine, command: list[str], found: list[str], complete: bool
+def _find_execdir(
+    shell: Interpreter, command: list[str], found: list[str], complete: bool
 ) -> Status:
     """``-execdir``: the command runs in the directory of each file."""
-    cwd = machine.cwd
+    cwd = shell.cwd
     status: Status = True
-    for name in found[:MANY]:
+    for name in found[:MAX_ITEMS]:
         above, slash, last = name.rpartition("/")
-        machine.cwd = machine.path(above or "/") if slash else cwd
-        done = _find_exec(machine, [";", *command[1:]], ["./" + last], True)
-        status = both(status, done)
-        machine.cwd = cwd
+        shell.cwd = shell.path(above or "/") if slash else cwd
+        done = _find_exec(shell, [";", *command[1:]], ["./" + last], True)
+        status = both_succeed(status, done)
+        shell.cwd = cwd
     if not complete:
-        machine.cwd = None
-        _find_exec(machine, command, [], False)
-        machine.cwd = cwd
+        shell.cwd = None
+        _find_exec(shell, command, [], False)
+        shell.cwd = cwd
     return status
 
 
-def _ls(machine: Machine, run: Invocation) -> Status:
-    """Listings print names; where they are all known, so is the output."""
-    machine.stdout = None
+def _ls(shell: Interpreter, args: Invocation) -> Status:
+    """``ls``: its output is known where all names are."""
+    shell.stdout = None
     names: list[str] = []
     status: Status = True
-    for field in run.operands or ["."]:
-        path = machine.path(field) if not machine.special(field) else None
+    for field in args.operands or ["."]:
+        path = shell.path(field) if not shell.is_unresolved(field) else None
         if path is None:
-            if machine.complains("ls", plain(field)):
+            if shell.reports_error("ls", unmark_patterns(field)):
                 status = False
                 continue
             return None
-        kind = machine.state.kind(path)
-        if kind == "absent" or machine.complains("ls", field):
+        kind = shell.state.kind(path)
+        if kind == "absent" or shell.reports_error("ls", field):
             status = False
-        elif kind == "file" or run.has("-d"):
+        elif kind == "file" or args.has("-d"):
             names.append(field)
-        elif kind == "directory" and machine.state.is_complete(path) and len(run.operands) < 2:
+        elif kind == "directory" and shell.state.is_complete(path) and len(args.operands) < 2:
             start = 0 if path == "." else len(path) + (path != "/")
-            for item in machine.state.below(path, directories=True):
+            for item in shell.state.below(path, directories=True):
                 name = item[start:]
-                if "/" not in name and (name[0] != "." or run.has("-a", "-A")):
+                if "/" not in name and (name[0] != "." or args.has("-a", "-A")):
                     names.append(name)
         else:
             return None
-    if not run.has("-l", "-t", "-r", "-S", "-R", "-a", "-F", "-p"):
-        machine.stdout = "".join(name + "\n" for name in sorted(names))
+    if not args.has("-l", "-t", "-r", "-S", "-R", "-a", "-F", "-p"):
+        shell.stdout = "".join(name + "\n" for name in sorted(names))
     return status
 
 
-def _cat(machine: Machine, run: Invocation) -> Status:
+def _cat(shell: Interpreter, args: Invocation) -> Status:
     status: Status = True
     pieces: list[str | None] = []
-    for field in run.operands:
+    for field in args.operands:
         if field == "-":
-            pieces.append(machine.stdin)
+            pieces.append(shell.stdin)
             continue
-        pieces.append(machine.known_text(field))
-        status = both(status, machine.read(field))
-    if not run.operands:
-        pieces.append(machine.stdin)
-    plain_output = not (run.flags - {"-u"})
+        pieces.append(shell.known_content(field))
+        status = both_succeed(status, shell.read(field))
+    if not args.operands:
+        pieces.append(shell.stdin)
+    plain_output = not (args.flags - {"-u"})
     if plain_output and all(piece is not None for piece in pieces):
-        machine.stdout = "".join(piece for piece in pieces if piece is not None)
+        shell.stdout = "".join(piece for piece in pieces if piece is not None)
     return status
 
 
-def _filter(machine: Machine, run: Invocation) -> Status:
+def _filter(shell: Interpreter, args: Invocation) -> Status:
     """``head``, ``tail``, ``sort``, ``uniq``, ``tr`` … on text that is known."""
     status: Status = True
-    text = machine.stdin
-    operands = run.operands if run.name not in ("tr", "seq") else []
+    text = shell.stdin
+    operands = args.operands if args.name not in ("tr", "seq") else []
     if operands:
         pieces = []
         for field in operands:
-            pieces.append(machine.known_text(field))
-            status = both(status, machine.read(field))
+            pieces.append(shell.known_content(field))
+            status = both_succeed(status, shell.read(field))
         text = pieces[0] if len(pieces) == 1 else None
-    target = run.value("-o", "--output")
-    if run.name == "sort" and target is not None and machine.want is not False:
-        machine.write(target)
+    target = args.value("-o", "--output")
+    if args.name == "sort" and target is not None and shell.expected_status is not False:
+        shell.write(target)
     if text is None:
         return status
-    if run.has("-c", "--bytes", "-z", "--zero-terminated"):
+    if args.has("-c", "--bytes", "-z", "--zero-terminated"):
         return status
     lines = text.splitlines()
-    if run.name == "sort" and not (run.flags - {"-u", "-r"}):
-        lines = sorted(set(lines) if run.has("-u") else lines, reverse=run.has("-r"))
-    elif run.name in ("head", "tail"):
-        count = run.value("-n", "--lines") or "10"
-        for flag in run.flags:
+    if args.name == "sort" and not (args.flags - {"-u", "-r"}):
+        lines = sorted(set(lines) if args.has("-u") else lines, reverse=args.has("-r"))
+    elif args.name in ("head", "tail"):
+        count = args.value("-n", "--lines") or "10"
+        for flag in args.flags:
             if flag[1:].isdecimal():
                 count = flag[1:]
         if not count.isdecimal():
             return status
         number = int(count[:9])
-        lines = lines[:number] if run.name == "head" else lines[max(len(lines) - number, 0) :]
-    elif run.name == "uniq" and not run.flags:
+        lines = lines[:number] if args.name == "head" else lines[max(len(lines) - number, 0) :]
+    elif args.name == "uniq" and not args.flags:
         lines = [line for i, line in enumerate(lines) if i == 0 or lines[i - 1] != line]
     else:
         return status
-    machine.stdout = "".join(line + "\n" for line in lines)
+    shell.stdout = "".join(line + "\n" for line in lines)
     return status
 
 
-def _tr(machine: Machine, run: Invocation) -> Status:
-    text = machine.stdin
-    if text is not None and not run.flags and len(run.operands) == 2:
+def _tr(shell: Interpreter, args: Invocation) -> Status:
+    text = shell.stdin
+    if text is not None and not args.flags and len(args.operands) == 2:
         names = {
             "A-Z": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
             "a-z": "abcdefghijklmnopqrstuvwxyz",
@@ -399,106 +401,108 @@ def _tr(machine: Machine, run: Invocation) -> Status:
             "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
             "\\n": "\n",
         }
-        old, new = (names.get(item, item) for item in run.operands)
+        old, new = (names.get(item, item) for item in args.operands)
         if len(old) == len(new) or len(new) == 1:
             new = new * len(old) if len(new) == 1 else new
-            machine.stdout = text.translate(str.maketrans(old, new))
+            shell.stdout = text.translate(str.maketrans(old, new))
     return True
 
 
-def _grep(machine: Machine, run: Invocation) -> Status:
-    operands = run.operands if run.has("-e", "-f", "--regexp", "--file") else run.operands[1:]
-    if machine.want is False:
-        machine.want = None
-    recursive = run.has("-r", "-R", "--recursive", "--dereference-recursive")
-    always = run.name in ("rg", "ag", "ack")
-    pattern_file = run.value("-f", "--file")
+def _grep(shell: Interpreter, args: Invocation) -> Status:
+    operands = (
+        args.operands if args.has("-e", "-f", "--regexp", "--file") else args.operands[1:]
+    )
+    if shell.expected_status is False:
+        shell.expected_status = None
+    recursive = args.has("-r", "-R", "--recursive", "--dereference-recursive")
+    always = args.name in ("rg", "ag", "ack")
+    pattern_file = args.value("-f", "--file")
     if pattern_file is not None:
-        machine.read(pattern_file)
-    if run.has("--files"):
+        shell.read(pattern_file)
+    if args.has("--files"):
         return None
     if not operands and not recursive:
-        if always and machine.stdin is None:
+        if always and shell.stdin is None:
             operands = ["."]
-        elif machine.stdin is not None and len(run.operands) == 1:
-            return _grep_text(machine, run)
+        elif shell.stdin is not None and len(args.operands) == 1:
+            return _grep_text(shell, args)
         else:
             return None
-    _matched_files(machine, operands, recursive or always)
+    _read_matched_files(shell, operands, recursive or always)
     if recursive or always:
         suffixes = tuple(
             value.lstrip("*")
-            for value in run.values.get("--include", ())
+            for value in args.values.get("--include", ())
             if value.startswith("*.") and "*" not in value[1:]
         )
         status: Status = None
         for field in operands or ["."]:
-            done = machine.read_tree(field, suffixes)
+            done = shell.read_tree(field, suffixes)
             status = False if done is False else status
         return status
     worst: Status = None
     for field in operands:
-        if machine.read(field) is False:
+        if shell.read(field) is False:
             worst = False
     return worst if len(operands) == 1 else None
 
 
-def _matched_files(machine: Machine, operands: list[str], recursive: bool) -> None:
-    """Files in ``name:match`` lines were read; nothing else tells them from the call alone."""
-    if machine.captured or machine.output is None:
+def _read_matched_files(shell: Interpreter, operands: list[str], recursive: bool) -> None:
+    """Read the files of ``name:match`` lines in the output, which the command does not name."""
+    if shell.captured or shell.output is None:
         return
     prefixes = tuple(
-        operand.rstrip("/") + "/" for operand in operands if not machine.special(operand)
+        operand.rstrip("/") + "/" for operand in operands if not shell.is_unresolved(operand)
     )
     patterns = [operand for operand in operands if not PATTERN_MARKS.isdisjoint(operand)]
     if not patterns and not (recursive and prefixes):
         return
     seen: set[str] = set()
-    for line in machine.lines()[:MANY]:
+    for line in shell.lines()[:MAX_ITEMS]:
         name, colon, _ = line.partition(":")
         if not colon or name in seen or " " in name:
             continue
         seen.add(name)
         fits = name.startswith(prefixes) if recursive and prefixes else False
-        if fits or any(_fits(name, pattern) for pattern in patterns):
-            path = machine.path(name)
-            if path is not None and machine.state.kind(path) != "directory":
-                machine.effects.read(path, machine.tool, max(machine.rank, 1), named=False)
+        if fits or any(_matches_at_depth(name, pattern) for pattern in patterns):
+            path = shell.path(name)
+            if path is not None and shell.state.kind(path) != "directory":
+                shell.effects.read(path, shell.tool, max(shell.uncertainty, 1), named=False)
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches_at_depth(name: str, pattern: str) -> bool:
     return name.count("/") == pattern.count("/") and matches(name, pattern)
 
 
-def _grep_text(machine: Machine, run: Invocation) -> Status:
+def _grep_text(shell: Interpreter, args: Invocation) -> Status:
     """A plain pattern on known lines."""
-    pattern, text = run.operands[0], machine.stdin or ""
+    pattern, text = args.operands[0], shell.stdin or ""
     suffix = pattern.endswith("$") and not pattern.endswith("\\$")
     core = (pattern[:-1] if suffix else pattern).replace("\\.", "\ue00e")
-    if not run.has("-F") and any(char in core for char in ".*[]^$\\+?(){}|"):
+    if not args.has("-F") and any(char in core for char in ".*[]^$\\+?(){}|"):
         return None
-    if run.flags - {"-F", "-v", "-q"} or UNKNOWN in pattern:
+    if args.flags - {"-F", "-v", "-q"} or UNKNOWN in pattern:
         return None
     core = core.replace("\ue00e", ".")
     keep = [
         line
         for line in text.splitlines()
-        if (line.endswith(core) if suffix else core in line) != run.has("-v")
+        if (line.endswith(core) if suffix else core in line) != args.has("-v")
     ]
-    machine.stdout = "" if run.has("-q") else "".join(line + "\n" for line in keep)
+    shell.stdout = "" if args.has("-q") else "".join(line + "\n" for line in keep)
     return bool(keep)
 
 
-def _uniq(machine: Machine, run: Invocation) -> Status:
-    if len(run.operands) == 2:
-        status = machine.read(run.operands[0])
-        if status is not False and machine.want is not False:
-            machine.write(run.operands[1])
+def _uniq(shell: Interpreter, args: Invocation) -> Status:
+    if len(args.operands) == 2:
+        status = shell.read(args.operands[0])
+        if status is not False and shell.expected_status is not False:
+            shell.write(args.operands[1])
         return status
-    return _filter(machine, run)
+    return _filter(shell, args)
 
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     "find": _find,
     "ls": _ls,
     "cat": _cat,

@@ -6,25 +6,25 @@ import re
 from typing import TYPE_CHECKING
 
 from leftoff.shell import embedded
-from leftoff.shell.programs.interpreters import follow
-from leftoff.shell.programs.nested import both, kind_of
+from leftoff.shell.programs.interpreters import apply_steps
+from leftoff.shell.programs.nested import both_succeed, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS"]
 
 
-def _sed(machine: Machine, run: Invocation) -> Status:
-    operands = list(run.operands)
-    if not run.has("-e", "-f", "--expression", "--file"):
+def _sed(shell: Interpreter, args: Invocation) -> Status:
+    operands = list(args.operands)
+    if not args.has("-e", "-f", "--expression", "--file"):
         operands = operands[1:]
     in_place = False
     backup = ""
-    for word in run.words:
+    for word in args.words:
         if word.startswith("-") and not word.startswith("--") and "i" in word[1:]:
             head, _, tail = word[1:].partition("i")
             if set(head) <= set("nEerszu"):
@@ -35,50 +35,50 @@ def _sed(machine: Machine, run: Invocation) -> Status:
             backup = word.partition("=")[2]
     if in_place and operands and operands[0] == "":
         operands = operands[1:]
-    elif in_place and run.words[:2] == ["-i", ""]:
+    elif in_place and args.words[:2] == ["-i", ""]:
         operands = [word for word in operands if word]
-        if len(operands) > 1 and not run.has("-e"):
+        if len(operands) > 1 and not args.has("-e"):
             operands = operands[1:]
-    script_file = run.value("-f", "--file")
+    script_file = args.value("-f", "--file")
     if script_file is not None:
-        machine.read(script_file)
+        shell.read(script_file)
     status: Status = True
-    failing = machine.want is False
+    failing = shell.expected_status is False
     for field in operands:
         if not in_place:
-            done = machine.read(field)
+            done = shell.read(field)
         else:
-            path = machine.path(field) if not machine.special(field) else None
-            if failing and not any(machine.complains("sed", item) for item in operands):
+            path = shell.path(field) if not shell.is_unresolved(field) else None
+            if failing and not any(shell.reports_error("sed", item) for item in operands):
                 done = False
             else:
                 if failing:
-                    machine.want = None
-                known = path is not None and machine.state.kind(path) == "absent"
+                    shell.expected_status = None
+                known = path is not None and shell.state.kind(path) == "absent"
                 if backup and path is not None and not known:
-                    kept = (
+                    backup_path = (
                         backup.replace("*", path.rpartition("/")[2])
                         if "*" in backup
                         else path + backup
                     )
-                    machine.effects.write(kept, "sed", machine.rank)
-                done = machine.modify(field)
-        status = both(status, done)
-    scripts = run.values.get("-e", []) + run.values.get("--expression", [])
-    if not scripts and run.operands:
-        scripts = run.operands[:1]
+                    shell.effects.write(backup_path, "sed", shell.uncertainty)
+                done = shell.modify(field)
+        status = both_succeed(status, done)
+    scripts = args.values.get("-e", []) + args.values.get("--expression", [])
+    if not scripts and args.operands:
+        scripts = args.operands[:1]
     for text in scripts:
         for line in text.split(";"):
             line = line.strip()
             if line.startswith("w ") or "/w " in line:
-                machine.write(line.rpartition("w ")[2].strip())
+                shell.write(line.rpartition("w ")[2].strip())
     return status
 
 
-def _perl(machine: Machine, run: Invocation) -> Status:
+def _perl(shell: Interpreter, args: Invocation) -> Status:
     in_place, backup, code = False, "", ""
     operands: list[str] = []
-    i, words = 0, run.words
+    i, words = 0, args.words
     switches = True
     while i < len(words):
         word = words[i]
@@ -107,254 +107,254 @@ def _perl(machine: Machine, run: Invocation) -> Status:
             switches = False
             operands.append(word)
     if not code and operands:
-        status = machine.read(operands[0])
+        status = shell.read(operands[0])
         if status is not False:
-            machine.effects.unknown("perl")
+            shell.effects.unknown("perl")
         return status
     if in_place:
-        if machine.want is False:
+        if shell.expected_status is False:
             return False
         for field in operands:
-            if backup and not machine.special(field):
-                path = machine.path(field)
-                if path is not None and machine.state.kind(path) != "absent":
-                    machine.effects.write(path + backup, "perl", machine.rank)
-            machine.modify(field)
+            if backup and not shell.is_unresolved(field):
+                path = shell.path(field)
+                if path is not None and shell.state.kind(path) != "absent":
+                    shell.effects.write(path + backup, "perl", shell.uncertainty)
+            shell.modify(field)
         return None
     for field in operands:
-        machine.read(field)
-    return follow(machine, "perl", embedded.other_effects(code, "perl"))
+        shell.read(field)
+    return apply_steps(shell, "perl", embedded.other_effects(code, "perl"))
 
 
-def _editor(machine: Machine, run: Invocation) -> Status:
+def _editor(shell: Interpreter, args: Invocation) -> Status:
     """``ed``, ``ex``, ``vim -c``: the file is changed when a command writes it."""
     script = " ".join(
-        [*run.values.get("-c", ()), *(word for word in run.words if word[:1] == "+")]
+        [*args.values.get("-c", ()), *(word for word in args.words if word[:1] == "+")]
     )
-    operands = [word for word in run.operands if word[:1] != "+"]
-    text = script + " " + (machine.stdin or "")
-    said = {word.lstrip(":") for word in text.split()}
-    written = any(word in said for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
-    if not written and machine.stdin is None and not script:
+    operands = [word for word in args.operands if word[:1] != "+"]
+    text = script + " " + (shell.stdin or "")
+    commands = {word.lstrip(":") for word in text.split()}
+    written = any(word in commands for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
+    if not written and shell.stdin is None and not script:
         written = True
     for field in operands[:1]:
-        if written and machine.want is not False:
-            path = machine.path(field) if not machine.special(field) else None
-            if path is not None and machine.state.kind(path) == "absent":
-                machine.write(field)
+        if written and shell.expected_status is not False:
+            path = shell.path(field) if not shell.is_unresolved(field) else None
+            if path is not None and shell.state.kind(path) == "absent":
+                shell.write(field)
             else:
-                machine.modify(field)
+                shell.modify(field)
         else:
-            machine.read(field)
+            shell.read(field)
     return None
 
 
-def _awk(machine: Machine, run: Invocation) -> Status:
-    operands = list(run.operands)
+def _awk(shell: Interpreter, args: Invocation) -> Status:
+    operands = list(args.operands)
     code = ""
     in_place = False
-    for value in run.values.get("-i", ()):
+    for value in args.values.get("-i", ()):
         in_place = in_place or value == "inplace"
-    if run.has("-f"):
-        for value in run.values.get("-f", ()):
-            machine.read(value)
+    if args.has("-f"):
+        for value in args.values.get("-f", ()):
+            shell.read(value)
     elif operands:
         code = operands.pop(0)
     status: Status = True
-    if in_place and machine.want is False:
-        if not any(machine.complains(run.name, field) for field in operands):
-            return False  # it is not about one of the files: none was written
-        machine.want = None
+    if in_place and shell.expected_status is False:
+        if not any(shell.reports_error(args.name, field) for field in operands):
+            return False  # the error names none of the files: none was written
+        shell.expected_status = None
     for field in operands:
         if "=" in field and field.partition("=")[0].isidentifier():
             continue
-        done = machine.modify(field) if in_place else machine.read(field)
-        status = both(status, done)
-    if not operands and "BEGIN" not in code and machine.stdin is None:
+        done = shell.modify(field) if in_place else shell.read(field)
+        status = both_succeed(status, done)
+    if not operands and "BEGIN" not in code and shell.stdin is None:
         status = None
     found = embedded.other_effects(code, "awk")
-    return both(status, follow(machine, "awk", found))
+    return both_succeed(status, apply_steps(shell, "awk", found))
 
 
-def _patch(machine: Machine, run: Invocation) -> Status:
-    text = machine.stdin
-    source = run.value("-i", "--input")
+def _patch(shell: Interpreter, args: Invocation) -> Status:
+    text = shell.stdin
+    source = args.value("-i", "--input")
     if source is not None:
-        text = machine.known_text(source)
-        if machine.read(source) is False:
+        text = shell.known_content(source)
+        if shell.read(source) is False:
             return False
-    elif len(run.operands) > 1:
-        text = machine.known_text(run.operands[1])
-        if machine.read(run.operands[1]) is False:
+    elif len(args.operands) > 1:
+        text = shell.known_content(args.operands[1])
+        if shell.read(args.operands[1]) is False:
             return False
-    if run.has("--dry-run"):
+    if args.has("--dry-run"):
         return None
-    target = run.value("-o", "--output")
-    cwd = machine.cwd
-    directory = run.value("-d", "--directory")
+    target = args.value("-o", "--output")
+    cwd = shell.cwd
+    directory = args.value("-d", "--directory")
     if directory is not None:
-        machine.cwd = machine.path(directory)
-    told = _told_of_patch(machine)
-    if machine.want is False and not told:
-        machine.cwd = cwd
+        shell.cwd = shell.path(directory)
+    reported = _parse_patch_output(shell)
+    if shell.expected_status is False and not reported:
+        shell.cwd = cwd
         return False
-    refused = {item.name for item in told if item.refused}
-    quiet = run.has("-s", "--quiet", "--silent")
+    refused = {item.name for item in reported if item.refused}
+    quiet = args.has("-s", "--quiet", "--silent")
     if target is not None:
-        machine.write(target)
-    elif machine.want is False and not quiet:
-        _patch_named(machine, told)
-    elif run.operands:
-        field = run.operands[0]
-        if run.has("-b", "--backup"):
-            path = machine.path(field)
+        shell.write(target)
+    elif shell.expected_status is False and not quiet:
+        _modify_reported(shell, reported)
+    elif args.operands:
+        field = args.operands[0]
+        if args.has("-b", "--backup"):
+            path = shell.path(field)
             if path is not None:
-                machine.effects.write(path + ".orig", "patch", machine.rank)
+                shell.effects.write(path + ".orig", "patch", shell.uncertainty)
         if field not in refused:
-            machine.modify(field)
+            shell.modify(field)
     elif text is not None:
-        level = run.value("-p", "--strip")
-        found = embedded.patch_effects(text, level, reverse=run.has("-R", "--reverse"))
+        level = args.value("-p", "--strip")
+        found = embedded.patch_effects(text, level, reverse=args.has("-R", "--reverse"))
         steps = tuple(step for step in found.steps if step[1] not in refused)
-        machine.want = None  # what it refused is told, the rest went through
-        follow(machine, "patch", found._replace(steps=steps))
-    elif told and not quiet:
-        _patch_named(machine, told)
+        shell.expected_status = None  # refused files are reported, the others were patched
+        apply_steps(shell, "patch", found._replace(steps=steps))
+    elif reported and not quiet:
+        _modify_reported(shell, reported)
     else:
-        machine.effects.unknown("patch")
-    for item in told:
-        if item.kept and not run.has("--posix", "--no-backup-if-mismatch"):
-            machine.write(item.name + ".orig", "patch")
+        shell.effects.unknown("patch")
+    for item in reported:
+        if item.backed_up and not args.has("--posix", "--no-backup-if-mismatch"):
+            shell.write(item.name + ".orig", "patch")
         if item.rejects:
-            machine.write(item.rejects, "patch")
-    machine.cwd = cwd
+            shell.write(item.rejects, "patch")
+    shell.cwd = cwd
     return None
 
 
-class _Patched:
-    """What ``patch`` says of one file.
+class _PatchedFile:
+    """What ``patch`` reports about one file.
 
     Attributes:
         name: The file.
-        refused: Whether none of its hunks went in.
-        kept: Whether it stands as it was in a file beside it, since a hunk did not stand quite
-            where the patch says.
-        rejects: The file of the hunks that did not go in.
+        refused: Whether none of its hunks was applied.
+        backed_up: Whether ``patch`` saved the old file as ``.orig``, since a hunk applied with
+            fuzz, with an offset or not at all.
+        rejects: The file of the hunks that were not applied.
     """
 
-    __slots__ = ("kept", "name", "refused", "rejects")
+    __slots__ = ("backed_up", "name", "refused", "rejects")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.refused = self.kept = False
+        self.refused = self.backed_up = False
         self.rejects = ""
 
 
-def _told_of_patch(machine: Machine) -> list[_Patched]:
-    """The files that the output of ``patch`` names, in order."""
-    found: list[_Patched] = []
-    if machine.captured or machine.hidden:
+def _parse_patch_output(shell: Interpreter) -> list[_PatchedFile]:
+    """The files that the output of ``patch`` reports, in order."""
+    found: list[_PatchedFile] = []
+    if shell.captured or shell.stderr_hidden:
         return found
-    for line in machine.lines():
+    for line in shell.lines():
         if line.startswith("checking file "):
             return []
         if line.startswith("patching file "):
-            found.append(_Patched(line[14:].partition(" (")[0].strip().strip("'")))
+            found.append(_PatchedFile(line[14:].partition(" (")[0].strip().strip("'")))
         elif line.startswith("patch: ****") and found:
             found[-1].refused = True
         elif line.startswith("Hunk #") and found:
             far = " with fuzz " in line or " (offset " in line
-            found[-1].kept = found[-1].kept or far or " FAILED " in line
-        elif counts := _REFUSED.match(line):
+            found[-1].backed_up = found[-1].backed_up or far or " FAILED " in line
+        elif counts := _FAILED_HUNKS.match(line):
             some, all_of_them, how, rejects = counts.groups()
             if rejects and not (found and rejects == found[-1].name + ".rej"):
-                found.append(_Patched(rejects.removesuffix(".rej")))  # silent but for this
+                found.append(_PatchedFile(rejects.removesuffix(".rej")))  # its only line
             if found:
                 found[-1].refused = some == all_of_them
-                found[-1].kept = found[-1].kept or how == "FAILED"
+                found[-1].backed_up = found[-1].backed_up or how == "FAILED"
                 found[-1].rejects = rejects or ""
     return found
 
 
-_REFUSED = re.compile(
+_FAILED_HUNKS = re.compile(
     r"(\d{1,9}) out of (\d{1,9}) hunks? (FAILED|ignored)(?: -- saving rejects to file (.+))?"
 )
 
 
-def _patch_named(machine: Machine, told: list[_Patched]) -> None:
-    """Only the output says which files were patched."""
-    for item in told:
-        if item.refused or machine.complains("patch", item.name):
+def _modify_reported(shell: Interpreter, reported: list[_PatchedFile]) -> None:
+    """Apply the changes to the reported files, where no patch text is known."""
+    for item in reported:
+        if item.refused or shell.reports_error("patch", item.name):
             continue
-        if kind_of(machine, item.name) == "absent":
-            machine.write(item.name)
+        if kind_of(shell, item.name) == "absent":
+            shell.write(item.name)
         else:
-            machine.modify(item.name)
+            shell.modify(item.name)
 
 
-def _apply_patch(machine: Machine, run: Invocation) -> Status:
-    text = machine.stdin
-    if run.operands and "*** Begin Patch" in run.operands[0]:
-        text = run.operands[0]
-    if machine.want is False:
+def _apply_patch(shell: Interpreter, args: Invocation) -> Status:
+    text = shell.stdin
+    if args.operands and "*** Begin Patch" in args.operands[0]:
+        text = args.operands[0]
+    if shell.expected_status is False:
         return False
     if text is None:
-        machine.effects.unknown(run.name)
+        shell.effects.unknown(args.name)
         return None
-    return follow(machine, run.name, embedded.marked_patch_effects(text))
+    return apply_steps(shell, args.name, embedded.marked_patch_effects(text))
 
 
-def _formatter(machine: Machine, run: Invocation) -> Status:
-    """A program that rewrites files when told to: those that it names in its output."""
-    writes = not run.entry.in_place or run.has(*run.entry.in_place)
-    if run.has("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d"):
-        if not (run.has("-w") or run.has("--write")):
+def _formatter(shell: Interpreter, args: Invocation) -> Status:
+    """Formatters: with the option to write, they modify the files that their output names."""
+    writes = not args.entry.in_place or args.has(*args.entry.in_place)
+    if args.has("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d"):
+        if not (args.has("-w") or args.has("--write")):
             writes = False
     if not writes:
-        for field in run.operands:
-            if kind_of(machine, field) == "file":
-                machine.read(field)
+        for field in args.operands:
+            if kind_of(shell, field) == "file":
+                shell.read(field)
         return None
     shown: list[str] = []
-    if machine.output is not None and not machine.captured:
-        for line in machine.lines():
+    if shell.output is not None and not shell.captured:
+        for line in shell.lines():
             for word in ("reformatted ", "Fixing ", "Formatted ", "formatted "):
                 if line.startswith(word) and " file" not in line:
                     shown += [line.removeprefix(word).strip()]
     if shown:
         for name in shown:
-            machine.modify(name)
+            shell.modify(name)
         return None
-    if machine.want is False:
+    if shell.expected_status is False:
         return False
-    named = [field for field in run.operands if not machine.special(field)]
+    named = [field for field in args.operands if not shell.is_unresolved(field)]
     for field in named:
-        machine.effects.unknown(run.name, machine.path(field))
+        shell.effects.unknown(args.name, shell.path(field))
     if not named:
-        machine.effects.unknown(run.name)
+        shell.effects.unknown(args.name)
     return None
 
 
-def _agent_editor(machine: Machine, run: Invocation) -> Status:
+def _agent_editor(shell: Interpreter, args: Invocation) -> Status:
     """The commands of an agent's own editor: ``create``, ``open``, ``edit``, ``insert``."""
-    state = machine.state
-    named = run.operands[0] if run.operands else None
-    shown = _open_file(machine)
-    if run.name == "create" and named is not None:
-        if machine.want is False or "already exists" in (machine.output or "")[:400]:
+    state = shell.state
+    named = args.operands[0] if args.operands else None
+    shown = _open_file(shell)
+    if args.name == "create" and named is not None:
+        if shell.expected_status is False or "already exists" in (shell.output or "")[:400]:
             return False
-        machine.write(named)
-        state.editor_file = machine.path(named)
+        shell.write(named)
+        state.editor_file = shell.path(named)
         return True
-    if run.name == "open" and named is not None:
-        if "not found" in (machine.output or "")[:200]:
+    if args.name == "open" and named is not None:
+        if "not found" in (shell.output or "")[:200]:
             return False
-        status = machine.read(named)
+        status = shell.read(named)
         if status is not False:
-            state.editor_file = shown or machine.path(named)
+            state.editor_file = shown or shell.path(named)
         return status
-    if run.name in ("edit", "insert", "append"):
-        text = (machine.output or "").lower()
+    if args.name in ("edit", "insert", "append"):
+        text = (shell.output or "").lower()
         refused = (
             "your proposed edit has introduced" in text
             or "your changes have not been applied" in text
@@ -364,45 +364,45 @@ def _agent_editor(machine: Machine, run: Invocation) -> Status:
             or "usage:" in text[:80]
         )
         target = shown or state.editor_file
-        if refused or machine.want is False:
+        if refused or shell.expected_status is False:
             return False
         if target is None:
-            machine.effects.unknown(run.name, action="modified")
+            shell.effects.unknown(args.name, action="modified")
         else:
-            machine.effects.write(target, run.name, machine.rank, existed=True)
+            shell.effects.write(target, args.name, shell.uncertainty, existed=True)
         return True
     return None
 
 
-def _open_file(machine: Machine) -> str | None:
-    for line in machine.lines():
+def _open_file(shell: Interpreter) -> str | None:
+    for line in shell.lines():
         if line.startswith("[File: "):
             name = line[7:].partition(" (")[0].strip()
-            return machine.path(name) if name else None
+            return shell.path(name) if name else None
     return None
 
 
-def _string_editor(machine: Machine, run: Invocation) -> Status:
+def _string_editor(shell: Interpreter, args: Invocation) -> Status:
     """``str_replace_editor COMMAND PATH …`` as a command line."""
-    if len(run.operands) < 2 or machine.want is False:
+    if len(args.operands) < 2 or shell.expected_status is False:
         return None
-    verb, field = run.operands[0], run.operands[1]
-    text = (machine.output or "").lower()
+    verb, field = args.operands[0], args.operands[1]
+    text = (shell.output or "").lower()
     if "no replacement was performed" in text or "invalid `path`" in text:
         return False
     if verb == "create":
         if "file already exists at" in text:
             return False
-        machine.write(field)
+        shell.write(field)
     elif verb in ("str_replace", "insert", "undo_edit"):
-        machine.modify(field)
+        shell.modify(field)
     elif verb == "view":
-        if kind_of(machine, field) != "directory" and "files and directories" not in text[:200]:
-            machine.read(field)
+        if kind_of(shell, field) != "directory" and "files and directories" not in text[:200]:
+            shell.read(field)
     return True
 
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     "sed": _sed,
     "perl": _perl,
     "editor": _editor,

@@ -6,21 +6,21 @@ import shlex
 from typing import TYPE_CHECKING
 
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.programs.nested import MANY, both, run_text
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Machine, Status
+    from leftoff.shell.interpreter import Interpreter, Status
 
 __all__ = ["HANDLERS"]
 
 
-def _wrapper(machine: Machine, run: Invocation) -> Status:
+def _wrapper(shell: Interpreter, args: Invocation) -> Status:
     """``env``, ``sudo``, ``timeout`` …: options, settings, then a command."""
-    words = run.words
-    takes = run.entry.takes
+    words = args.words
+    takes = args.entry.takes
     i = 0
     directory: str | None = None
     while i < len(words):
@@ -29,7 +29,7 @@ def _wrapper(machine: Machine, run: Invocation) -> Status:
             i += 1
             break
         if word[:1] == "-" and len(word) > 1:
-            if run.name == "command" and word in ("-v", "-V"):
+            if args.name == "command" and word in ("-v", "-V"):
                 return None
             if word in takes and i + 1 < len(words):
                 if word in ("-C", "--chdir"):
@@ -44,71 +44,71 @@ def _wrapper(machine: Machine, run: Invocation) -> Status:
             i += 1
         else:
             break
-    i += run.entry.skip
+    i += args.entry.skip
     if i >= len(words):
         return True
-    cwd = machine.cwd
+    cwd = shell.cwd
     if directory is not None:
-        machine.cwd = machine.path(directory)
-    rank = machine.rank
-    if run.name in ("timeout", "gtimeout") and machine.want is False:
-        machine.rank = max(rank, 1)
-    status = machine.call(words[i:], machine.want)
+        shell.cwd = shell.path(directory)
+    uncertainty = shell.uncertainty
+    if args.name in ("timeout", "gtimeout") and shell.expected_status is False:
+        shell.uncertainty = max(uncertainty, 1)
+    status = shell.call(words[i:], shell.expected_status)
     if directory is not None:
-        machine.cwd = cwd
-    machine.rank = rank
+        shell.cwd = cwd
+    shell.uncertainty = uncertainty
     return status
 
 
-def _shell(machine: Machine, run: Invocation) -> Status:
+def _shell(shell: Interpreter, args: Invocation) -> Status:
     """``bash -c TEXT``, ``bash FILE``, ``bash < TEXT``."""
-    for i, word in enumerate(run.words):
-        if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(run.words):
-            text = run.words[i + 1]
+    for i, word in enumerate(args.words):
+        if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
+            text = args.words[i + 1]
             if UNKNOWN in text:
-                machine.effects.unknown(run.name)
+                shell.effects.unknown(args.name)
                 return None
-            saved = dict(machine.variables)
-            if len(run.words) > i + 2:
-                machine.variables["0"] = run.words[i + 2]
-                machine.positional(run.words[i + 3 :])
-            strict, machine.strict = machine.strict, False
-            status = run_text_strict(machine, text, "e" in word)
-            machine.strict, machine.variables = strict, saved
+            saved = dict(shell.variables)
+            if len(args.words) > i + 2:
+                shell.variables["0"] = args.words[i + 2]
+                shell.set_positional(args.words[i + 3 :])
+            errexit, shell.errexit = shell.errexit, False
+            status = _run_text_errexit(shell, text, "e" in word)
+            shell.errexit, shell.variables = errexit, saved
             return status
-    if "-n" in run.flags:
+    if "-n" in args.flags:
         return None
-    if not run.operands or run.operands[0] == "-" or "-s" in run.flags:
-        if "-s" in run.flags:
-            machine.positional(run.operands)
-        if machine.stdin is not None:
-            return run_text(machine, machine.stdin, machine.want)
-        machine.effects.unknown(run.name)
+    if not args.operands or args.operands[0] == "-" or "-s" in args.flags:
+        if "-s" in args.flags:
+            shell.set_positional(args.operands)
+        if shell.stdin is not None:
+            return run_text(shell, shell.stdin, shell.expected_status)
+        shell.effects.unknown(args.name)
         return None
-    name = run.operands[0]
+    name = args.operands[0]
     if UNKNOWN in name:
-        machine.effects.unknown(run.name)
+        shell.effects.unknown(args.name)
         return None
-    text_of = machine.known_text(name)
-    if machine.read(name) is False:
+    text_of = shell.known_content(name)
+    if shell.read(name) is False:
         return False
     if text_of is not None:
-        machine.positional(run.operands[1:])
-        return run_text(machine, text_of, machine.want)
-    machine.effects.unknown(run.name)
+        shell.set_positional(args.operands[1:])
+        return run_text(shell, text_of, shell.expected_status)
+    shell.effects.unknown(args.name)
     return None
 
 
-def run_text_strict(machine: Machine, text: str, strict: bool) -> Status:
-    """`run_text`, stopping at the first failure where `strict`."""
-    if not strict:
-        return run_text(machine, text, machine.want)
-    return run_text(machine, "set -e\n" + text, machine.want)
+def _run_text_errexit(shell: Interpreter, text: str, errexit: bool) -> Status:
+    """`run_text`, stopping at the first failure where `errexit`."""
+    if not errexit:
+        return run_text(shell, text, shell.expected_status)
+    return run_text(shell, "set -e\n" + text, shell.expected_status)
 
 
-def _xargs(machine: Machine, run: Invocation) -> Status:
-    words = run.words
-    takes = run.entry.takes
+def _xargs(shell: Interpreter, args: Invocation) -> Status:
+    words = args.words
+    takes = args.entry.takes
     replace: str | None = None
     single = False
     null = False
@@ -141,12 +141,12 @@ def _xargs(machine: Machine, run: Invocation) -> Status:
                 delimiter = {"\\n": "\n", "\\0": "\0"}.get(word[2:], word[2:])
             i += 1
     command = words[i:] or ["echo"]
-    text = machine.stdin
+    text = shell.stdin
     if source is not None:
-        text = machine.known_text(source)
-        machine.read(source)
+        text = shell.known_content(source)
+        shell.read(source)
     if text is None:
-        return _blind_xargs(machine, command, replace)
+        return _xargs_unknown_input(shell, command, replace)
     if null:
         items = [item for item in text.split("\0") if item]
         if len(items) == 1 and "\n" in items[0]:
@@ -157,37 +157,37 @@ def _xargs(machine: Machine, run: Invocation) -> Status:
         items = [item.strip() for item in text.splitlines() if item.strip()]
     else:
         items = _shell_words(text)
-    items = items[:MANY]
-    if not items and (run.has("-r", "--no-run-if-empty") or replace is not None):
-        machine.stdout = ""
+    items = items[:MAX_ITEMS]
+    if not items and (args.has("-r", "--no-run-if-empty") or replace is not None):
+        shell.stdout = ""
         return True
     status: Status = True
-    want = machine.want
+    expected_status = shell.expected_status
     if replace is not None:
         for item in items:
-            status = both(
+            status = both_succeed(
                 status,
-                machine.call([word.replace(replace, item) for word in command], None),
+                shell.call([word.replace(replace, item) for word in command], None),
             )
         return status
     if single:
         for item in items:
-            status = both(status, machine.call([*command, item], None))
+            status = both_succeed(status, shell.call([*command, item], None))
         return status
-    return machine.call([*command, *items], want)
+    return shell.call([*command, *items], expected_status)
 
 
-def _blind_xargs(machine: Machine, command: list[str], replace: str | None) -> Status:
-    """The operands are not known: the program runs on something."""
-    rank = machine.rank
-    machine.rank = 2
+def _xargs_unknown_input(shell: Interpreter, command: list[str], replace: str | None) -> Status:
+    """``xargs`` on unknown input: the program may run, on unknown operands."""
+    uncertainty = shell.uncertainty
+    shell.uncertainty = 2
     if replace is not None:
         words = [word.replace(replace, UNKNOWN) for word in command]
     else:
         words = [*command, UNKNOWN]
-    machine.call(words, None)
-    machine.rank = rank
-    machine.stdout = None
+    shell.call(words, None)
+    shell.uncertainty = uncertainty
+    shell.stdout = None
     return None
 
 
@@ -201,7 +201,7 @@ def _shell_words(text: str) -> list[str]:
         return [UNKNOWN]
 
 
-HANDLERS: dict[str, Callable[[Machine, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
     "wrapper": _wrapper,
     "shell": _shell,
     "xargs": _xargs,

@@ -28,8 +28,8 @@ from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
 from leftoff.incremental import saved_passes
-from leftoff.incremental.cursor import Mark
-from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass
+from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -44,7 +44,7 @@ def history(session: int, prompts: int) -> str:
     )
 
 
-def same(kept: KeptPass, path: Path) -> bool:
+def same(kept: SavedPass, path: Path) -> bool:
     return to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
 
 
@@ -59,29 +59,29 @@ def test_a_recording_that_is_written_anew_while_it_is_read(
 ) -> None:
     one = (ROOT / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
     other = (ROOT / "corpora/sessions/claude_code/outbox.jsonl").read_bytes()
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_bytes(one[:20_000])
     if before:
         kept.read_on(str(path))
     path.write_bytes(one)
-    marked = Mark.of
+    marked = FilePosition.of
     times = 0
 
-    def of(file: BinaryIO, offset: int) -> Mark:
+    def of(file: BinaryIO, offset: int) -> FilePosition:
         nonlocal times
         times += offset > 0
         if times == 1 and offset > 20_000:  # what was read is about to be kept
             path.write_bytes(other)
         return marked(file, offset)
 
-    monkeypatch.setattr(Mark, "of", of)
+    monkeypatch.setattr(FilePosition, "of", of)
     kept.read_on(str(path))
     assert same(kept, path)
     assert kept.whole(str(path)) is not None
 
 
 def test_several_sessions_in_one_history(tmp_path: Path) -> None:
-    path, kept = tmp_path / "h.md", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "h.md", SavedPass(tmp_path / "state")
     steps = [history(1, 9), history(2, 2), history(3, 0), "#### Go on.  \n\n", history(4, 9)]
     for step in steps:
         grow(path, step)
@@ -95,7 +95,7 @@ def test_several_sessions_in_one_history(tmp_path: Path) -> None:
 def test_killed_before_the_head_of_another_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, kept = tmp_path / "h.md", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "h.md", SavedPass(tmp_path / "state")
     grow(path, history(1, 9))
     kept.read_on(str(path))
     grow(path, history(2, 30))
@@ -104,7 +104,7 @@ def test_killed_before_the_head_of_another_session(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(saved_passes, "write_whole", killed)
+        patched.setattr(saved_passes, "write_atomic", killed)
         with pytest.raises(KeyboardInterrupt):
             kept.read_on(str(path))
     assert (tmp_path / "state" / FOUND).exists()
@@ -114,7 +114,7 @@ def test_killed_before_the_head_of_another_session(
 
 
 def test_lines_with_a_secret_are_not_kept(tmp_path: Path) -> None:
-    path, kept = tmp_path / "h.md", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "h.md", SavedPass(tmp_path / "state")
     grow(path, history(1, 9))
     kept.read_on(str(path))
     for step in (f"Here it is: {SECRET}\n", "and more of it\n", "\n#### Thanks.  \n\nFine.\n"):
@@ -129,7 +129,7 @@ def test_lines_with_a_secret_are_not_kept(tmp_path: Path) -> None:
 def test_with_secrets_it_is_the_same_summary(tmp_path: Path) -> None:
     data = (ROOT / "corpora/sessions/claude_code/prorate.jsonl").read_text()
     data = data.replace("The fix is", f"The token is {SECRET}. The fix is")
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_text(data[: len(data) // 2])
     kept.read_on(str(path))
     grow(path, data[len(data) // 2 :])
@@ -147,7 +147,7 @@ def test_with_secrets_it_is_the_same_summary(tmp_path: Path) -> None:
 def test_a_state_that_cannot_be_written_is_not_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_bytes((ROOT / "corpora/sessions/claude_code/prorate.jsonl").read_bytes())
 
     (tmp_path / "state").mkdir(mode=0o700)

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.evaluation.audits import KINDS, Point, Share, audits, compare, plain, table, total
+from leftoff.handover.lost import (
+    KINDS,
+    Point,
+    Share,
+    audits_as_dict,
+    audits_table,
+    compare,
+    total_shares,
+)
+from leftoff.live.compactions import audit_compactions
 
 HAD = [
     Point("decision", "Keep the queue in SQLite because it survives a crash", "", 3),
@@ -86,16 +95,16 @@ def compacted(tmp_path: Path) -> Path:
 
 
 def test_a_recording_is_audited_at_each_compaction(compacted: Path) -> None:
-    (found,) = audits(str(compacted))
+    (found,) = audit_compactions(str(compacted))
     assert found.shares["decision"] == Share(1, 1)
     assert found.shares["constraint"] == Share(1, 0)
     (lost,) = found.lost
     assert lost == Point("constraint", "Don't ever touch legacy.py.", "constraint", 2)
-    assert total([found, found])["constraint"] == Share(2, 0)
-    shown = table([found], lost=1)
+    assert total_shares([found, found])["constraint"] == Share(2, 0)
+    shown = audits_table([found], lost=1)
     assert "1/1 100 %" in shown
     assert "constraint: Don't ever touch legacy.py. (constraint, #3)" in shown
-    value = plain(str(compacted), [found], 1)
+    value = audits_as_dict(str(compacted), [found], 1)
     assert codec.parse(codec.dumps(value))["audits"][0]["lost"][0]["kind"] == "constraint"
 
 

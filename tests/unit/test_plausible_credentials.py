@@ -9,7 +9,7 @@ import pytest
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 from leftoff.redaction.encodings import base64_text, hex_text, private_key_spans
 from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.redactor import shown_alone
+from leftoff.redaction.redactor import safe_quote_end
 
 
 def passes(check: str, value: str) -> bool:
@@ -172,11 +172,11 @@ def test_a_quotation_ends_where_it_would_show_what_is_hidden_where_it_stands() -
     key = "AKIA" + "Q3EGRTEUZPLMB7QA"
     # Known by itself: the quotation hides it, too.
     text = f"key {key} end"
-    assert shown_alone(text, 4, len(text)) == len(text)
+    assert safe_quote_end(text, 4, len(text)) == len(text)
     # Cut in half it would not be known.
-    assert shown_alone(text, 0, 14) == 4
+    assert safe_quote_end(text, 0, 14) == 4
     # Known by the word before it, which is not quoted.
     text = "password: h0rse!battery end"
-    assert shown_alone(text, 0, len(text)) == len(text)
-    assert shown_alone(text, 10, len(text)) == 10
-    assert shown_alone(text, 24, len(text)) == len(text)
+    assert safe_quote_end(text, 0, len(text)) == len(text)
+    assert safe_quote_end(text, 10, len(text)) == 10
+    assert safe_quote_end(text, 24, len(text)) == len(text)

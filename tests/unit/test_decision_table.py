@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.decision_table import Candidate, Reached, Situation, announced, decide
+from leftoff.handover.decision_table import (
+    Candidate,
+    Situation,
+    TaskProgress,
+    decide,
+    handoff_log_line,
+)
 
 
 def at(capacity: str, **more: Any) -> Situation:
@@ -73,14 +79,14 @@ def test_reasons_are_words() -> None:
 
 
 def test_the_line_of_a_handoff() -> None:
-    assert announced("t1", "a", "b", "c9") == "Handoff t1 from a to b with checkpoint c9"
+    assert handoff_log_line("t1", "a", "b", "c9") == "Handoff t1 from a to b with checkpoint c9"
 
 
 def test_progress_is_a_verified_milestone_or_a_change_of_a_file() -> None:
-    before = Reached(2, 5)
-    assert not Reached(2, 5).beyond(before)
-    assert Reached(3, 5).beyond(before)
-    assert Reached(2, 6).beyond(before)
+    before = TaskProgress(2, 5)
+    assert not TaskProgress(2, 5).is_ahead_of(before)
+    assert TaskProgress(3, 5).is_ahead_of(before)
+    assert TaskProgress(2, 6).is_ahead_of(before)
 
 
 def test_the_edges_of_the_table() -> None:
@@ -131,4 +137,4 @@ def test_a_checkpoint_keeps_the_decision() -> None:
 
 def test_nothing_has_happened_before_the_first_handoff() -> None:
     assert Situation("90", FREE).handoffs == 0
-    assert Reached() == Reached(0, 0)
+    assert TaskProgress() == TaskProgress(0, 0)

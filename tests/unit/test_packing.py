@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.handover.packing import LAST, TRUNCATED, Item, Section, fit
+from leftoff.handover.packing import FILLER_RANK, TRUNCATED, Item, Section, fit
 from leftoff.tokens import max_tokens
 
 WORDS = "The parser keeps its own table of names so that nothing is looked up twice."
@@ -59,7 +59,7 @@ def test_what_must_be_told_comes_before_every_share() -> None:
 
 
 def test_fillers_come_when_nobody_else_has_more_to_say() -> None:
-    filler = tuple(Item(f"- filler {n}: {WORDS}", rank=LAST + n) for n in range(40))
+    filler = tuple(Item(f"- filler {n}: {WORDS}", rank=FILLER_RANK + n) for n in range(40))
     full = fit("#", [Section("F", filler, 1000), section("A", 40, share=1, urgency=5)], 600)
     assert "- filler" not in full
     spare = fit("#", [Section("F", filler, 1000), section("A", 2, share=1)], 600)

@@ -10,21 +10,21 @@ import pytest
 from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.stores.envelope import (
     KEY,
-    Clean,
-    changes,
+    Sanitized,
     checksum,
-    clean,
-    gate_of,
-    glance,
-    glimpse,
-    resealed,
+    differing_paths,
+    read_header,
+    read_header_or_none,
+    redactor_for,
+    reseal,
+    sanitize,
     seal,
     unseal,
 )
 
 
 def sealed(document: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    given = Clean(document or {"a": 1}, more.pop("text", ""), {})
+    given = Sanitized(document or {"a": 1}, more.pop("text", ""), {})
     return seal("task", "t1", given, **more)
 
 
@@ -53,11 +53,11 @@ def test_what_was_sealed_is_taken_out_as_it_was() -> None:
     assert opened.document == {"a": 1}
     assert opened.pinned
     assert opened.issues == ()
-    again = unseal("task", data(resealed(opened, pinned=False)), "x")
+    again = unseal("task", data(reseal(opened, pinned=False)), "x")
     assert again.document == {"a": 1}
     assert not again.pinned
-    assert again.seal is not None
-    assert again.seal.id == "t1"
+    assert again.header is not None
+    assert again.header.id == "t1"
 
 
 def test_every_field_of_the_seal_is_under_the_checksum() -> None:
@@ -95,7 +95,7 @@ def test_what_only_resembles_a_seal_is_no_seal() -> None:
         {"checksum": 1, "schema": 2},
     ):
         opened = unseal("task", data({"b": value}), "x")
-        assert opened.seal is None
+        assert opened.header is None
         assert not opened.pinned
         assert [issue.code for issue in opened.issues] == ["unsealed"]
 
@@ -105,7 +105,7 @@ def test_another_kind_and_a_newer_schema_are_told_apart() -> None:
         unseal("review", data(sealed()), "x")
     newer = sealed()
     newer[KEY] = {"schema": "leftoff.task/2", "id": "t1"}
-    for look in (glance, glimpse, unseal):
+    for look in (read_header, read_header_or_none, unseal):
         with pytest.raises(TooNew, match="update leftoff"):
             look("task", data(newer), "x")
     newer[KEY]["id"] = ["something", "new"]
@@ -123,36 +123,38 @@ def test_a_byte_order_mark_loses_nothing_but_the_checksums_word() -> None:
 
 
 def test_a_glance_reads_the_seal_alone() -> None:
-    told = glance("task", data(sealed(pinned=True)), "x")
+    told = read_header("task", data(sealed(pinned=True)), "x")
     assert told is not None
     assert told.pinned
-    assert glance("task", b"{}", "x") is None
+    assert read_header("task", b"{}", "x") is None
     with pytest.raises(Damaged):
-        glance("task", b"{", "x")
-    assert glimpse("task", b"{", "x") is None
-    assert glimpse("task", data(sealed()), "x") is not None
+        read_header("task", b"{", "x")
+    assert read_header_or_none("task", b"{", "x") is None
+    assert read_header_or_none("task", data(sealed()), "x") is not None
 
 
 def test_a_newer_seal_of_another_shape_is_newer_not_damaged() -> None:
-    # A store would have written over it: `glimpse` took it for damaged.
+    # A store would have written over it: `read_header_or_none` took it for damaged.
     newer = b'{"leftoff": {"schema": "leftoff.task/99", "checksum": 7}}'
-    for look in (glance, glimpse):
+    for look in (read_header, read_header_or_none):
         with pytest.raises(TooNew):
             look("task", newer, "x")
     odd = b'{"leftoff": {"schema": "leftoff.task/1", "checksum": 7}}'
     with pytest.raises(Damaged):
-        glance("task", odd, "x")
+        read_header("task", odd, "x")
 
 
 def test_only_plain_values_without_secrets_are_kept() -> None:
     key = "AKIA" + "Q3EGRTEUZPLMB7QA"
-    given = clean("task", {"k": f"key {key}", KEY: "old"}, f"words {key}", gate_of)
+    given = sanitize("task", {"k": f"key {key}", KEY: "old"}, f"words {key}", redactor_for)
     assert given.document == {"k": "key [REDACTED:aws-access-key-id:1]"}
     assert given.text == "words [REDACTED:aws-access-key-id:1]"
     assert given.redactions == {"aws-access-key-id": 2}
     with pytest.raises(UsageError, match="a task that cannot be kept"):
-        clean("task", {"k": object()}, "", gate_of)
-    assert clean("task", {"k": "\ud800x"}, "\ud800y", gate_of).document == {"k": "\ufffdx"}
+        sanitize("task", {"k": object()}, "", redactor_for)
+    assert sanitize("task", {"k": "\ud800x"}, "\ud800y", redactor_for).document == {
+        "k": "\ufffdx"
+    }
 
 
 @pytest.mark.parametrize(
@@ -168,4 +170,4 @@ def test_only_plain_values_without_secrets_are_kept() -> None:
     ],
 )
 def test_differences_are_told_as_paths(before: Any, after: Any, told: list[str]) -> None:
-    assert changes(before, after) == told
+    assert differing_paths(before, after) == told

@@ -10,9 +10,13 @@ from msgspec.structs import replace
 
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint.document import from_summary
-from leftoff.handover.checkpoint.from_summary import BEFORE, Facts, facts_of
-from leftoff.handover.checkpoint.injection import FULL, block
-from leftoff.handover.facts import EARLIER, stands
+from leftoff.handover.checkpoint.from_summary import (
+    MAX_EARLIER_ERRORS,
+    CheckpointFacts,
+    collect_facts,
+)
+from leftoff.handover.checkpoint.injection import FILLER_BUDGET, block
+from leftoff.handover.facts import EARLIER_NOTE, is_in_force
 from leftoff.model import Ref
 from leftoff.summary import (
     Command,
@@ -107,12 +111,12 @@ SUMMARY = ContextSummary(
 
 
 @pytest.fixture
-def facts() -> Facts:
-    return facts_of(SUMMARY)
+def facts() -> CheckpointFacts:
+    return collect_facts(SUMMARY)
 
 
 @pytest.fixture
-def told(facts: Facts) -> dict[str, tuple[str, ...]]:
+def told(facts: CheckpointFacts) -> dict[str, tuple[str, ...]]:
     return dict(facts.sections())
 
 
@@ -125,7 +129,7 @@ def told(facts: Facts) -> dict[str, tuple[str, ...]]:
         ("Asked and done", ["Round the cents (done, as far as the recording shows, #13)"]),
         ("Constraints", [
             "no new dependencies, ever again (#2)",
-            f"do not write code, only the page ({EARLIER}, #3)",
+            f"do not write code, only the page ({EARLIER_NOTE}, #3)",
             "touch nothing in legacy (#22)",
         ]),
         ("Left open", ["write the header line (in_progress, #25)"]),
@@ -171,7 +175,7 @@ def test_every_title_stands_in_the_block_with_its_items(
     assert made.execution_state.current_error == told["Errors"][0]
 
 
-def test_what_is_to_be_finished_holds_no_constraint(facts: Facts) -> None:
+def test_what_is_to_be_finished_holds_no_constraint(facts: CheckpointFacts) -> None:
     assert facts.to_finish == (
         "write the header line (in_progress, #25)",
         "Add a total to each page (not seen done, #11)",
@@ -180,15 +184,15 @@ def test_what_is_to_be_finished_holds_no_constraint(facts: Facts) -> None:
 
 
 def test_the_owners_words_come_before_the_first_request() -> None:
-    facts = facts_of(SUMMARY, goal="Ship the export")
+    facts = collect_facts(SUMMARY, goal="Ship the export")
     assert (facts.task, facts.task_state) == ("Ship the export", "")
     assert any(item.startswith("Sort the invoices") for item in facts.done)
 
 
 def test_of_the_failures_before_the_last_prompt_the_latest_are_told() -> None:
     errors = tuple(ErrorSeen(f"failure number {n}", "Bash", ref(n)) for n in range(20))
-    told = facts_of(replace(SUMMARY, errors=errors)).errors
-    assert len(told) == BEFORE
+    told = collect_facts(replace(SUMMARY, errors=errors)).errors
+    assert len(told) == MAX_EARLIER_ERRORS
     assert told[0].startswith("`failure number 19` ")
 
 
@@ -213,7 +217,7 @@ def test_a_small_block_keeps_what_is_open_and_fills_its_room() -> None:
         assert "left out: " in text
     assert "- Sentence number" not in block(made, 450)
     assert "- Sentence number 0 " in block(made, 1500)
-    assert FULL - 100 < max_tokens(block(made, 100_000)) <= FULL
+    assert FILLER_BUDGET - 100 < max_tokens(block(made, 100_000)) <= FILLER_BUDGET
 
 
 def test_items_stand_in_the_order_of_the_recording_where_the_latest_are_taken_first() -> None:
@@ -241,4 +245,4 @@ def test_a_constraint_of_an_earlier_task_stands_only_where_it_says_so(
 ) -> None:
     constraint = UserRequest(text, "constraint", "open", ref(3))
     task = UserRequest("great, let's implement it", "task", "open", ref(9 if later else 2))
-    assert stands(constraint, [constraint, task]) is holds
+    assert is_in_force(constraint, [constraint, task]) is holds

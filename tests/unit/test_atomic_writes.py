@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.stores import atomic
-from leftoff.stores.atomic import Folder, make_folders, own, write_whole
+from leftoff.stores.atomic import Directory, make_directories, open_private, write_atomic
 from leftoff.stores.files import _path_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as P
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Whether the system can look up names in an open folder."""
     if request.param == "by path":
-        monkeypatch.setattr(atomic, "_INSIDE", False)
+        monkeypatch.setattr(atomic, "_HAS_DIR_FD", False)
     return str(request.param)
 
 
@@ -34,32 +34,32 @@ def test_a_folder_must_be_there_and_be_none_but_itself(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     for name in ("gone", "file"):
-        with pytest.raises(OSError, match=name), Folder.opened(tmp_path / name):
+        with pytest.raises(OSError, match=name), Directory.open(tmp_path / name):
             pass
-    with Folder.opened(tmp_path / "link") as folder:  # the one that is named may be a link
-        folder.make("inside")
-        folder.make("inside")
-        assert folder.names() == ["inside"]
+    with Directory.open(tmp_path / "link") as folder:  # the one that is named may be a link
+        folder.mkdir("inside")
+        folder.mkdir("inside")
+        assert folder.listdir() == ["inside"]
         assert mode(tmp_path / "real" / "inside") == 0o700
-    with Folder.opened(tmp_path) as folder:
-        with pytest.raises(OSError, match="link"), folder.inner("link"):
+    with Directory.open(tmp_path) as folder:
+        with pytest.raises(OSError, match="link"), folder.subdirectory("link"):
             pass
-        with folder.inner("real") as inner:
-            assert inner.names() == ["inside"]
+        with folder.subdirectory("real") as inner:
+            assert inner.listdir() == ["inside"]
 
 
 def test_folders_are_made_down_to_the_last(tmp_path: Path) -> None:
-    make_folders(tmp_path / "a" / "b" / "c")
+    make_directories(tmp_path / "a" / "b" / "c")
     assert (tmp_path / "a" / "b" / "c").is_dir()
     assert mode(tmp_path / "a") == 0o700
-    make_folders(tmp_path / "a" / "b")
+    make_directories(tmp_path / "a" / "b")
 
 
 def test_only_regular_files_of_a_size_are_read(tmp_path: Path) -> None:
     (tmp_path / "five").write_bytes(b"12345")
     (tmp_path / "link").symlink_to("five")
     os.mkfifo(tmp_path / "pipe")
-    with Folder.opened(tmp_path) as folder:
+    with Directory.open(tmp_path) as folder:
         assert folder.read("five", 5) == b"12345"
         with pytest.raises(OSError, match="larger than 4 bytes"):
             folder.read("five", 4)
@@ -73,17 +73,17 @@ def test_only_regular_files_of_a_size_are_read(tmp_path: Path) -> None:
 
 def test_a_file_that_is_written_in_place_is_its_owners_only(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    os.close(own(path))
+    os.close(open_private(path))
     assert mode(path) == 0o600
     path.chmod(0o644)
-    os.close(own(path))
+    os.close(open_private(path))
     assert mode(path) == 0o600
     (tmp_path / "twin").hardlink_to(path)
     with pytest.raises(OSError, match="a link, or not a regular file"):
-        own(path)
+        open_private(path)
     (tmp_path / "link").symlink_to("nothing")
     with pytest.raises(OSError, match="link"):
-        own(tmp_path / "link")
+        open_private(tmp_path / "link")
     assert not (tmp_path / "nothing").exists()
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_is_written_in_place_is_its_owners_only(tmp_path: Path) -> N
 def test_a_file_has_the_mode_that_it_was_given(tmp_path: Path, wanted: int) -> None:
     before = os.umask(0o022)
     try:
-        write_whole(tmp_path / "new" / "file", b"x", mode=wanted)
+        write_atomic(tmp_path / "new" / "file", b"x", mode=wanted)
     finally:
         os.umask(before)
     assert mode(tmp_path / "new" / "file") == wanted
@@ -103,8 +103,8 @@ def test_a_copy_is_not_for_others_even_if_the_file_is(tmp_path: Path) -> None:
     path.write_bytes(b"x")
     for given in (0o600, 0o644, 0o601, 0o660):
         path.chmod(given)
-        with Folder.opened(tmp_path) as folder:
-            folder.copy("file", "copy", b"x")
+        with Directory.open(tmp_path) as folder:
+            folder.link_or_copy("file", "copy", b"x")
         assert (tmp_path / "copy").read_bytes() == b"x"
         assert mode(tmp_path / "copy") == 0o600
         assert (tmp_path / "copy").samefile(path) == (given == 0o600)
@@ -122,37 +122,37 @@ def test_what_is_to_last_is_brought_to_the_disk(
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", counted)
-    with Folder.opened(tmp_path) as folder:
-        with folder.stage("a", b"x", lasting=False) as staged:
+    with Directory.open(tmp_path) as folder:
+        with folder.stage("a", b"x", durable=False) as staged:
             staged.commit()
         assert calls == []
         with folder.stage("a", b"y", 5_000_000_000) as staged:
             assert calls == [False]
             staged.commit()
-        folder.sync()
+        folder.fsync()
         assert calls == [False, True]
     assert (tmp_path / "a").read_bytes() == b"y"
     assert (tmp_path / "a").stat().st_mtime_ns == 5_000_000_000
     calls.clear()
-    write_whole(tmp_path / "a", b"z")
+    write_atomic(tmp_path / "a", b"z")
     assert calls == [False, True]
 
 
 def test_what_is_not_committed_is_gone(tmp_path: Path) -> None:
-    with Folder.opened(tmp_path) as folder:
+    with Directory.open(tmp_path) as folder:
         with folder.stage("a", b"x"):
-            assert len(folder.names()) == 1
-        assert folder.names() == []
-        with pytest.raises(ValueError, match="stop"), folder.grow("a") as file:
+            assert len(folder.listdir()) == 1
+        assert folder.listdir() == []
+        with pytest.raises(ValueError, match="stop"), folder.open_replacement("a") as file:
             file.write(b"half")
             raise ValueError("stop")
-        assert folder.names() == []
-        with folder.grow("a") as file:
+        assert folder.listdir() == []
+        with folder.open_replacement("a") as file:
             file.write(b"whole")
         assert folder.read("a", 9) == b"whole"
-        with folder.replacement("a") as path:
+        with folder.replacement_path("a") as path:
             path.write_bytes(b"other")
-        assert folder.names() == ["a"]
+        assert folder.listdir() == ["a"]
         assert folder.read("a", 9) == b"other"
 
 
@@ -160,13 +160,16 @@ def test_what_is_not_committed_is_gone(tmp_path: Path) -> None:
 def test_nothing_stays_open(tmp_path: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for number in range(5):
-        write_whole(tmp_path / "whole", b"x")
-        with Folder.opened(tmp_path) as folder, folder.stage("never", b"x"):
+        write_atomic(tmp_path / "whole", b"x")
+        with Directory.open(tmp_path) as folder, folder.stage("never", b"x"):
             pass
-        with Folder.opened(tmp_path) as folder, folder.grow(f"grown-{number}") as file:
+        with (
+            Directory.open(tmp_path) as folder,
+            folder.open_replacement(f"grown-{number}") as file,
+        ):
             file.write(b"x")
-        with Folder.opened(tmp_path) as folder, folder.locked("lock", 1):
-            folder.sync()
+        with Directory.open(tmp_path) as folder, folder.lock("lock", 1):
+            folder.fsync()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -177,14 +180,14 @@ def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
     other = [".a.tmp", f".a.{'0' * 15}.tmp", f"a.{'0' * 16}.tmp"]
     for name in (*dead, *other):
         (tmp_path / name).write_bytes(b"x")
-    with Folder.opened(tmp_path) as folder, folder.stage("a", b"y") as living:
-        assert folder.sweep(of="a") == 1
+    with Directory.open(tmp_path) as folder, folder.stage("a", b"y") as living:
+        assert folder.remove_stale_temporaries(target="a") == 1
         assert not (tmp_path / dead[0]).exists()
-        assert folder.sweep() == 1
+        assert folder.remove_stale_temporaries() == 1
         assert living.path.read_bytes() == b"y"
-        assert folder.sweep() == 0
+        assert folder.remove_stale_temporaries() == 0
         living.commit()
-        assert folder.names() == sorted([*other, "a"])
+        assert folder.listdir() == sorted([*other, "a"])
         assert folder.remove("a")
         assert not folder.remove("a")
 
@@ -192,8 +195,8 @@ def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
 HOLD = """
 import sys
 from pathlib import Path
-from leftoff.stores.atomic import Folder
-with Folder.opened(Path(sys.argv[1])) as folder, folder.locked("lock", 5):
+from leftoff.stores.atomic import Directory
+with Directory.open(Path(sys.argv[1])) as folder, folder.lock("lock", 5):
     print("held", flush=True)
     sys.stdin.readline()
 print("left", flush=True)
@@ -213,22 +216,22 @@ def test_a_lock_is_held_by_one_and_let_go(tmp_path: Path, way: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        with Folder.opened(tmp_path) as folder:
-            with pytest.raises(TimeoutError), folder.locked("lock", 0.02):
+        with Directory.open(tmp_path) as folder:
+            with pytest.raises(TimeoutError), folder.lock("lock", 0.02):
                 pass
             process.stdin.write("\n")
             process.stdin.flush()
             assert process.stdout.readline() == "left\n"
-            with folder.locked("lock", 0):
+            with folder.lock("lock", 0):
                 assert mode(tmp_path / "lock") == 0o600
             process.stdin.write("\n")
             process.stdin.flush()
 
 
 def test_a_lock_can_be_taken_again(tmp_path: Path) -> None:
-    with Folder.opened(tmp_path) as folder:
+    with Directory.open(tmp_path) as folder:
         for _ in range(2):
-            with folder.locked("lock", 0.5):
+            with folder.lock("lock", 0.5):
                 pass
 
 

@@ -11,13 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from leftoff.__main__ import main
-from leftoff.cli.polling import ended_in_order, looks
+from leftoff.cli.polling import ended_in_order, polls
 
 
 @pytest.fixture
@@ -41,14 +40,12 @@ def test_only_times_that_can_be_waited_for(
 
 @pytest.mark.parametrize("command", ["follow", "budget --watch"])
 def test_it_ends_in_time(command: str, session: Path) -> None:
-    began = time.monotonic()
-    assert main([*command.split(), str(session), "--for", "0.05", "--interval", "60"]) == 0
-    assert time.monotonic() - began < 30
+    assert main([*command.split(), str(session), "--for", "0.05", "--interval", "100000"]) == 0
 
 
 def test_the_last_look_is_at_the_end() -> None:
-    assert len(list(looks(60, 0))) == 1
-    assert len(list(looks(60, 0.01))) == 2
+    assert len(list(polls(60, 0))) == 1
+    assert len(list(polls(60, 0.01))) == 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="has signals of POSIX")

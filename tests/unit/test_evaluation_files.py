@@ -14,7 +14,7 @@ from leftoff.errors import UsageError
 from leftoff.evaluation import file_reports
 from leftoff.evaluation.file_baselines import seed001_files
 from leftoff.evaluation.file_runs import evaluate_files
-from leftoff.evaluation.file_scores import below, compare, f1, root_of
+from leftoff.evaluation.file_scores import compare, f1, relative_paths, root_directory
 from leftoff.evaluation.file_truth import commits, final_patches, patch_files
 from leftoff.model import Message, ToolCall
 
@@ -81,8 +81,8 @@ def test_the_reference_solution_is_not_taken_for_the_agents(tmp_path: Path) -> N
 
 def test_the_root_is_where_most_true_paths_are_found() -> None:
     said = ["/repo/src/a.py", "/repo/b.py", "/tmp/src/a.py", "c.py"]
-    assert root_of(said, ["src/a.py", "b.py"], "/elsewhere") == "/repo"
-    assert root_of(said, ["z.py"], "/elsewhere") == "/elsewhere"
+    assert root_directory(said, ["src/a.py", "b.py"], "/elsewhere") == "/repo"
+    assert root_directory(said, ["z.py"], "/elsewhere") == "/elsewhere"
 
 
 def test_only_changed_files_below_the_root_are_compared() -> None:
@@ -94,7 +94,7 @@ def test_only_changed_files_below_the_root_are_compared() -> None:
         "/tmp/d.py": "created",
         "/repo/.git/config": "modified",
     }
-    assert below(said, "/repo") == {"a.py": "modified"}
+    assert relative_paths(said, "/repo") == {"a.py": "modified"}
 
 
 def test_a_wrong_action_is_wrong_and_missed() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
-from leftoff.incremental.saved_passes import FOUND, HEAD, KeptPass, NotReadOn
+from leftoff.incremental.saved_passes import FOUND, HEAD, NotResumable, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"
@@ -28,7 +28,7 @@ def test_what_is_read_on_gives_the_summary_of_the_whole(
 ) -> None:
     data = (SESSIONS / f"{name}.jsonl").read_bytes()
     path = tmp_path / "session.jsonl"
-    kept = KeptPass(tmp_path / "state")
+    kept = SavedPass(tmp_path / "state")
     path.write_bytes(data[: int(share * len(data))])  # in the middle of a line
     kept.read_on(str(path))
     with path.open("ab") as file:
@@ -45,7 +45,7 @@ def test_however_often_and_wherever_it_stopped_the_summary_is_the_same(
 ) -> None:
     data = (SESSIONS / "claude_code/outbox.jsonl").read_bytes()
     with tempfile.TemporaryDirectory() as folder:
-        path, kept = Path(folder) / "session.jsonl", KeptPass(Path(folder) / "state")
+        path, kept = Path(folder) / "session.jsonl", SavedPass(Path(folder) / "state")
         path.touch()
         for share in sorted(shares):
             with path.open("r+b") as file:
@@ -58,7 +58,7 @@ def test_however_often_and_wherever_it_stopped_the_summary_is_the_same(
 
 def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     data = (SESSIONS / "claude_code/prorate.jsonl").read_bytes()
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_bytes(data[:-1000])
     assert kept.read_on(str(path)) == (len(data) - 1000, True)
     path.write_bytes(data)  # the same inode, the same beginning
@@ -67,7 +67,7 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
 
 
 def test_another_file_at_the_same_place_is_read_anew(tmp_path: Path) -> None:
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     shutil.copyfile(SESSIONS / "claude_code/prorate.jsonl", path)
     kept.read_on(str(path))
     shutil.copyfile(SESSIONS / "claude_code/outbox.jsonl", path)
@@ -78,7 +78,7 @@ def test_another_file_at_the_same_place_is_read_anew(tmp_path: Path) -> None:
 
 def test_what_a_killed_reader_left_is_written_over(tmp_path: Path) -> None:
     data = (SESSIONS / "claude_code/prorate.jsonl").read_bytes()
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_bytes(data[: len(data) // 2])
     kept.read_on(str(path))
     with (tmp_path / "state" / FOUND).open("ab") as file:
@@ -90,7 +90,7 @@ def test_what_a_killed_reader_left_is_written_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [HEAD, FOUND])
 def test_a_damaged_state_costs_time_only(name: str, tmp_path: Path) -> None:
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     shutil.copyfile(SESSIONS / "claude_code/prorate.jsonl", path)
     kept.read_on(str(path))
     place = tmp_path / "state" / name
@@ -101,7 +101,7 @@ def test_a_damaged_state_costs_time_only(name: str, tmp_path: Path) -> None:
 
 def test_nothing_kept_holds_a_secret(tmp_path: Path) -> None:
     data = (SESSIONS / "claude_code/prorate.jsonl").read_text()
-    path, kept = tmp_path / "s.jsonl", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_text(data.replace("The fix is", f"The token is {SECRET}. The fix is"))
     assert SECRET in path.read_text()
     kept.read_on(str(path))
@@ -112,9 +112,9 @@ def test_nothing_kept_holds_a_secret(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_on_is_read_whole(tmp_path: Path) -> None:
-    path, kept = tmp_path / "s.json", KeptPass(tmp_path / "state")
+    path, kept = tmp_path / "s.json", SavedPass(tmp_path / "state")
     path.write_text('[{"role": "user", "content": "Sort it."}]')
-    with pytest.raises(NotReadOn, match="one document"):
+    with pytest.raises(NotResumable, match="one document"):
         kept.read_on(str(path))
     assert kept.whole(str(path)) is None
     assert to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
@@ -123,4 +123,4 @@ def test_what_cannot_be_read_on_is_read_whole(tmp_path: Path) -> None:
         kept.read_on(str(path))
     assert to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
     with pytest.raises(SourceError, match="no such file"):
-        KeptPass(tmp_path / "state").read_on(str(tmp_path / "none.jsonl"))
+        SavedPass(tmp_path / "state").read_on(str(tmp_path / "none.jsonl"))

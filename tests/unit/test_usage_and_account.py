@@ -9,12 +9,12 @@ import pytest
 
 from leftoff import Pass
 from leftoff.budget.account import account
-from leftoff.budget.forecast import FEWEST, forecast
+from leftoff.budget.forecast import MIN_CALLS, forecast
 from leftoff.budget.thresholds import preset
 from leftoff.budget.usage import context, conversation_tokens, curve, spend
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, window_of
 from leftoff.model import Usage
-from leftoff.session_view import Story
+from leftoff.session_view import SessionView
 
 OPUS = "claude-opus-4-6"
 
@@ -53,11 +53,11 @@ def compaction(tokens: int, trigger: str = "auto") -> dict[str, Any]:
     }
 
 
-def story(*records: dict[str, Any]) -> Story:
+def story(*records: dict[str, Any]) -> SessionView:
     reading = Pass(format="claude_code")
     reading.feed("".join(json.dumps(r) + "\n" for r in records).encode())
     reading.close()
-    return Story(reading.sessions[-1][""])
+    return SessionView(reading.sessions[-1][""])
 
 
 def test_a_response_on_several_lines_is_spent_once_with_its_largest_usage() -> None:
@@ -186,7 +186,7 @@ def test_a_session_without_usage_has_an_estimate_and_no_occupancy() -> None:
     reading = Pass()
     reading.feed(b'{"role": "user", "text": "Add a retry to the uploader."}\n')
     reading.close()
-    found = account(Story(reading.sessions[-1][""]), [], preset("advisory"))
+    found = account(SessionView(reading.sessions[-1][""]), [], preset("advisory"))
     assert found.context.occupancy is None
     assert found.forecast is None
     assert found.estimated is not None
@@ -260,7 +260,7 @@ def test_one_huge_result_does_not_move_the_forecast() -> None:
 
 
 def test_there_is_no_forecast_without_calls_window_or_growth() -> None:
-    assert forecast([1_000] * (FEWEST - 1), 200_000) is None
+    assert forecast([1_000] * (MIN_CALLS - 1), 200_000) is None
     assert forecast([1_000, 2_000, 3_000, 4_000], None) is None
     assert forecast(list(range(100_000, 0, -1_000)), 200_000) is None
     full = forecast([1_000, 2_000, 3_000, 4_000], 3_500)

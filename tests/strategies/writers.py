@@ -1,14 +1,15 @@
-"""A conversation as recorders write it. Only what a reader must understand is written."""
+"""Writes a conversation in the formats of eleven recorders, with only the fields that readers need."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tests.strategies.conversations import Call, Step
+
 from leftoff import codec
 from leftoff.formats import atif, native
 from leftoff.model import Message, SessionFacts, Text, ToolCall, ToolResult, Typed
-from leftoff.testing.conversations import Call, Step
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
 CWD = "/home/ada/ledger"

@@ -1,7 +1,8 @@
-"""Words, sentences and names of a text, and whether the text still says a thing in them.
+"""Lexical matching: the words, sentences and names of a text, and whether it states a
+given sentence.
 
-Made for scoring, apart from the engine's own reading of text: nothing here is shared with what
-is scored. The same measure is laid on every text that is compared.
+Only for scoring (`leftoff audit`, `leftoff eval resume`). It shares no code with the extraction
+that is scored, and it treats every compared text in the same way.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-KEPT = 0.6
-"""A thing is still said where this share of its content words stand close together."""
+MIN_WORD_SHARE = 0.6
+"""A text states a sentence if one window holds at least this share of its content words. Chosen
+by hand; not measured."""
 
-TOGETHER = 3
-"""Close together: within so many sentences, or so many lines, that follow each other."""
+WINDOW = 3
+"""Consecutive sentences, or consecutive lines, of a window. Chosen by hand; not measured."""
 
-LONGEST = 60
-"""Words of a sentence; a longer one (a list without full stops) counts as several."""
+MAX_SENTENCE_WORDS = 60
+"""Maximum words of a sentence; a longer one (a list without full stops) is split. Chosen by
+hand."""
 
-GRAM = 8
-"""Words in a row that make a repetition."""
+NGRAM_WORDS = 8
+"""Length of the word n-grams that measure repetition. Chosen by hand."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -42,7 +45,7 @@ _VERSION = re.compile(r"v?\d+(?:\.\d+)+$")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, case left aside."""
+    """The words of a text, case-folded."""
     return _WORD.findall(text.casefold())
 
 
@@ -53,18 +56,18 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def sentences(line: str) -> Iterator[list[str]]:
-    """The sentences of a line as words, long ones in pieces."""
+    """The words of each sentence of a line; sentences over `MAX_SENTENCE_WORDS` are split."""
     for sentence in _SENTENCE.split(line):
         found = words(sentence)
-        for start in range(0, len(found), LONGEST):
-            yield found[start : start + LONGEST]
+        for start in range(0, len(found), MAX_SENTENCE_WORDS):
+            yield found[start : start + MAX_SENTENCE_WORDS]
 
 
 def names(text: str) -> set[str]:
-    """The names in a text: files, paths, identifiers, ids. Plain words and numbers are none.
+    """The names in a text: files, paths, identifiers, ids; not ordinary words or numbers.
 
-    A path counts as its last component where that is a name by itself, else as its last two:
-    texts name one file by paths of different lengths.
+    A path counts as its last component if that is a name by itself, else as its last two
+    components, because texts name one file by paths of different lengths.
     """
     found: set[str] = set()
     for match in _CANDIDATE.finditer(text):
@@ -91,8 +94,8 @@ def _is_name(word: str) -> bool:
     return _FILE.match(word) is not None or _MIXED.search(word) is not None
 
 
-class Reading:
-    """A text that things are looked for in."""
+class TextMatcher:
+    """A text, prepared for lookups of sentences and names."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -100,18 +103,18 @@ class Reading:
 
     @cached_property
     def windows(self) -> list[frozenset[str]]:
-        """The words of every few sentences and of every few lines that follow each other."""
-        said: list[list[str]] = []
-        lines: list[list[str]] = []
+        """The word sets of all windows: `WINDOW` sentences, single lines and `WINDOW` lines."""
+        by_sentence: list[list[str]] = []
+        by_line: list[list[str]] = []
         for line in self.lines:
             parts = [part for part in sentences(line) if part]
-            said += parts
-            lines.append([word for part in parts for word in part])
-        found = set(_windows(said))
+            by_sentence += parts
+            by_line.append([word for part in parts for word in part])
+        found = set(_windows(by_sentence))
         found.update(
             window
-            for some in (1, TOGETHER)
-            for window in _windows(lines, some, most=TOGETHER * LONGEST)
+            for size in (1, WINDOW)
+            for window in _windows(by_line, size, max_words=WINDOW * MAX_SENTENCE_WORDS)
         )
         return sorted(found, key=sorted)
 
@@ -120,26 +123,27 @@ class Reading:
         """The names in the text."""
         return names(self.text)
 
-    def keeps(self, words: frozenset[str]) -> bool:
-        """Whether enough of the words stand close together."""
-        enough = KEPT * len(words) - 1e-9
-        return any(len(words & window) >= enough for window in self.windows)
+    def states(self, words: frozenset[str]) -> bool:
+        """Whether one window holds at least `MIN_WORD_SHARE` of the words."""
+        minimum = MIN_WORD_SHARE * len(words) - 1e-9
+        return any(len(words & window) >= minimum for window in self.windows)
 
     @property
     def redundancy(self) -> tuple[int, int]:
-        """How many runs of words repeat an earlier one, and how many runs there are."""
-        every = words(self.text)
-        runs = [tuple(every[i : i + GRAM]) for i in range(len(every) - GRAM + 1)]
-        return len(runs) - len(set(runs)), len(runs)
+        """Number of word n-grams that repeat an earlier one, and number of all n-grams."""
+        found = words(self.text)
+        starts = range(len(found) - NGRAM_WORDS + 1)
+        ngrams = [tuple(found[i : i + NGRAM_WORDS]) for i in starts]
+        return len(ngrams) - len(set(ngrams)), len(ngrams)
 
 
 def _windows(
-    parts: list[list[str]], size: int = TOGETHER, *, most: int | None = None
+    parts: list[list[str]], size: int = WINDOW, *, max_words: int | None = None
 ) -> Iterator[frozenset[str]]:
     for start in range(max(1, len(parts) - size + 1)):
-        some = parts[start : start + size]
-        if most is None or sum(map(len, some)) <= most:
-            yield frozenset(word for part in some for word in part)
+        window = parts[start : start + size]
+        if max_words is None or sum(map(len, window)) <= max_words:
+            yield frozenset(word for part in window for word in part)
 
 
 def names_of(texts: Iterable[str]) -> set[str]:

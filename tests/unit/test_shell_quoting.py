@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell import quoting
+from leftoff.shell import analyze, quoting, resolve
 from leftoff.shell.ast import BRACKET, MAX_FIELDS, QUESTION, STAR, UNKNOWN, Variable, Word
-from leftoff.shell.effects import FileState, Outcome, analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 from leftoff.shell.quoting import (
     ansi_text,
-    append,
+    append_text,
     expand_braces,
-    expansion,
-    finish,
     has_braces,
     is_plain,
-    mark,
-    plain_text,
-    rejoin,
+    make_word,
+    mark_unquoted,
+    parse_expansion,
+    rejoin_dollar,
     unescape_quoted,
+    unmark_patterns,
 )
 
 
@@ -42,18 +42,18 @@ def created(command: str) -> list[str]:
     ],
 )
 def test_escapes_go_and_patterns_are_marked(text: str, marked: str) -> None:
-    assert mark(text) == marked
+    assert mark_unquoted(text) == marked
     assert is_plain(text) == (text == marked)
 
 
 def test_marked_patterns_turn_back() -> None:
-    assert plain_text(mark("a*b?[c]*")) == "a*b?[c]*"
+    assert unmark_patterns(mark_unquoted("a*b?[c]*")) == "a*b?[c]*"
 
 
 @pytest.mark.parametrize("text", ["{", ",", "}"])
 def test_braces_are_seen_unless_escaped(text: str) -> None:
-    assert has_braces(mark(f"a{text}b"))
-    assert not has_braces(mark(f"a\\{text}b"))
+    assert has_braces(mark_unquoted(f"a{text}b"))
+    assert not has_braces(mark_unquoted(f"a\\{text}b"))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_ansi_quotes() -> None:
 )
 def test_a_variable_in_braces(text: str, name: str, operation: str) -> None:
     for quoted in (False, True):
-        assert expansion(text, quoted) == Variable(name, operation, quoted)
+        assert parse_expansion(text, quoted) == Variable(name, operation, quoted)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +113,19 @@ def test_a_variable_in_braces(text: str, name: str, operation: str) -> None:
 def test_a_dollar_at_the_end_takes_the_text_after_it(
     word: str | Word, text: str, joined: Word
 ) -> None:
-    assert rejoin(word, text) == joined
+    assert rejoin_dollar(word, text) == joined
 
 
 def test_neighbouring_texts_are_one() -> None:
     variable = Variable("x", "", False)
     parts: list[quoting.Part] = []
-    append(parts, "a")
-    append(parts, "b")
-    assert finish(parts) == "ab"
+    append_text(parts, "a")
+    append_text(parts, "b")
+    assert make_word(parts) == "ab"
     parts.append(variable)
-    append(parts, "c")
-    assert finish(parts) == Word(("ab", variable, "c"))
-    assert finish([variable]) == Word((variable,))
+    append_text(parts, "c")
+    assert make_word(parts) == Word(("ab", variable, "c"))
+    assert make_word([variable]) == Word((variable,))
 
 
 @pytest.mark.parametrize(
@@ -161,23 +161,28 @@ def test_neighbouring_texts_are_one() -> None:
     ],
 )
 def test_braces(text: str, words: str) -> None:
-    assert ["".join(map(str, p)) for p in expand_braces([mark(text)])] == words.split()
+    assert ["".join(map(str, p)) for p in expand_braces([mark_unquoted(text)])] == words.split()
 
 
 def test_braces_around_a_variable_are_kept_in_order() -> None:
     variable = Variable("x", "", False)
-    parts: list[quoting.Part] = [mark("{a,"), variable, mark("b}c")]
+    parts: list[quoting.Part] = [mark_unquoted("{a,"), variable, mark_unquoted("b}c")]
     assert expand_braces(parts) == [["ac"], [variable, "bc"]]
     # A range cannot hold one.
-    assert expand_braces([mark("{1.."), variable, mark("}")]) == [["{1..", variable, "}"]]
+    assert expand_braces([mark_unquoted("{1.."), variable, mark_unquoted("}")]) == [
+        ["{1..", variable, "}"]
+    ]
 
 
 def test_too_many_words_are_one_that_is_not_known() -> None:
-    assert len(expand_braces([mark("{1..256}")])) == MAX_FIELDS
-    assert len(expand_braces([mark("{1..900}")])) == MAX_FIELDS
-    assert expand_braces([mark("{1..256}{a,b}")]) == [[UNKNOWN]]
-    assert expand_braces([mark("{a,b}" + "c" * 995)]) == [["a" + "c" * 995], ["b" + "c" * 995]]
-    assert expand_braces([mark("{a,b}" + "c" * 996)]) == [[UNKNOWN]]
+    assert len(expand_braces([mark_unquoted("{1..256}")])) == MAX_FIELDS
+    assert len(expand_braces([mark_unquoted("{1..900}")])) == MAX_FIELDS
+    assert expand_braces([mark_unquoted("{1..256}{a,b}")]) == [[UNKNOWN]]
+    assert expand_braces([mark_unquoted("{a,b}" + "c" * 995)]) == [
+        ["a" + "c" * 995],
+        ["b" + "c" * 995],
+    ]
+    assert expand_braces([mark_unquoted("{a,b}" + "c" * 996)]) == [[UNKNOWN]]
 
 
 # -- what words come to --------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""Conversations that were never held, for tests that write them and read them back.
-
-`conversations()` is a hypothesis strategy; `told` says what a reader made of one.
-"""
+"""A hypothesis strategy for conversations, for tests that write them and read them back."""
 
 from __future__ import annotations
 
@@ -27,15 +24,15 @@ class Call(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """What one side says: `user` (words) or `agent` (words, calls or both)."""
+    """One step: of the `user` (text) or of the `agent` (text, calls or both)."""
 
     role: str
     text: str
     calls: tuple[Call, ...] = ()
 
 
-class Told(Struct, frozen=True):
-    """What a conversation says, apart from how a format divides it into messages.
+class Content(Struct, frozen=True):
+    """The content of a conversation, however a format divides it into messages.
 
     Attributes:
         words: (user | agent, text) and (call, name, input) in order.
@@ -47,7 +44,7 @@ class Told(Struct, frozen=True):
 
 
 TOOLS = ("lookup_order", "count_rows", "send_report")
-"""Tools that no recorder knows, so that no reader has a meaning of its own for them."""
+"""Tools of no recorder, so that no reader treats them specially."""
 
 
 def conversations() -> SearchStrategy[tuple[Step, ...]]:
@@ -85,8 +82,8 @@ def conversations() -> SearchStrategy[tuple[Step, ...]]:
     return st.lists(rounds, min_size=1, max_size=3).map(numbered)
 
 
-def meant(steps: Iterable[Step]) -> Told:
-    """What a conversation says."""
+def written_content(steps: Iterable[Step]) -> Content:
+    """The content of a conversation before it is written."""
     words: list[tuple[Any, ...]] = []
     results: list[tuple[str, bool] | None] = []
     for step in steps:
@@ -95,11 +92,11 @@ def meant(steps: Iterable[Step]) -> Told:
         for call in step.calls:
             words.append(("call", call.name, call.input))
             results.append((call.result, call.failed))
-    return Told(tuple(words), tuple(results))
+    return Content(tuple(words), tuple(results))
 
 
-def told(messages: Iterable[Message]) -> Told:
-    """What the messages of a recording say, to be compared with `meant`."""
+def content_of(messages: Iterable[Message]) -> Content:
+    """The content of the messages that a reader made, to compare with `written_content`."""
     words: list[tuple[Any, ...]] = []
     results: list[tuple[str, bool] | None] = []
     calls: dict[str, int] = {}
@@ -116,4 +113,4 @@ def told(messages: Iterable[Message]) -> Told:
                 results.append(None)
             elif isinstance(part, ToolResult) and part.call_id in calls:
                 results[calls[part.call_id]] = (part.text, part.status == "error")
-    return Told(tuple(words), tuple(results))
+    return Content(tuple(words), tuple(results))

@@ -22,7 +22,7 @@ from leftoff.errors import FormatError, SourceError, StateError
 from leftoff.incremental import follow
 from leftoff.incremental.follow import LOCK, PARTS, Follower
 from leftoff.sources import open as sources
-from leftoff.stores.atomic import Folder
+from leftoff.stores.atomic import Directory
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -183,7 +183,7 @@ def test_a_failing_read_makes_nothing_gone(
         with pytest.raises(SourceError, match="Input/output error"):
             follower.look()
     with monkeypatch.context() as patched:
-        patched.setattr(Folder, "read", lambda *given: fails(given[1]))
+        patched.setattr(Directory, "read", lambda *given: fails(given[1]))
         with pytest.raises(StateError, match="Input/output error; what was kept stays"):
             follower.look()
     assert (follower.folder / PARTS).read_bytes() == kept
@@ -208,13 +208,13 @@ def test_somebody_elses_file_in_the_folder_is_passed_over(
     old = follower.parts[0]
     other = msgspec.structs.replace(old, mark=msgspec.structs.replace(old.mark, inode=1))
     monkeypatch.setattr(sources, "open", guarded, raising=False)
-    assert follow._search(other, []) == str(path.with_name("z"))
+    assert follow._find_moved(other, []) == str(path.with_name("z"))
 
 
 def test_one_at_a_time(path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(lines("s", 0, 20))
     follower.look()
-    monkeypatch.setattr(follow, "PATIENCE", 0.05)
+    monkeypatch.setattr(follow, "LOCK_TIMEOUT", 0.05)
     with FileLock(follower.folder / LOCK), pytest.raises(StateError, match="another process"):
         follower.look()
     assert numbers(follower) == list(range(20))

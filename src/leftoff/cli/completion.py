@@ -1,0 +1,26 @@
+"""`leftoff completion`: the completion script of a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from leftoff.cli.group import leftoff
+from leftoff.cli.output import deliver
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """The completion script for SHELL; sessions complete by their ids.
+
+    bash: eval "$(leftoff completion bash)" in ~/.bashrc; zsh: the same with zsh in ~/.zshrc,
+    after compinit; fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None, shell
+    # Not `source()`: for bash it starts one to ask for its version.
+    script = found(leftoff, {}, "leftoff", "_LEFTOFF_COMPLETE")
+    deliver(script.source_template % script.source_vars(), None)

@@ -1,0 +1,46 @@
+"""`leftoff convert`: the session in another format, for programs."""
+
+from __future__ import annotations
+
+import click
+
+from leftoff import codec
+from leftoff.cli.export import whole
+from leftoff.cli.output import deliver
+from leftoff.cli.params import path_of, recorder_option, session_argument
+from leftoff.formats import atif, native
+from leftoff.model import SessionFacts
+from leftoff.redaction.redactor import Redactor
+
+TARGETS = ("atif", "leftoff")
+
+
+@click.command()
+@session_argument()
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True)
+@recorder_option
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+def convert(session: str, *, target: str, recorder: str | None, output: str | None) -> None:
+    """SESSION in another format, redacted: `atif`, one document that Harbor and others read,
+    or `leftoff`, one JSON object on each line.
+
+    The main thread only; images and the marks of compactions are left out.
+    """
+    messages, info = whole(path_of(session), recorder)
+    messages = [m for m in messages if not m.agent]
+    facts = SessionFacts(
+        id=info.id,
+        cwd=info.cwd,
+        branch=info.branch,
+        agent_version=info.agent_version,
+        title=info.title,
+        started=info.started,
+    )
+    gate = Redactor()
+    if target == "atif":
+        made = atif.write(messages, facts, agent=info.format)
+        text = codec.dumps(gate.value(codec.parse(made)), indent=2).decode()
+    else:
+        lines = native.write(messages, facts).splitlines()
+        text = "".join(codec.dumps(gate.value(codec.parse(n))).decode() for n in lines)
+    deliver(text, output)

@@ -1,0 +1,227 @@
+"""Points that a session contained before a compaction, and which of them the recorder's own
+summary states.
+
+leftoff's summary of the messages before the compaction gives five kinds of points:
+
+* decision: not replaced or withdrawn, with a confidence of at least `MIN_CONFIDENCE`;
+* constraint: a request that holds for the rest of the session and was not withdrawn;
+* file: every changed file. Stated: the summary names it unambiguously, and of a deleted file
+  also says that it was deleted;
+* command: tests, builds, linters. Stated: the summary gives the command with its last result;
+* error: an unresolved failure.
+
+A decision, constraint or error counts as stated if three consecutive sentences or lines contain
+three fifths of its content words (`text_match`): the measure of `leftoff eval resume`. A
+paraphrase in other words is not recognised, so the figures are lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.handover.stated_facts import (
+    VALUE_WORDS,
+    Fact,
+    Item,
+    core_command,
+    names_file,
+    states_fact,
+    text_items,
+)
+from leftoff.handover.text_match import TextMatcher, content_words
+from leftoff.handover.wording import brief, inline
+from leftoff.redaction.redactor import Redactor
+from leftoff.shell.paths import relative
+from leftoff.summary import ContextSummary
+
+KINDS = ("decision", "constraint", "file", "command", "error")
+"""Kinds of points, in the order of the tables."""
+
+MIN_CONFIDENCE = 0.5
+"""Minimum confidence of a decision: at 0.5 it is as likely right as wrong."""
+
+BINDING = ("constraint", "correction", "choice")
+"""Kinds of requests that hold for the rest of the session."""
+
+MAX_ERROR = 300
+"""Code points of an error that are compared; the rest is mostly stack trace. Chosen by hand."""
+
+
+class Point(Struct, frozen=True):
+    """One point that the session contained before the compaction.
+
+    Attributes:
+        kind: one of `KINDS`.
+        text: recorded words, a path relative to the project, or a command.
+        state: the action on a file, the result of a command, the kind of a constraint, the tool
+            of an error; "" for a decision.
+        message: index of the message; -1 for a file.
+    """
+
+    kind: str
+    text: str
+    state: str = ""
+    message: int = -1
+
+
+class Share(Struct, frozen=True):
+    """The points of one kind.
+
+    Attributes:
+        had: number of points before the compaction.
+        kept: number of them that the summary states.
+    """
+
+    had: int = 0
+    kept: int = 0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.had + other.had, self.kept + other.kept)
+
+
+class Audit(Struct, frozen=True):
+    """The result for one compaction.
+
+    Attributes:
+        number: from 1, in file order.
+        place: line or item of the summary in the recording.
+        characters: length of the summary.
+        shares: counts by kind, for all of `KINDS`.
+        lost: points that the summary does not state, in the order of `KINDS`, then as recorded.
+    """
+
+    number: int
+    place: int
+    characters: int
+    shares: dict[str, Share]
+    lost: tuple[Point, ...]
+
+
+def points(summary: ContextSummary) -> list[Point]:
+    """The points of a session, by kind, then in recorded order, without duplicates."""
+    cwd = summary.session.cwd
+    found = [
+        Point("decision", d.text, "", d.message_index)
+        for d in summary.key_decisions
+        if d.status == "made" and d.confidence >= MIN_CONFIDENCE
+    ]
+    found += [
+        Point("constraint", r.text, r.kind, r.ref.message)
+        for r in summary.user_requests
+        if r.kind in BINDING and r.status != "withdrawn"
+    ]
+    found += [
+        Point("file", relative(f.path, cwd), f.action)
+        for f in summary.file_modifications
+        if f.action != "read" and not f.branch
+    ]
+    found += [
+        Point("command", c.text, "passed" if c.passed else "failed", c.ref.message)
+        for c in summary.working_set.commands
+        if c.passed is not None and c.kind in ("test", "build", "lint")
+    ]
+    found += [
+        Point("error", e.text, e.tool, e.ref.message) for e in summary.errors if not e.fixed
+    ]
+    return list({(p.kind, p.text): p for p in found}.values())
+
+
+def compare(
+    expected: Sequence[Point], recorded: str
+) -> tuple[dict[str, Share], tuple[Point, ...]]:
+    """Counts the expected points that a recorder's summary states; also returns the others."""
+    text, listed = TextMatcher(recorded), text_items(recorded)
+    files = [p.text for p in expected if p.kind == "file"]
+    shares = dict.fromkeys(KINDS, Share())
+    lost: list[Point] = []
+    for point in expected:
+        stated = _is_stated(point, text, listed, files)
+        shares[point.kind] += Share(1, int(stated))
+        if not stated:
+            lost.append(point)
+    return shares, tuple(lost)
+
+
+def _is_stated(
+    point: Point, text: TextMatcher, listed: Sequence[Item], files: Sequence[str]
+) -> bool:
+    if point.kind == "file":
+        if point.state == "deleted":
+            deleted = VALUE_WORDS["deleted"]
+            return any(
+                names_file(i.text, point.text, files) and deleted & (i.words | i.heading)
+                for i in listed
+            )
+        return names_file(text.text, point.text, files)
+    if point.kind == "command":
+        core = core_command(point.text) or point.text
+        return states_fact(listed, Fact("command", core, (point.state,), used=True))
+    return text.states(content_words(point.text[:MAX_ERROR]))
+
+
+def total_shares(audits: Iterable[Audit]) -> dict[str, Share]:
+    """The counts of several audits added up, by kind."""
+    totals = dict.fromkeys(KINDS, Share())
+    for audit in audits:
+        for kind, share in audit.shares.items():
+            totals[kind] += share
+    return totals
+
+
+def audits_as_dict(path: str, audits: Sequence[Audit], compactions: int) -> dict[str, object]:
+    """Audits as one JSON object, redacted and not truncated.
+
+    Args:
+        compactions: number of compactions in the recording, also those without a readable
+            summary.
+    """
+    gate = Redactor()
+    value: dict[str, object] = gate.value(
+        {
+            "path": path,
+            "compactions": compactions,
+            "audited": len(audits),
+            "total": codec.to_builtins(total_shares(audits)),
+            "audits": [codec.to_builtins(audit) for audit in audits],
+        }
+    )
+    return value
+
+
+def audits_table(audits: Sequence[Audit], *, lost: int = 0) -> str:
+    """Audits as a table, and up to `lost` missing points of each kind with their messages."""
+    head = f"{'':<14}" + "".join(f"{kind + 's':>16}" for kind in KINDS)
+    lines = [head.rstrip()]
+    rows = [(f"compaction {a.number}", a.shares) for a in audits]
+    if len(audits) > 1:
+        rows.append(("together", total_shares(audits)))
+    for name, shares in rows:
+        cells = "".join(f"{_cell(shares[kind]):>16}" for kind in KINDS)
+        lines.append(f"{name:<14}{cells}".rstrip())
+    gate = Redactor()
+    for audit in audits if lost else ():
+        if audit.lost:
+            lines += ["", f"Not in the summary of compaction {audit.number}:"]
+        for kind in KINDS:
+            missing = [p for p in audit.lost if p.kind == kind]
+            lines += [f"  {_line(point, gate)}" for point in missing[:lost]]
+            if len(missing) > lost:
+                lines.append(f"  ({len(missing) - lost} more of kind {kind})")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(share: Share) -> str:
+    if not share.had:
+        return "-"
+    return f"{share.kept}/{share.had} {100 * share.kept / share.had:.0f} %"
+
+
+def _line(point: Point, gate: Redactor) -> str:
+    notes = [inline(gate.text(point.state))] if point.state else []
+    if point.message >= 0:
+        notes.append(f"#{point.message + 1}")
+    about = f" ({', '.join(notes)})" if notes else ""
+    return f"{point.kind}: {brief(gate.text(point.text), 160)}{about}"

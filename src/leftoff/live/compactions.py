@@ -1,0 +1,150 @@
+"""The compactions of a recording: the messages before and after each, and what each one lost.
+
+A *natural* cut is a compaction: the recorder replaced the conversation with a summary that a
+model wrote. An *artificial* cut is placed after a share of the messages of a session that
+has no compaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from leftoff.analysis.session_pass import Pass
+from leftoff.api import MessageCollector
+from leftoff.errors import FormatError
+from leftoff.formats import native
+from leftoff.handover.lost import Audit, compare, points
+from leftoff.model import Message
+from leftoff.sources.open import open_lines
+from leftoff.summary import ContextSummary
+
+MIN_SUMMARY_CHARACTERS = 500
+"""Minimum length of a summary; a shorter text only announces one. Chosen by hand."""
+
+CUT_SHARES = (0.25, 0.5, 0.75)
+"""Shares of a session's messages before the artificial cuts. Chosen by hand."""
+
+
+class Cut(Struct, frozen=True):
+    """A session before and after one place.
+
+    Attributes:
+        name: `compaction 1` or `50%`.
+        natural: whether the cut is a compaction.
+        place: the first line or item after the cut.
+        prefix: the messages before it, in file order, with those of subagents.
+        future: the messages after it, up to the next compaction, without the summary.
+        recorded: the recorder's own summary of the prefix; "" at an artificial cut.
+        data: the lines of the prefix, a valid recording.
+    """
+
+    name: str
+    natural: bool
+    place: int
+    prefix: tuple[Message, ...]
+    future: tuple[Message, ...]
+    recorded: str
+    data: tuple[bytes, ...]
+
+
+class _Recording(Struct):
+    """The messages and lines of a recording; `counts`: number of messages after each line."""
+
+    messages: list[Message]
+    lines: list[bytes]
+    counts: list[int]
+
+
+def _read(path: str) -> _Recording:
+    reading = MessageCollector(path, None)
+    found = _Recording([], [], [0])
+    with open_lines(path) as lines:
+        for line in lines:
+            found.lines.append(line)
+            reading.feed_lines((line,))
+            found.messages += reading.take()
+            found.counts.append(len(found.messages))
+    reading.close()
+    found.messages += reading.take()
+    return found
+
+
+def cuts(path: str, *, natural: bool = True, artificial: bool = True) -> Iterator[Cut]:
+    """The cuts of one recording, in file order.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    found = _read(path)
+    summaries = [
+        n
+        for n, m in enumerate(found.messages)
+        if m.origin == "compaction" and len(m.text) > MIN_SUMMARY_CHARACTERS
+    ]
+    if summaries and natural:
+        ends = [*summaries[1:], len(found.messages)]
+        for number, (start, end) in enumerate(zip(summaries, ends, strict=True), 1):
+            yield _cut(found, f"compaction {number}", start, end)
+    if not summaries and artificial:
+        main = [n for n, m in enumerate(found.messages) if not m.agent]
+        places = [main[int(share * len(main))] for share in CUT_SHARES] if main else []
+        for share, at in zip(CUT_SHARES, places, strict=False):
+            if at:
+                yield _cut(found, f"{share:.0%}", at, len(found.messages))
+
+
+def _cut(found: _Recording, name: str, at: int, end: int) -> Cut:
+    first = found.messages[at]
+    recorded = first.text if first.origin == "compaction" else ""
+    place = place_of(first)
+    if first.line is None:
+        # One JSON document: the messages before the cut become a recording of their own, so
+        # that fields about the whole session are left out.
+        prefix = found.messages[:at]
+        data: tuple[bytes, ...] = tuple(native.write(prefix).splitlines(keepends=True))
+    else:
+        prefix = found.messages[: found.counts[place - 1]]
+        data = tuple(found.lines[: place - 1])
+    known = {m.index for m in prefix if not m.agent}
+    future = [m for m in found.messages[at:end] if m.index not in known or m.agent]
+    if recorded:
+        future = [m for m in future if m.origin != "compaction"]
+    return Cut(name, bool(recorded), place, tuple(prefix), tuple(future), recorded, data)
+
+
+def place_of(message: Message) -> int:
+    """Line or item of a message; -1 for neither."""
+    place = message.line if message.line is not None else message.item
+    return -1 if place is None else place
+
+
+def audit_compactions(path: str) -> Iterator[Audit]:
+    """Audits every compaction of a recording whose summary can be read, in file order.
+
+    A compaction at the very beginning is left out, because the messages before it are in
+    another file.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    for number, cut in enumerate(cuts(path, artificial=False), 1):
+        before = _before(cut, path)
+        if before is None:
+            continue
+        shares, lost = compare(points(before), cut.recorded)
+        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+
+
+def _before(cut: Cut, path: str) -> ContextSummary | None:
+    """Leftoff's summary of the messages before a cut; None if there are none."""
+    reading = Pass(path)
+    reading.feed_lines(cut.data)
+    try:
+        reading.close()
+    except FormatError:  # no message before the cut
+        return None
+    return reading.conclude()

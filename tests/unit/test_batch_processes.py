@@ -1,0 +1,113 @@
+"""A process for each chunk without pebble: the same outcome, by the standard library alone."""
+
+from __future__ import annotations
+
+import gzip
+import multiprocessing
+import os
+import re
+import signal
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.batch import pool
+from leftoff.batch.jobs import BatchOptions
+from leftoff.batch.pool import InProcess, Pool
+from leftoff.batch.processes import Function, ProcessEnded, Runner
+from leftoff.batch.run import Run
+
+CONTEXT = multiprocessing.get_context("spawn")
+ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
+
+
+def call(function: Function, given: bytes, **options: Any) -> Future[bytes]:
+    return Runner(function, CONTEXT, **options)(given)
+
+
+def test_an_answer_and_an_empty_one() -> None:
+    assert call(bytes.upper, b"ab").result() == b"AB"
+    assert call(bytes.strip, b"  ").result() == b""
+    large = os.urandom(3_000_000)
+    assert call(bytes, large).result() == large
+
+
+def test_an_exception_is_handed_on_as_text() -> None:
+    error = call(bytes.fromhex, b"no text").exception()  # type: ignore[arg-type]
+    assert isinstance(error, RuntimeError)
+    assert "TypeError" in str(error)
+
+
+def test_a_process_that_ends_without_an_answer() -> None:
+    error = call(os._exit, 3).exception()  # type: ignore[arg-type]
+    assert isinstance(error, ProcessEnded)
+    assert error.exitcode == 3
+
+
+def test_a_process_that_takes_too_long_is_killed() -> None:
+    error = call(time.sleep, 100_000, name="too long", timeout=0.3).exception()  # type: ignore[arg-type]
+    assert isinstance(error, TimeoutError)
+    assert not [p for p in multiprocessing.active_children() if p.name == "too long"]
+
+
+@pytest.fixture
+def _without_pebble(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "pebble_installed", lambda: False)
+    monkeypatch.setattr(pool, "_pebble_runner", None)
+
+
+@pytest.fixture
+def many(root: Path, tmp_path: Path) -> Path:
+    """Twelve sessions: one of ours, each time under other ids."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    data = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
+    for number in range(12):
+        other = ID.sub(lambda m, n=number: m[0][:-4] + f"{n:04x}".encode(), data)  # type: ignore[misc]
+        (folder / f"{number:02}.jsonl").write_bytes(other * 4)
+    return folder
+
+
+def written(paths: list[Path], engine: Any, out: Path) -> tuple[bytes, Any]:
+    doing = Run(paths, BatchOptions(), engine, ":memory:", {})
+    report = doing.write([str(out)])
+    doing.close()
+    return out.read_bytes(), report
+
+
+@pytest.mark.usefixtures("_without_pebble")
+def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
+    calm, _ = written([many], InProcess(), tmp_path / "calm.jsonl")
+    engine, killed, over = Pool(2), set[int](), threading.Event()
+
+    def kill() -> None:
+        while not over.is_set() and len(killed) < 4:
+            for process in multiprocessing.active_children():
+                if process.name == engine._name and process.pid and process.pid not in killed:
+                    os.kill(process.pid, signal.SIGKILL)
+                    killed.add(process.pid)
+                    break
+            over.wait(0.03)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    stormy, _ = written([many], engine, tmp_path / "stormy.jsonl")
+    over.set()
+    killer.join()
+    assert killed
+    assert stormy == calm
+
+
+@pytest.mark.usefixtures("_without_pebble")
+def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> None:
+    data = (many / "00.jsonl").read_bytes()
+    (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 4, 1) * 600)  # 600 MB
+    paths = [many / "01.jsonl", many / "long.jsonl.gz"]
+    _, report = written(paths, Pool(1, 0.5), tmp_path / "out.jsonl")
+    assert report.sessions == 1
+    assert report.counts.failures == {"timeout": 1}
