@@ -30,7 +30,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import to_json
 from leftoff.batch.jobs import BatchOptions, InputFile, Job
 from leftoff.batch.work import run_job
-from leftoff.formats.claude_code import Line
+from leftoff.formats.claude_code_records import Line
 from leftoff.formats.reader import Sample, detect
 from leftoff.summary import ContextSummary, Source
 

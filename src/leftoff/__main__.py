@@ -13,8 +13,8 @@ from types import TracebackType
 
 from leftoff._version import __version__
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Error numbers of writing to a full or failing disk."""
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`)."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -25,10 +25,12 @@ def main(args: list[str] | None = None) -> int:
 
     Returns:
         0 done; 1 done, and the answer is no; 2 could not; 130 interrupted. A reader that
-        closed the pipe early has what it wanted: 0.
+        closed the pipe early has what it wanted: 0. A hook exits with 0 in any case, because a
+        client may take every other code for an objection of the hook.
     """
     words = sys.argv[1:] if args is None else args
     if args is None:
+        _open_closed_streams()
         sys.excepthook = _crashed
         for stream in (sys.stdout, sys.stderr):  # the same bytes whatever the locale is
             if isinstance(stream, io.TextIOWrapper):
@@ -47,22 +49,58 @@ def main(args: list[str] | None = None) -> int:
 
             code = run(words)
         sys.stdout.flush()
+    except (KeyboardInterrupt, MemoryError, OSError) as error:
+        return _failed(error, code, hook=words == ["hook"])
+    return code
+
+
+def _failed(error: BaseException, code: int, *, hook: bool) -> int:
+    """The exit code after an interruption, or where memory or an output was not to be had.
+
+    Raises:
+        OSError: the same error, where none of these was the reason.
+    """
+    try:
+        raise error
     except KeyboardInterrupt:
-        return 130
+        return 0 if hook else 130
     except MemoryError:
         print("leftoff: there is not enough memory for this recording", file=sys.stderr)
-        return 2
+        return 0 if hook else 2
     except BrokenPipeError:
         _drop_stdout()
         return 0
-    except OSError as error:
-        if error.errno not in _FULL:
+    except OSError as raised:
+        if hook:
+            _drop_stdout()
+            return 0
+        if raised.errno not in _UNWRITABLE:
             raise
         _drop_stdout()
         if code != 2:  # else an error was printed already
-            print(f"leftoff: stdout: cannot be written ({error.strerror})", file=sys.stderr)
+            print(f"leftoff: stdout: cannot be written ({raised.strerror})", file=sys.stderr)
         return 2
-    return code
+
+
+def _open_closed_streams() -> None:
+    """Opens what the caller has closed (`<&-`, `>&-`, `2>&-`), so that no file that is opened
+    later takes its number: the null device as an empty input, as an output that cannot be
+    written (data that nobody gets is a failure), and as one that swallows messages."""
+    import os
+
+    ways = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+    for number, (name, way) in enumerate(ways):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, way)  # the lowest free number: this one
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def _crashed(

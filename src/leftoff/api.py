@@ -62,15 +62,14 @@ def summarize(
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
-        UsageError: several files that have nothing to do with each other.
+        UsageError: several files that have nothing to do with each other; no path at all.
         UnknownName: no such subagent or session.
 
     >>> summary = summarize("corpora/sessions/claude_code/prorate.jsonl")
     >>> summary.session.format
     'claude_code'
     """
-    paths = [path] if isinstance(path, (str, PathLike)) else list(path)
-    return gather(paths, format, extractors, session).summary(agent)
+    return gather(paths_given(path), format, extractors, session).summary(agent)
 
 
 def gather(
@@ -82,8 +81,39 @@ def gather(
     """The recordings of one line of work, read once (see `summarize`)."""
     found = SessionReading()
     for place in paths:
-        found.add(str(place), format, extractors, session)
+        found.add(path_given(place), format, extractors, session)
+    if not found.sources:
+        raise UsageError("no path is given: name a recording")
     return found
+
+
+def paths_given(paths: Any) -> list[str]:
+    """One path, or several, as strings.
+
+    Raises:
+        UsageError: one of them is something else.
+    """
+    single = isinstance(paths, (str, PathLike)) or not isinstance(paths, Iterable)
+    if single or isinstance(paths, (bytes, bytearray, dict)):
+        return [path_given(paths)]
+    return [path_given(path) for path in paths]
+
+
+def path_given(place: Any) -> str:
+    """A path as a string.
+
+    Raises:
+        UsageError: it is something else; the message says which function takes that.
+    """
+    if isinstance(place, (str, PathLike)):
+        return str(place)
+    if isinstance(place, (bytes, bytearray)):
+        how = "the content of a recording: leftoff.Pass().feed(data) reads it"
+    elif isinstance(place, (dict, Message)):
+        how = "a message: leftoff.create_context_summary(messages) takes a list of them"
+    else:
+        how = "none"
+    raise UsageError(f"a path is needed, and this {type(place).__name__} is {how}")
 
 
 class PassOpener(Protocol):
@@ -229,7 +259,7 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
     """
-    main, _ = session_paths(str(path))
+    main, _ = session_paths(path_given(path))
     reading = MessageCollector(main, format)
     with open_lines(main) as lines:
         for line in lines:
@@ -244,22 +274,52 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
 
 def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     """The summary of a list of messages in any shape that leftoff reads: seed 001's
-    `AgentMessage`, OpenAI or Anthropic messages, or `leftoff.Message` values.
+    `AgentMessage`, OpenAI or Anthropic messages, the recorded lines of a client as dicts, or
+    `leftoff.Message` values.
 
-    Empty lists and null contents give an empty summary, never an error.
+    An empty list gives an empty summary; null contents are messages without words.
+
+    Raises:
+        FormatError: no message can be made of the values, or of those that are not
+            `leftoff.Message` values when both stand in the list.
     """
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
-    plain = [m for m in given if isinstance(m, dict)]
-    data = native.write(ours) if ours else codec.dumps(codec.to_valid_json(plain))
-    reading = Pass("<messages>")
-    if ours or plain:
-        reading.feed(data)
+    others = [m for m in given if not isinstance(m, Message)]
+    if not given:
+        return Pass("<messages>").conclude()
+    if ours and not others:
+        tries = [native.write(ours)]
+    elif ours:
+        tries = []
+    else:
+        plain = codec.to_valid_json(others)
+        lines = b"".join([codec.dumps(m) for m in plain if isinstance(m, dict)])
+        # Recorded lines are no list of messages for any format: they are read as the file.
+        tries = [codec.dumps(plain), lines]
+    for data in tries:
+        reading = Pass("<messages>")
         try:
+            reading.feed(data)
             reading.close()
         except FormatError:
-            reading = Pass("<messages>")
-    return reading.conclude()
+            continue
+        return reading.conclude()
+    odd = others[0] if others else given[0]
+    beside = " beside leftoff.Message values" if ours else ""
+    raise FormatError(
+        f"<messages>: no message can be made of a list of {len(given)}{beside} whose first "
+        f"is {_described(odd)}; give dicts with role and content, the recorded lines of a "
+        "client as dicts, or leftoff.Message values (docs/formats/README.md)"
+    )
+
+
+def _described(value: Any) -> str:
+    """A value for an error message: its type, and the names of the keys of a dict."""
+    if isinstance(value, dict):
+        keys = ", ".join([repr(str(key)[:40]) for key in list(value)[:5]])
+        return f"a dict with the keys {keys}" if keys else "an empty dict"
+    return f"of the type {type(value).__name__}"
 
 
 def extract_key_decisions(messages: Iterable[Any]) -> tuple[KeyDecision, ...]:

@@ -269,8 +269,9 @@ def dumps(value: Any, *, indent: int = 0) -> bytes:
 # What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string a \\u escape
 # means the same, and terminals do not interpret it.
 _ACTIVE = re.compile(
-    rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\x8b\xa8-\xae]|\x81[\xa0-\xa9])"
-    rb"|\xef(?:\xbb\xbf|\xbf[\xb9-\xbb])"
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e"
+    rb"|\xe2(?:\x80[\x8b\x8e\x8f\xa8-\xae]|\x81[\xa0-\xaf])|\xef(?:\xbb\xbf|\xbf[\xb9-\xbb])"
+    rb"|\xf0(?:\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])"
     rb"|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
 )
 
@@ -359,3 +360,25 @@ def to_valid_json(value: Any, room: int = 250) -> Any:
     if value is None or isinstance(value, (bool, int, str, float)):
         return _clean(value, [])
     return str(value)
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
+
+
+def close_json(head: bytes) -> bytes:
+    """The beginning of a JSON document as a document: cut after the last whole item of a list
+    or object, with what is open closed."""
+    open_: list[bytes] = []
+    end, still = 0, b""
+    for token in _TOKEN.finditer(head):
+        mark = token[0]
+        if mark in b"[{":
+            open_.append(b"]" if mark == b"[" else b"}")
+            end, still = token.end(), b"".join(reversed(open_))
+        elif mark in b"]}":
+            if open_:
+                open_.pop()
+            end, still = token.end(), b"".join(reversed(open_))
+        elif mark == b",":
+            end, still = token.start(), b"".join(reversed(open_))
+    return head[:end] + still

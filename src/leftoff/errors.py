@@ -27,6 +27,10 @@ class UsageError(LeftoffError):
     """The caller's mistake."""
 
 
+MAX_LISTED, MAX_NEAR = 12, 5
+"""Known names that an error lists; where there are more, this many of the nearest."""
+
+
 class UnknownName(UsageError):
     """A name that nothing answers to; the message suggests the nearest known one."""
 
@@ -36,6 +40,9 @@ class UnknownName(UsageError):
         near = nearest(name, names)
         hint = f"; did you mean {near!r}?" if near else ""
         listing = ", ".join(names) or "none"
+        if len(names) > MAX_LISTED:
+            listing = ", ".join(sorted(near_matches(name, names, MAX_NEAR))) or "none like it"
+            listing = f"{listing}; {len(names)} in all"
         super().__init__(f"no {kind} named {name!r}{hint} (known: {listing})")
 
 
@@ -77,7 +84,12 @@ class ClientError(LeftoffError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `name`, or None if none is close."""
+    close = near_matches(name, known, 1)
+    return close[0] if close else None
+
+
+def near_matches(name: str, known: Iterable[str], most: int) -> list[str]:
+    """The known names that look like `name`, the most alike first."""
     import difflib  # only on the way to an error message
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return close[0] if close else None
+    return difflib.get_close_matches(name, list(known), n=most, cutoff=0.5)

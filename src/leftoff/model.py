@@ -264,9 +264,19 @@ class Unknown(Struct, frozen=True, gc=False):
     kind: str
 
 
+class Uncertain(Struct, frozen=True, gc=False):
+    """A reader could not tell how to read a line; becomes an `Issue`, never fatal.
+
+    `code` names the issue; `line` is the 1-based physical line that it is about.
+    """
+
+    code: str
+    line: int
+
+
 Record: TypeAlias = (
     Message | SessionFacts | Compaction | Changes | Presence | Link | TokenCount | NewSession
-    | Unknown
+    | Unknown | Uncertain
 )  # fmt: skip
 
 

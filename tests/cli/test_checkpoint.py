@@ -161,7 +161,7 @@ def test_the_folder_of_the_markdown_is_made_and_the_id_always_printed(
 def test_clean_removes_and_a_dry_run_only_tells(made: str) -> None:
     first = call(checkpoint, "clean", "--days", "0", "--dry-run")
     assert first.stdout.split() == [made]
-    assert "1 would be removed, 0 kept" in first.stderr
+    assert "1 would be removed, 0 left" in first.stderr
     assert call(checkpoint, "clean", "--days", "0").stdout.split() == [made]
     assert call(checkpoint, "list").stdout == ""
 
@@ -174,7 +174,7 @@ def test_a_damaged_one_is_marked_and_stays(made: str, tmp_path: Path) -> None:
     assert json.loads(call(checkpoint, "list", "--json").stdout)["readable"] is False
     for options in (["--dry-run"], []):
         done = call(checkpoint, "clean", "--days", "0", *options)
-        assert (done.stdout, "1 kept" in done.stderr) == ("", True)
+        assert (done.stdout, "1 left" in done.stderr) == ("", True)
     hint = re.escape(f"leftoff checkpoint accept {file.relative_to(tmp_path)}")
     for command in ("show", "inject"):
         with pytest.raises(Damaged, match=hint):

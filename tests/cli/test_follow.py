@@ -47,7 +47,7 @@ def test_it_tells_what_is_new_and_what_is_gone(tmp_path: Path, run: Run) -> None
         second = told(out.readline())
         path.write_bytes((SESSIONS / "outbox.jsonl").read_bytes())
         third = told(out.readline())
-        assert b"what stood there is gone" in said.readline()
+        assert b"the recording was removed" in said.readline()
     assert first["stats"]["message_count"] < second["stats"]["message_count"]
     assert first["session"]["id"] == second["session"]["id"] != third["session"]["id"]
     done = run("follow", str(path), "--json", "--keep", keep, "--for", "0")

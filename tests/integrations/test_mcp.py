@@ -163,3 +163,18 @@ def test_a_session_that_takes_long_is_said_to_be_read(home: Path) -> None:
     talk(home, ask, "--patience", "0.1")
     assert seen[0]["status"] == "reading"
     assert seen[-1]["messages"]
+
+
+def test_an_unknown_argument_is_refused(home: Path) -> None:
+    """The library drops it: a misspelled `session` was answered with the newest one."""
+
+    async def ask(session: Any) -> None:
+        for tool, given, said in (
+            ("summarize", {"sesion": "prorate"}, "did you mean 'session'"),
+            ("list_sessions", {"limit": -1}, "limit is a number"),
+        ):
+            result = await session.call_tool(tool, given)
+            assert getattr(result, "is_error", getattr(result, "isError", False))
+            assert said in str(result.content[0].text)
+
+    talk(home, ask)

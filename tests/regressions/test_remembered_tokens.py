@@ -23,6 +23,8 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_of_long_pieces_less_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    for memory in MEMORIES:
+        memory.clear()  # what earlier tests of this process left
     monkeypatch.setattr(tokens, "_CACHE_BYTES", 10_000)
     for n in range(40):
         text = "漢字" * (150 + n)

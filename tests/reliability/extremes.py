@@ -1,7 +1,7 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
     python -m tests.reliability.extremes [memory] [growth] [patterns] [json] [strings]
-        [prefixes] [--megabytes 1024] [--limit 400] [--full] [--seeds FOLDER] [--cuts 20]
+        [prefixes] [literals] [--megabytes 1024] [--limit 400] [--full] [--seeds FOLDER] [--cuts 20]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
     limited to --limit MB where the input is one of lines. It must answer (exit 0) or refuse in
@@ -11,6 +11,9 @@
 `patterns`: every regular expression of the package over hostile repeats of 1,000 to 4,000
     characters. Those that are slower than linear are listed with where they were compiled; who
     calls them has to bound the text, which `growth` shows.
+`literals`: what each rule and pattern looks for (`tests.strategies.literals`), repeated with and
+    without line breaks, at a quarter, a half and 1 MB: MB/s, and growth per doubling. --full: each
+    alternative alone, else those of a pattern in turn. Only growth fails; speed is printed.
 `json`: nasty documents, each as a line between good lines and as a whole recording.
 `strings`: a naughty string in every string of every format's example (--full: each of them).
 `prefixes`: recordings (of corpora/, and of --seeds FOLDER) cut after any byte, read up to an earlier
@@ -598,11 +601,12 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
             except ImportError:
                 continue  # an optional part
         from leftoff.extraction import rules as gate
-        from leftoff.redaction.redactor import RULES, _compiled
+        from leftoff.redaction.redactor import RULES
+        from leftoff.redaction.scanner import compiled
 
         for rule in RULES:
             if rule.pattern:
-                _compiled(rule.pattern)
+                compiled(rule.pattern)
         for thing in gc.get_objects():
             if isinstance(thing, gate.Rule):
                 _ = thing.exact
@@ -798,9 +802,71 @@ def prefixes(folders: list[Path], cuts: int) -> list[str]:
     return table.failed
 
 
+# -- literals --------------------------------------------------------------------------------
+
+
+def looked_for() -> Iterator[tuple[str, str, list[str]]]:
+    """Each rule and pattern: its name, the place of a message that it reads, what it matches."""
+    from tests.strategies.literals import compiled_in, literals
+
+    from leftoff.extraction.decision_model import PATTERNS
+    from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
+
+    for name, group in {**GROUPS, **PATTERNS, "outputs": OUTPUT_RULES}.items():
+        for rule in group:
+            place = "result" if name == "outputs" else "answer"
+            yield f"{name}:{rule.id}", place, [*literals(rule.pattern), *rule.matches]
+    for module in ("insights", "milestones", "stages", "requests", "names", "progress", "activities",
+                   "intents", "continuations", "decisions.select"):  # fmt: skip
+        held = importlib.import_module(f"leftoff.analysis.{module}")
+        place = "prompt" if module in ("requests", "intents") else "answer"
+        for name, pattern in compiled_in(held):
+            flags = pattern.flags & ~re.UNICODE
+            yield f"{module}:{name}", place, literals(pattern.pattern, flags)
+
+
+def repeated_literals(*, full: bool) -> list[str]:
+    from leftoff import Pass
+
+    table = Table("pattern", "text", "MB/s", "growth per doubling")
+
+    def spent(text: str, place: str) -> float:
+        data = placed(text, place)
+        began = time.process_time()
+        reading = Pass("s", "claude_code")
+        reading.feed(data)
+        reading.close()
+        reading.conclude()
+        return time.process_time() - began
+
+    spent("warm up", "answer")
+    speeds: list[float] = []
+    for name, place, texts in looked_for():
+        for separator in (" ", "\n"):
+            pieces = [t + separator for t in texts]
+            for piece in pieces if full else ["".join(pieces)][: len(pieces)]:
+                sizes = (MB // 4, MB // 2, MB)
+                made = [(piece * (size // len(piece) + 1))[:size] for size in sizes]
+                times = [spent(text, place) for text in made]
+                growth_ = max(times[1] / times[0], times[2] / times[1])
+                if growth_ > RATIO:  # once more: the machine may have been busy
+                    times = [
+                        min(t, spent(text, place)) for t, text in zip(times, made, strict=True)
+                    ]
+                    growth_ = max(times[1] / times[0], times[2] / times[1])
+                speeds.append(1 / times[-1])
+                wrong = "super-linear" if growth_ > RATIO else ""
+                table.row(
+                    name, repr(piece[:40]), f"{speeds[-1]:.2f}", f"{growth_:.2f}", wrong=wrong
+                )
+    fast = sum(speed >= 2 for speed in speeds)
+    print(f"{len(speeds)} texts; {fast} at 2 MB/s or more; the slowest {min(speeds):.2f} MB/s")
+    return table.failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    kinds = ("memory", "growth", "patterns", "json", "strings", "prefixes")
+    kinds = ("memory", "growth", "patterns", "json", "strings", "prefixes", "literals")
     parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
     parser.add_argument("--megabytes", type=int, default=1024, help="of the longest recording")
     parser.add_argument("--limit", type=int, default=400, help="MB of address space")
@@ -822,6 +888,8 @@ def main() -> int:
             failed += patterns()
         elif kind == "json":
             failed += nasty()
+        elif kind == "literals":
+            failed += repeated_literals(full=args.full)
         elif kind == "prefixes":
             failed += prefixes(args.seeds, args.cuts)
         else:

@@ -315,7 +315,7 @@ def test_nobody_waits_at_98(world: World) -> None:
 
     async def supervised() -> None:
         (*_, outcome) = await world.orchestrator.handle_async("t1")
-        assert outcome.why == "nobody waited"
+        assert outcome.why == "no answer was awaited"
         await asyncio.sleep(0.01)
 
     world.add(agent=agent)

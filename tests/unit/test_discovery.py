@@ -13,13 +13,13 @@ import pytest
 from tests.strategies.conversations import Call, Step
 from tests.strategies.writers import WRITERS
 
+from leftoff import codec
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.sources import discover
 from leftoff.sources import open as sources
 from leftoff.sources.discover import (
     client_locations,
-    close_json,
     find_session,
     list_sessions,
     parse_time,
@@ -270,8 +270,8 @@ def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", range(1, 75, 7))
 def test_a_cut_document_is_closed(cut: int) -> None:
     whole = b'{"a": [1, {"b": "x]}\\"", "c": null}, [2]], "d": {"e": [true, "f,g"]}}'
-    json.loads(close_json(whole[:cut]))
-    assert json.loads(close_json(whole)) == json.loads(whole)
+    json.loads(codec.close_json(whole[:cut]))
+    assert json.loads(codec.close_json(whole)) == json.loads(whole)
 
 
 def test_compressed_sessions_are_listed(tmp_path: Path) -> None:

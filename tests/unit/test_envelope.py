@@ -150,7 +150,7 @@ def test_only_plain_values_without_secrets_are_kept() -> None:
     assert given.document == {"k": "key [REDACTED:aws-access-key-id:1]"}
     assert given.text == "words [REDACTED:aws-access-key-id:1]"
     assert given.redactions == {"aws-access-key-id": 2}
-    with pytest.raises(UsageError, match="a task that cannot be kept"):
+    with pytest.raises(UsageError, match="a task that cannot be saved"):
         sanitize("task", {"k": object()}, "", redactor_for)
     assert sanitize("task", {"k": "\ud800x"}, "\ud800y", redactor_for).document == {
         "k": "\ufffdx"

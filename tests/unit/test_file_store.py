@@ -139,7 +139,7 @@ def test_other_files_are_no_documents(store: FileStore) -> None:
 
 
 def test_what_json_cannot_hold_is_the_callers_mistake(store: FileStore) -> None:
-    with pytest.raises(UsageError, match="cannot be kept"):
+    with pytest.raises(UsageError, match="cannot be saved"):
         store.save("task", "t", {"thing": object()})
     store.save("task", "t", {"half": "\ud83d", 7: float("nan")})  # type: ignore[dict-item]
     assert loaded(store, "task", "t").document == {"half": "\ufffd", "7": None}

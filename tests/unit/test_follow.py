@@ -184,7 +184,7 @@ def test_a_failing_read_makes_nothing_gone(
             follower.look()
     with monkeypatch.context() as patched:
         patched.setattr(Directory, "read", lambda *given: fails(given[1]))
-        with pytest.raises(StateError, match="Input/output error; what was kept stays"):
+        with pytest.raises(StateError, match="Input/output error; the saved state stays"):
             follower.look()
     assert (follower.folder / PARTS).read_bytes() == kept
     assert numbers(follower) == list(range(40))

@@ -13,8 +13,10 @@ from leftoff.model import (
     Changes,
     Message,
     NewSession,
+    Reasoning,
     Record,
     SessionFacts,
+    Text,
     TokenCount,
     ToolCall,
     ToolResult,
@@ -93,6 +95,7 @@ I will change it.
     assert (found[2].model, found[2].cwd) == ("model-a", "/w")
     assert found[2].raw.startswith(b"I will change it.\n")
     assert found[3].parts[0] == ToolResult("edit-1", "Applied edit to src/a.py", "ok")
+    assert found[3].text.endswith("Commit abc1234 fix: tabs")
     assert records[-1] == TokenCount(Usage(3900, 310, 1200), Usage(3900, 310, 1200))
 
 
@@ -206,3 +209,56 @@ def test_odd_bytes() -> None:
     cursor.ended = True
     found += reader.read(b"", cursor)
     assert [m.role for m in found if isinstance(m, Message)] == ["user", "assistant"]
+
+
+PLAN = "Add a route that lists the gardens, newest first.\n\n1) a route\n2) a test for it"
+
+
+def _quoted(text: str) -> str:
+    return "".join([f"#### {line}  \n" for line in text.splitlines()])
+
+
+def test_an_architects_answer_that_aider_repeats_was_not_typed() -> None:
+    """In architect mode aider gives the answer to the model that edits, as a prompt. Of 63
+    prompts in one history 26 were such repetitions and counted as the person's words."""
+    text = (
+        f"{HEADER}\n\n#### list the gardens  \n\n{PLAN}\n\n> Tokens: 1k sent, 9 received.  \n\n"
+    )
+    found = _messages(f"{text}{_quoted(PLAN)}\nb.py\n\n#### thanks  \n")
+    users = [(m.origin, bool(m.typed)) for m in found if m.role == "user"]
+    assert users == [("prompt", True), ("injected", False), ("prompt", True)]
+
+
+def test_a_short_prompt_that_equals_the_reply_is_the_persons() -> None:
+    found = _messages(f"{HEADER}\n\n#### go  \n\nYes.\n\n#### Yes.  \n")
+    assert [m.origin for m in found] == ["prompt", "agent", "prompt"]
+
+
+def test_the_words_of_a_command_count_once() -> None:
+    """Aider records `/ask why?` and then the prompt `why?` that it sends."""
+    found = _messages(f"{HEADER}\n\n#### /ask why?  \n\n#### why?  \n\nSo.\n\n#### why?  \n")
+    assert [_typed(m) for m in found if m.role == "user"] == [
+        [("/ask why?", "command")],
+        [],
+        [("why?", "prompt")],
+    ]
+
+
+@pytest.mark.parametrize(
+    "reply,parts",
+    [
+        (
+            "<thinking-content-0a1b>\nhm\n</thinking-content-0a1b>\n\nDone.",
+            (Reasoning("hm"), Text("Done.")),
+        ),
+        ("Well.\n<thinking-content-0a1b>\nhm", (Text("Well."), Reasoning("hm"))),
+        (
+            "--------------\n► **THINKING**\n\nhm\n\n------------\n► **ANSWER**\n\nDone.",
+            (Reasoning("hm"), Text("Done.")),
+        ),
+        ("A <thinking> tag.", (Text("A <thinking> tag."),)),
+    ],
+)
+def test_thoughts_are_apart_from_the_reply(reply: str, parts: tuple[object, ...]) -> None:
+    found = _messages(f"{HEADER}\n\n#### go  \n\n{reply}\n")
+    assert found[1].parts == parts

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leftoff import ContextSummary, Message, Pass, Text, ToolCall, ToolResult
+import leftoff
+from leftoff import ContextSummary, FormatError, Message, Pass, Text, ToolCall, ToolResult
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.api import (
     create_context_summary,
@@ -132,8 +135,6 @@ def test_the_seeds_functions_take_lists(messages: list[Any]) -> None:
     "messages",
     [
         [],
-        [{}],
-        [None, 3, "x"],
         [{"type": "user", "content": None}],
         [{"type": "assistant", "content": []}],
         [{"role": "user", "content": "\ud800"}],
@@ -144,6 +145,35 @@ def test_empty_and_null_contents_never_raise(messages: list[Any]) -> None:
     got = create_context_summary(messages)
     assert got.key_decisions == ()
     assert got.stats.tool_call_count == 0
+
+
+@pytest.mark.parametrize(
+    ("messages", "named"),
+    [
+        ([1], "type int"),
+        (["x"], "type str"),
+        ([{}], "an empty dict"),
+        ([None, 3, "x"], "type NoneType"),
+        ([{"words": "Fix it."}], "keys 'words'"),
+        ([Message(0, "user", (Text("Fix it."),)), {"role": "user"}], "beside leftoff.Message"),
+    ],
+)
+def test_a_list_without_a_message_is_refused_in_words(messages: list[Any], named: str) -> None:
+    """Such lists gave an empty summary without an issue, so that a caller who passed the wrong
+    values read that nothing had happened in the session."""
+    with pytest.raises(FormatError, match=re.escape(named)):
+        create_context_summary(messages)
+
+
+def test_recorded_lines_as_dicts_give_the_summary_of_the_file() -> None:
+    """The lines of a recording, decoded by the caller, gave an empty summary."""
+    path = Path(__file__).parents[2] / "corpora/sessions/claude_code/prorate.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    got, file = create_context_summary(lines), leftoff.summarize(path)
+    assert got.session.format == "claude_code_list"
+    counts = ("message_count", "turn_count", "tool_call_count", "estimated_tokens")
+    assert [getattr(got.stats, n) for n in counts] == [getattr(file.stats, n) for n in counts]
+    assert [d.text for d in got.key_decisions] == [d.text for d in file.key_decisions]
 
 
 def test_messages_of_ours_are_taken_too() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff import ContextSummary, Pass
+from leftoff.api import create_context_summary
 from leftoff.extraction.evidence import Asked, Called, Compacted, Returned, Stood
 from leftoff.model import Message, ToolResult, Usage
 
@@ -96,7 +97,7 @@ def test_a_repeated_line_changes_no_number() -> None:
         (
             "<command-name>/go</command-name><command-args>the slow test</command-args>",
             {},
-            [("command", "the slow test")],
+            [("command", "/go the slow test")],
         ),
         ("<local-command-stdout>done</local-command-stdout>", {}, []),
         ("<task-notification>finished</task-notification>", {}, []),
@@ -401,3 +402,123 @@ def test_what_an_earlier_snapshot_told_is_told_once() -> None:
 def test_a_snapshot_of_another_shape_is_no_more_than_an_issue(kept: Any) -> None:
     line = {"type": "file-history-snapshot", "messageId": "m", "snapshot": kept}
     assert stood(line) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<command-name>/review</command-name>", [("command", "/review")]),
+        (
+            ("<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+            "<command-args>this branch</command-args>"),
+            [("command", "/review this branch")],
+        ),
+        ("<command-name>/exit</command-name>\n<command-args></command-args>", []),
+        (
+            "<command-name>/compact</command-name><command-args>names only</command-args>",
+            [("command", "/compact names only")],
+        ),
+        ("Unknown skill: reviw", []),
+        ("Unknown skill: what does that mean?", [("prompt", "Unknown skill: what does that mean?")]),
+        ('{"task_id":"b1","description":"Run tests","task_type":"local_bash"}', []),
+        ('{"task_id":"b1"} is what I get', [("prompt", '{"task_id":"b1"} is what I get')]),
+        ("<ci-monitor-event>\nfailed\n</ci-monitor-event>", []),
+        ("<ci-monitor-event>failed</ci-monitor-event>\nSee above.", [("prompt", "See above.")]),
+        (
+            ("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nroute: a\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>\n"
+            "Water the garden."),
+            [("prompt", "Water the garden.")],
+        ),
+        ("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\ncut off", []),
+    ],
+)  # fmt: skip
+def test_commands_have_their_name_and_notices_are_no_prompts(
+    content: str, expected: list[tuple[str, str]]
+) -> None:
+    """Of a command only the arguments counted; notices of wrappers counted as typed."""
+    for given in (content, [text(content)]):
+        reading = fed(user("Start."), user(given))
+        assert asked(reading)[1:] == expected
+
+
+def test_a_queued_notice_is_no_prompt() -> None:
+    """A background task that ended while the agent was busy counted as a prompt of JSON."""
+    notice = '{"task_id":"b1","tool_use_id":"t","task_type":"local_bash"}'
+    assert asked(fed(user("Start."), queued("enqueue", notice), queued("remove")))[1:] == []
+
+
+def test_a_queued_prompt_stands_where_it_was_taken_up() -> None:
+    """It stood at the line where it was typed, before answers that had not seen it."""
+    got = fed(
+        user("Start."), queued("enqueue", "Also docs."), agent(text("One.")), queued("remove"),
+        agent(text("Two."), response="m2"),
+    )  # fmt: skip
+    (ref,) = [e.ref for e in got.sessions[-1][""].evidence if isinstance(e, Asked)][1:]
+    assert (ref.message, ref.line) == (2, 4)
+
+
+def test_a_button_of_the_client_is_not_the_persons_reason() -> None:
+    words = (
+        "The user doesn't want to proceed with this tool use. the user said:\n"
+        "The user wants to clarify these questions.\nStart by asking what is unclear."
+    )
+    reading = fed(
+        agent(call("t1", "AskUserQuestion")), user([result("t1", words, failed=True)])
+    )
+    assert asked(reading) == []
+    assert returned(reading).status == "denied"
+
+
+# -- stream-json and the Agent SDK ------------------------------------------------------------
+
+STREAM: list[dict[str, Any]] = [
+    {"type": "system", "subtype": "init", "session_id": "s-2", "cwd": "/w",
+     "claude_code_version": "2.1.0", "tools": []},
+    {"type": "user", "message": {"role": "user", "content": "Fix the parser."}, "session_id": "s-2"},
+    {"type": "assistant", "message": {"id": "m1", "role": "assistant", "content": [
+        call("t1", "Task", prompt="Look."), text("On it.")]}, "session_id": "s-2"},
+    {"type": "user", "message": {"role": "user", "content": "Look."}, "parent_tool_use_id": "t1",
+     "session_id": "s-2"},
+    {"type": "assistant", "message": {"role": "assistant", "content": [text("Found.")]},
+     "parent_tool_use_id": "t1", "session_id": "s-2"},
+    {"type": "user", "message": {"role": "user", "content": [result("t1", "Found.")]},
+     "session_id": "s-2"},
+    {"type": "stream_event", "event": {"type": "message_stop"}, "session_id": "s-2"},
+    {"type": "system", "subtype": "compact_boundary", "session_id": "s-2",
+     "compact_metadata": {"trigger": "auto", "pre_tokens": 900}},
+    {"type": "assistant", "message": {"id": "m2", "role": "assistant", "content": [text("Done.")]},
+     "session_id": "s-2"},
+    {"type": "result", "subtype": "success", "result": "Done.", "session_id": "s-2"},
+]  # fmt: skip
+
+
+def test_a_stream_and_a_list_of_sdk_messages_are_read() -> None:
+    """Both were refused as files, and as a list they gave an empty summary."""
+    as_lines, as_list = Pass(), Pass()
+    as_lines.feed(b"".join([json.dumps(one).encode() + b"\n" for one in STREAM]))
+    as_list.feed(json.dumps(STREAM).encode())
+    for reading, name in ((as_lines, "claude_code"), (as_list, "claude_code_list")):
+        got = reading.summary()
+        assert (got.session.format, got.session.id, got.session.cwd) == (name, "s-2", "/w")
+        assert [r.text for r in got.user_requests] == ["Fix the parser."]
+        assert got.stats.message_count == 4
+        assert got.stats.lines.unknown == 0
+    assert create_context_summary(STREAM).stats.message_count == 4
+    bare = [{k: one[k] for k in ("type", "message")} for one in STREAM if "message" in one]
+    assert create_context_summary(bare).stats.message_count > 0
+
+
+def test_a_subagent_of_a_stream_has_a_thread_of_its_own() -> None:
+    reading = Pass()
+    reading.feed(b"".join([json.dumps(one).encode() + b"\n" for one in STREAM]))
+    reading.close()
+    assert len(reading.sessions[-1]["t1"].thread) == 2
+    assert asked(reading) == [("prompt", "Fix the parser.")]
+
+
+def test_the_last_line_alone_is_the_agents_words() -> None:
+    """`--output-format json` writes nothing but the result."""
+    reading = Pass()
+    reading.feed(json.dumps(STREAM[-1]).encode() + b"\n")
+    got = reading.summary()
+    assert (got.session.format, got.stats.message_count) == ("claude_code", 1)

@@ -15,6 +15,7 @@ from leftoff.model import (
     Compaction,
     Message,
     NewSession,
+    Reasoning,
     Record,
     SessionFacts,
     Text,
@@ -238,3 +239,166 @@ def test_pairs_of_the_very_oldest_files(messages: Messages) -> None:
 def test_detection(given: bytes, document: bool, output: bool) -> None:
     sample = Sample(given, complete=True)
     assert (FORMAT.detect(sample), OUTPUT.detect(sample)) == (document, output)
+
+
+# -- events of the agent SDK (version 1) ----------------------------------------------------
+
+
+def _sdk(kind: str, source: str, **fields: Any) -> dict[str, Any]:
+    return {"kind": kind, "source": source, "timestamp": "2026-01-02T03:04:05", **fields}
+
+
+def _content(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "cache_prompt": False}]
+
+
+def _sdk_call(identity: str, tool: str, given: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    call = {
+        "id": identity,
+        "name": tool,
+        "arguments": json.dumps(given),
+        "origin": "completion",
+    }
+    return _sdk(
+        "ActionEvent",
+        "agent",
+        **{"thought": [], "action": {"kind": "X", **given}, "tool_name": tool, **fields},
+        tool_call_id=identity,
+        tool_call=call,
+        llm_response_id="gen-1",
+    )
+
+
+def _sdk_seen(identity: str, tool: str, **observation: Any) -> dict[str, Any]:
+    return _sdk(
+        "ObservationEvent",
+        "environment",
+        tool_name=tool,
+        tool_call_id=identity,
+        observation=observation,
+    )
+
+
+SDK: list[dict[str, Any]] = [
+    _sdk("SystemPromptEvent", "agent", system_prompt={"type": "text", "text": "You are."}),
+    _sdk(
+        "MessageEvent",
+        "user",
+        llm_message={"role": "user", "content": _content("build it")},
+        extended_content=_content("Skill: make"),
+    ),
+    _sdk("ConversationStateUpdateEvent", "environment", key="stats", value={}),
+    _sdk_call(
+        "t1",
+        "terminal",
+        {"command": "make"},
+        thought=_content("Build."),
+        reasoning_content="Which target?",
+    ),
+    _sdk_seen(
+        "t1",
+        "terminal",
+        content=_content("failed"),
+        metadata={"exit_code": 2, "working_dir": "/w"},
+    ),
+    _sdk_call("t2", "file_editor", {"command": "create", "path": "/w/a", "file_text": "x"}),
+    _sdk_seen("t2", "file_editor", content=_content("created"), prev_exist=False),
+    _sdk(
+        "MessageEvent",
+        "environment",
+        llm_message={"role": "user", "content": _content("go on, please")},
+    ),
+    _sdk(
+        "MessageEvent",
+        "agent",
+        llm_message={
+            "role": "assistant",
+            "content": _content("Built."),
+            "thinking_blocks": [{"type": "thinking", "thinking": "Enough."}],
+        },
+    ),
+]
+
+
+def test_events_of_the_agent_sdk(messages: Messages) -> None:
+    """They name their kind; their actions are objects, and were all of unknown kinds before."""
+    found = messages("openhands", SDK)
+    assert [(m.role, m.origin, m.item) for m in found] == [
+        ("system", "injected", 0),
+        ("user", "prompt", 1),
+        ("assistant", "agent", 3),
+        ("tool", "tool", 4),
+        ("assistant", "agent", 5),
+        ("tool", "tool", 6),
+        ("user", "injected", 7),
+        ("assistant", "agent", 8),
+    ]
+    assert found[1].parts == (Text("build it"), Text("Skill: make"))
+    assert [(t.part, t.start, t.end) for t in found[1].typed] == [(0, 0, 8)]
+    assert found[2].parts == (
+        Reasoning("Which target?"),
+        Text("Build."),
+        ToolCall("t1", "terminal", "shell", {"command": "make"}),
+    )
+    assert found[2].response == "gen-1"
+    assert found[3].parts == (ToolResult("t1", "failed", "error", 2),)
+    assert found[4].cwd == "/w"
+    assert found[5].parts == (ToolResult("t2", "created", "ok", None, {"created": True}),)
+    assert found[7].parts == (Reasoning("Enough."), Text("Built."))
+
+
+@pytest.mark.parametrize("name", ["trajectory", "events", "items"])
+def test_answers_of_the_server_hold_events(messages: Messages, name: str) -> None:
+    assert len(messages("openhands", {name: SDK, "next_page_id": None})) == 8
+    assert len(messages("openhands", {name: [PROMPT]})) == 1
+
+
+def test_events_of_the_agent_sdk_on_lines(messages: Messages) -> None:
+    found = messages("openhands_lines", SDK)
+    assert [m.line for m in found] == [1, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_history_of_the_agent_sdk_in_an_output(read: Read) -> None:
+    found = read("openhands_output", [{"instance_id": "a-1", "history": SDK, "git_patch": ""}])
+    assert sum(isinstance(r, Message) for r in found) == 8
+    assert not any(isinstance(r, Unknown) for r in found)
+
+
+@pytest.mark.parametrize(
+    "event,status,code",
+    [
+        (_sdk_seen("t1", "terminal", content=_content("x"), exit_code=0), "ok", 0),
+        (_sdk_seen("t1", "terminal", content=[], exit_code=-1, timeout=True), "timeout", None),
+        (_sdk_seen("t1", "terminal", content=[], metadata={"exit_code": -1}), "running", None),
+        (_sdk_seen("t1", "terminal", content=_content("x"), is_error=True), "error", None),
+        (_sdk("AgentErrorEvent", "agent", tool_call_id="t1", error="bad"), "error", None),
+    ],
+)
+def test_outcomes_of_the_agent_sdk(
+    messages: Messages, event: dict[str, Any], status: str, code: int | None
+) -> None:
+    found = messages("openhands", [_sdk_call("t1", "terminal", {"command": "make"}), event])
+    result = found[1].parts[0]
+    assert isinstance(result, ToolResult)
+    assert (result.call_id, result.status, result.exit_code) == ("t1", status, code)
+
+
+@pytest.mark.parametrize("reason,typed", [("User rejected the action", 0), ("use make -j", 1)])
+def test_reason_of_a_rejection_is_the_persons_only_if_given(
+    messages: Messages, reason: str, typed: int
+) -> None:
+    rejected = _sdk(
+        "UserRejectObservation", "environment", tool_call_id="t1", rejection_reason=reason
+    )
+    found = messages("openhands", [_sdk_call("t1", "terminal", {"command": "make"}), rejected])
+    assert found[1].parts == (ToolResult("t1", reason, "denied"),)
+    assert [t.via for t in found[1].typed] == ["rejection"] * typed
+
+
+def test_condensation_and_unknown_kinds_of_the_agent_sdk(read: Read) -> None:
+    found = read(
+        "openhands",
+        [*SDK, _sdk("Condensation", "environment", summary="x"), _sdk("NewEvent", "agent")],
+    )
+    assert [r.item for r in found if isinstance(r, Compaction)] == [9]
+    assert [r.kind for r in found if isinstance(r, Unknown)] == ["event NewEvent"]

@@ -183,7 +183,7 @@ def test_a_tool_is_not_disturbed_by_a_store_that_fails(
     with manager.tracking(None, "t") as call:
         call.result = 7
     assert call.result == 7
-    assert "a call of t is not kept" in caplog.text
+    assert "a call of t is not saved" in caplog.text
     with pytest.raises(StateError):
         manager.track_completed_tool(None, CompletedTool(function_name="t"))
 

@@ -6,12 +6,13 @@ no more than the output does.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,23 @@ def job_signature(job: Job) -> bytes:
     return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()
 
 
+def index_error(path: str, error: sqlite3.Error | OSError) -> StateError:
+    """What is wrong with an index and what to do, by the kind of the error."""
+    name = getattr(error, "sqlite_errorname", "")
+    number = error.errno if isinstance(error, OSError) else None
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        what = "in use by another run; wait for it, or name another index with --index"
+    elif name == "SQLITE_FULL" or number in {errno.ENOSPC, errno.EDQUOT}:
+        what = "the disk is full; make room, or name an index on another disk with --index"
+    elif name.startswith("SQLITE_READONLY") or number in {errno.EROFS, errno.EACCES}:
+        what = "cannot be written; name an index in a folder of yours with --index"
+    elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        what = "no index of a batch, or damaged; remove it, or name another with --index"
+    else:
+        what = "the index of the batch cannot be used"
+    return StateError(f"{path}: {what} ({getattr(error, 'strerror', None) or error})")
+
+
 class Index:
     """The index at `path`, made if there is none.
 
@@ -88,15 +106,22 @@ class Index:
             self.set_about("schema", str(SCHEMA))
             self._db.commit()
         except (sqlite3.Error, OSError) as error:
-            raise StateError(
-                f"{path}: no index of a batch, or in use by another run ({error})"
-            ) from error
+            raise index_error(path, error) from error
 
     def close(self) -> None:
         """Commits and closes."""
         with suppress(sqlite3.Error):
             self._db.commit()
-        self._db.close()
+        with suppress(sqlite3.Error):
+            self._db.close()
+
+    @contextmanager
+    def failures_explained(self) -> Iterator[None]:
+        """Raises errors of the database as `StateError` that says what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise index_error(self.path, error) from error
 
     def about(self, name: str) -> str:
         """The value of a name in the table `about`, "" if there is none."""

@@ -236,22 +236,24 @@ class Run:
 
         Raises:
             SourceError, UsageError: an output cannot be written.
+            StateError: the index cannot be written.
         """
         report = self.report
         for place in places:
             outputs.check(place)
         every: list[Job] = []
-        try:
-            every, todo = self._plan()
-            for _ in self._do(todo, in_order=False):
-                pass
-        except KeyboardInterrupt:
-            report.interrupted = True
-            self._engine.close()
+        with self._index.failures_explained():
+            try:
+                every, todo = self._plan()
+                for _ in self._do(todo, in_order=False):
+                    pass
+            except KeyboardInterrupt:
+                report.interrupted = True
+                self._engine.close()
+                self._index.commit()
+            if every:
+                self._write(every, places)
             self._index.commit()
-        if every:
-            self._write(every, places)
-        self._index.commit()
         report.seconds = time.monotonic() - self._began
         return report
 

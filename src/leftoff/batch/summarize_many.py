@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.analysis.summary_json import from_json
+from leftoff.api import paths_given
 from leftoff.batch.jobs import BatchOptions, What
 from leftoff.batch.pool import TIME_LIMIT, Engine, InProcess, Pool
 from leftoff.batch.rows import TABLES, DecisionRow, FileRow, MilestoneRow, SessionRow
@@ -95,7 +96,7 @@ def summarize_all(
         UsageError: there is no file at all, or an option names what does not exist.
     """
     wanted = BatchOptions(what, tuple(only), tuple(extractors), tuple(redactors), format=format)
-    several = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    several = paths_given(paths)
     chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())
     run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)
     return _each(run, keep=engine is not None)
@@ -180,10 +181,12 @@ def to_dataframe(
         library: pandas | polars; the one that is installed, pandas first.
 
     Raises:
-        UsageError: no such table, or neither library is installed.
+        UsageError: no such table, neither library is installed, or `sessions` is something
+            else.
     """
     from leftoff.batch.data_frames import data_frame
 
+    sessions = _summarized(sessions)
     if table == "sessions":
         rows: Iterable[Struct] = (one.row for one in sessions)
     elif table in TABLES:
@@ -191,3 +194,15 @@ def to_dataframe(
     else:
         raise UsageError(f"no table {table!r}: there are {', '.join(TABLES)}")
     return data_frame(rows, table, library)
+
+
+def _summarized(sessions: Any) -> Iterator[Summarized]:
+    """What `summarize_all` gave, checked one by one."""
+    given = [sessions] if isinstance(sessions, (str, bytes, PathLike)) else sessions
+    for one in given:
+        if not isinstance(one, Summarized):
+            raise UsageError(
+                f"to_dataframe takes what summarize_all gives, not {type(one).__name__}: "
+                "to_dataframe(summarize_all(paths))"
+            )
+        yield one

@@ -11,7 +11,7 @@ import click
 from leftoff import codec, settings
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.polling import Seconds
+from leftoff.cli.poll import Seconds
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
@@ -111,7 +111,7 @@ def ask(
     gate = Redactor()
     made = result.round
     if result.unsaved:
-        complain(f"the answer could not be kept: {gate.text(result.unsaved)}")
+        complain(f"the answer could not be saved: {gate.text(result.unsaved)}")
     if as_json:
         value: dict[str, Any] = {
             "review_id": result.review_id,
@@ -191,7 +191,7 @@ def metrics_text(figures: ReviewMetrics) -> str:
     expiry = figures.expiry
     if expiry.youngest is not None and expiry.oldest is not None:
         ages = f"{duration(round(expiry.youngest))} to {duration(round(expiry.oldest))}"
-        lines.append(("Found gone", f"{expiry.expired}, unused for {ages}"))
+        lines.append(("Expired", f"{expiry.expired}, unused for {ages}"))
     if expiry.oldest_alive is not None:
         alive = duration(round(expiry.oldest_alive))
         lines.append(("Found alive", f"the oldest unused for {alive}"))

@@ -16,7 +16,8 @@ from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run, index_beside, report_to_builtins
 from leftoff.cli.output import deliver
 from leftoff.cli.params import recorder_option
-from leftoff.cli.polling import Seconds
+from leftoff.cli.poll import Seconds
+from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
 from leftoff.text.sanitize import clean
 
@@ -104,6 +105,8 @@ def batch(
     is remembered beside the first output: the next run reads only what has changed, and an
     interrupted one goes on where it was. Exit 130: interrupted, and OUT holds what was done.
     """
+    if "" in paths:
+        raise UsageError("one of PATHS is empty: name files, folders or patterns")
     for place in places:
         outputs.check(place)  # said before the first file is looked for
     found = settings.load_here().settings
@@ -151,7 +154,11 @@ def _engine(name: str, workers: int, address: str, limit: float) -> Engine:
 
 def _forget(index: str) -> None:
     for ending in ("", "-wal", "-shm"):
-        Path(index + ending).unlink(missing_ok=True)
+        try:
+            Path(index + ending).unlink(missing_ok=True)
+        except OSError as error:
+            what = f"cannot be removed ({error.strerror})"
+            raise StateError(f"{index}{ending}: {what}; --fresh needs that") from error
 
 
 class _Shown:

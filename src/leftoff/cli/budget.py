@@ -11,7 +11,7 @@ from leftoff import codec, settings
 from leftoff.budget import thresholds
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import path_of, recorder_option, session_argument
-from leftoff.cli.polling import Seconds, polls
+from leftoff.cli.poll import Seconds, polls
 from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.rendering import budget as rendering
 

@@ -141,7 +141,7 @@ def create(
     if markdown is not None:
         made = made.with_outputs(outputs(payload, made.created_at))
     if note:
-        complain(f"{note} of {budget.total_allocated:,} tokens, told as at {level} %")
+        complain(f"{note} of {budget.total_allocated:,} tokens, as at {level} %")
     if as_json:
         value = Redactor(personal=True).value(made.to_dict())
         _print(codec.dumps(value, indent=2).decode())
@@ -293,7 +293,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
         _print(f"{entry.id}\n")
     verb = "would be removed" if dry_run else "removed"
     remaining = len(done.removed) + len(done.kept) - len(removed)
-    print(f"{len(removed)} {verb}, {remaining} kept", file=sys.stderr)
+    print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
 
 
 @checkpoint.command()

@@ -13,8 +13,8 @@ from leftoff.analysis.summary_json import to_json
 from leftoff.cli.group import complain
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import path_of, session_argument
-from leftoff.cli.polling import Seconds, ended_in_order, polls
-from leftoff.errors import FormatError, InputError, StateError
+from leftoff.cli.poll import Seconds, ended_in_order, polls
+from leftoff.errors import FormatError, InputError, StateError, UsageError
 from leftoff.incremental.follow import Follower
 from leftoff.rendering.render_summary import render
 
@@ -76,6 +76,11 @@ def follow(
                         colour=not plain and coloured(),
                         width=96 if plain else columns(),
                     )
+                    if budget is not None and not text.strip():
+                        raise UsageError(
+                            f"nothing of this session fits into {budget} tokens; "
+                            "give a larger --budget"
+                        )
                     deliver(text.rstrip("\n") + "\n\n", output)
         except KeyboardInterrupt:
             raise click.Abort from None
@@ -99,7 +104,7 @@ class _Watch:
             look = self._follower.look()
             self._due = self._due or look.changed
             for path in look.gone:
-                complain(f"{path}: what stood there is gone; another recording begins")
+                complain(f"{path}: the recording was removed; another begins")
             found = self._follower.summary() if self._due else None
         except (InputError, StateError) as error:
             early = isinstance(error, FormatError)  # nothing may have been said in it yet

@@ -135,7 +135,21 @@ def main(args: list[str]) -> int:
     except LeftoffError as error:
         complain(str(error))
         return 2
+    except FileNotFoundError as error:
+        if error.filename is not None or _has_directory():
+            raise
+        complain("the current directory was deleted; change to another one")
+        return 2
     return result if isinstance(result, int) else 0
+
+
+def _has_directory() -> bool:
+    """Whether the current directory still exists."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        return False
+    return True
 
 
 def complain(message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from leftoff.cli.polling import Seconds
+from leftoff.cli.poll import Seconds
 from leftoff.integrations.mcp import serve
 
 

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from leftoff.cli.completions import is_harmless
 from leftoff.cli.group import complain
-from leftoff.sources.discover import find_session, session_files
+from leftoff.sources.discover import LATEST, find_session, session_files
 
 if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def path_of(session: str) -> str:
     """The path of the session that is meant, seen from the current directory."""
-    return find_session(session, os.environ, os.getcwd())  # noqa: PTH109 - the logical path, as a string
+    # A path or an id means the same in a directory that was deleted; only `latest` does not.
+    cwd = os.getcwd() if session == LATEST else ""  # noqa: PTH109 - the logical path, as a string
+    return find_session(session, os.environ, cwd)
 
 
 def chosen_session(which: str | None) -> int | str:

@@ -13,9 +13,10 @@ import click
 
 from leftoff import codec
 from leftoff.cli.output import written
-from leftoff.errors import UsageError
+from leftoff.errors import SourceError, UsageError
 from leftoff.redaction.redactor import Redactor, is_secret_path, redactors
-from leftoff.sources.open import open_lines
+from leftoff.sources.encodings import Utf8Reader, holds_wide_text
+from leftoff.sources.open import lines_of, open_recoded
 from leftoff.text.sanitize import clean
 
 CHUNK = 1 << 20
@@ -40,14 +41,20 @@ def redact(
 
     Text and lines are read piece by piece, so that a file may be larger than memory; one JSON
     document is read whole. A file whose name says that it holds nothing but secrets (.env,
-    id_rsa, *.pem) is replaced whole.
+    id_rsa, *.pem) is replaced whole. A file in UTF-16 or UTF-32 is written in the same
+    encoding again; one that mixes UTF-16 with other text is refused.
     """
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
-    with _opened(file, output) as out:
-        for piece in _redacted(file, form, gate):
+    with open_recoded(file) as (found, wide), _opened(file, output) as out:
+        encoder = None if wide is None or on_terminal else _Encoder(wide)
+        lines = _of_one_encoding(file, lines_of(found, file), wide)
+        for piece in _redacted(file, lines, form, gate):
             shown = clean(piece) if on_terminal else piece
-            out.write(shown.encode("utf-8", "surrogateescape"))
+            data = shown.encode("utf-8", "surrogateescape")
+            out.write(data if encoder is None else encoder.encode(data))
+        if encoder is not None:
+            out.write(encoder.end())
     counts = ", ".join(f"{kind} {n}" for kind, n in sorted(gate.counts.items()))
     print(f"replaced {gate.total}" + (f": {counts}" if counts else ""), file=sys.stderr)
 
@@ -71,22 +78,69 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
         yield out
 
 
-def _redacted(file: str, form: str, gate: Redactor) -> Iterator[str]:
-    with open_lines(file) as found:
-        lines = (line.decode("utf-8", "surrogateescape") for line in found)
-        if file != "-" and is_secret_path(file):
-            yield gate.file(file, "".join(lines)) + "\n"
-            return
-        first = next(lines, "")
-        chosen = _form(first) if form == "auto" else form
-        if chosen == "jsonl":
-            yield _value(first, gate)
-            for line in lines:
-                yield _value(line, gate)
-        elif chosen == "json":
-            yield _value("".join([first, *lines]), gate)
-        else:
-            yield from _texts(first, lines, gate)
+class _Encoder:
+    """Writes text in the encoding in which it was read."""
+
+    def __init__(self, wide: Utf8Reader) -> None:
+        self._wide, self._begun = wide, False
+
+    def encode(self, data: bytes) -> bytes:
+        """UTF-8 in that encoding; first with the byte order mark, where there was one."""
+        text = data.decode("utf-8", "surrogatepass")
+        if not self._begun and self._wide.marked:
+            text = "\ufeff" + text
+        self._begun = True
+        return text.encode(self._wide.encoding, "surrogatepass")
+
+    def end(self) -> bytes:
+        """The bytes of an incomplete last character; the mark alone of an empty file."""
+        return (b"" if self._begun else self.encode(b"")) + self._wide.rest
+
+
+def _redacted(file: str, data: Iterator[bytes], form: str, gate: Redactor) -> Iterator[str]:
+    lines = (line.decode("utf-8", "surrogateescape") for line in data)
+    if file != "-" and is_secret_path(file):
+        yield gate.file(file, "".join(lines)) + "\n"
+        return
+    first = next(lines, "")
+    chosen = _form(first) if form == "auto" else form
+    if chosen == "jsonl":
+        yield _value(first, gate)
+        for line in lines:
+            yield _value(line, gate)
+    elif chosen == "json":
+        yield _value("".join([first, *lines]), gate)
+    else:
+        yield from _texts(first, lines, gate)
+
+
+_ASCII = re.compile(rb"[ -~]{12,}")
+
+
+def _of_one_encoding(
+    file: str, lines: Iterator[bytes], wide: Utf8Reader | None
+) -> Iterator[bytes]:
+    """The lines of a file.
+
+    Raises:
+        SourceError: letters of UTF-16 in one of them where the file is UTF-8, or a secret in
+            ASCII where it is UTF-16 (`cat >>`, `>>` of PowerShell). No rule would find it in
+            letters of the other encoding, so that the result would only look redacted.
+    """
+    for number, line in enumerate(lines, 1):
+        mixed = holds_wide_text(line)
+        if wide is not None:
+            raw = line.decode("utf-8", "surrogatepass").encode(wide.encoding, "surrogatepass")
+            judge = Redactor()
+            for run in _ASCII.findall(raw):
+                judge.text(run.decode("ascii"))
+            mixed = judge.total > 0
+        if mixed:
+            raise SourceError(
+                f"{file}: line {number}: mixes UTF-16 with another encoding and cannot be "
+                "redacted; convert it to UTF-8 first"
+            )
+        yield line
 
 
 def _form(first: str) -> str:

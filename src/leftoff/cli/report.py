@@ -79,6 +79,8 @@ def report(
             raise UsageError(
                 f"{name} chooses among the sessions of this machine: name no PATHS"
             )
+    if "" in paths:
+        raise UsageError("one of PATHS is empty: name files, folders or patterns")
     named = list(paths) or _listed(project, recorder, since, until)
     rows: list[dict[str, Any]] = []
     unread: list[str] = []

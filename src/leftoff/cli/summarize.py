@@ -98,7 +98,8 @@ def summarize(
     """What happened in SESSION: a file, a session's directory, - for standard input, an id or
     its beginning, or `latest`. Several files of one line of work count as one session.
 
-    Exit 2 with --strict: issues of severity error, as when a recorder has changed its format.
+    Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, as when
+    a recorder has changed its format.
     """
     if explain:
         _explainable(form, shape, since)
@@ -137,6 +138,9 @@ def summarize(
             width=96 if plain else columns(),
             gate=gate,
         )
+    if budget is not None and not text.strip():
+        complain(f"nothing of this session fits into {budget} tokens; give a larger --budget")
+        return 1
     deliver(text, output)
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []
     for issue in faults:

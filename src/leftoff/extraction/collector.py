@@ -398,10 +398,7 @@ class Collector(LineReader):
             {k: r.fork() for k, r in self.sessions[-1].items()},
         ]
         copy._main = copy.sessions[-1][""]
-        copy._buffer, copy._partial_line = (
-            bytearray(self._buffer),
-            bytearray(self._partial_line),
-        )
+        copy._buffer, copy._partial_line = self._buffer.copy(), self._partial_line.copy()
         if self.format is not None:
             copy.reader = codec.unpack_state(codec.pack_state(self.reader), type(self.reader))
         return copy

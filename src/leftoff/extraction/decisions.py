@@ -48,14 +48,12 @@ class Decisions(Struct):
     model: ClassVar[Model] = MODEL
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is Text:
                 for start, end, where in candidates(part.text, self.model):
                     ref = view.text_place(number, start, end)
                     text = part.text[start:end]
-                    found.append(Said(self.topic, "sentence", ref, text, where))
-        return found
+                    yield Said(self.topic, "sentence", ref, text, where)
 
 
 def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]]:

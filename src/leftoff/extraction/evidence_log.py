@@ -39,6 +39,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from sys import intern
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
@@ -98,6 +99,8 @@ class _Block(NamedTuple):
 class EvidenceLog:
     """An append-only sequence of evidence; packed blocks are unpacked on each access."""
 
+    __slots__ = ("_blocks", "_newest")
+
     def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
         self._blocks: tuple[_Block, ...] = ()
         self._newest: list[Evidence] = []
@@ -114,8 +117,12 @@ class EvidenceLog:
             self._pack()
 
     def extend(self, items: Iterable[Evidence]) -> None:
-        self._newest.extend(items)
-        while len(self._newest) >= BLOCK:
+        # A message may have a hundred thousand pieces: not all of them in memory at once.
+        items = iter(items)
+        while True:
+            self._newest.extend(islice(items, BLOCK - len(self._newest)))
+            if len(self._newest) < BLOCK:
+                return
             self._pack()
 
     def of(self, kind: type[E]) -> list[E]:

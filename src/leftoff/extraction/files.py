@@ -37,11 +37,9 @@ class Files(Struct):
     wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall:
-                found += _evidence_of(view, number, part)
-        return found
+                yield from _evidence_of(view, number, part)
 
 
 def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:

@@ -14,7 +14,7 @@ from leftoff.extraction.sentences import sentences_with_hits
 from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import safe_quote_end
-from leftoff.text.markdown import HEADING, ITEM, blocks_of, sentences_of_block
+from leftoff.text.markdown import HEADING, ITEM, block_before, blocks_of, sentences_of_block
 from leftoff.text.truncation import whole
 
 _ERROR_LINE = re.compile(
@@ -51,16 +51,15 @@ class Insights(Struct):
     created: dict[str, str] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall:
                 if part.kind == "plan":
-                    found += self._plan(view, number, part)
+                    yield from self._plan(view, number, part)
             elif type(part) is ToolResult:
                 if part.status in {"error", "timeout"}:
-                    found.append(_failure(view, number, part))
+                    yield _failure(view, number, part)
                 elif self.created and part.call_id in self.created:
-                    found += self._created_task(view, number, part)
+                    yield from self._created_task(view, number, part)
         listed: set[tuple[int, int]] = set()
         for hit, start, end, text in sentences_with_hits(view, self.name):
             if hit.rule.topic in {"next_list", "next_step"}:
@@ -70,12 +69,11 @@ class Insights(Struct):
                     if (hit.part, first) not in listed:
                         listed.add((hit.part, first))
                         ref = view.text_ref(hit.part, first, last)
-                        found.append(Said("next_step", hit.rule.id, ref, words))
+                        yield Said("next_step", hit.rule.id, ref, words)
                 if steps or hit.rule.topic == "next_list" or text.endswith(":"):
                     continue
             ref = view.text_ref(hit.part, start, end)
-            found.append(Said(hit.rule.topic, hit.rule.id, ref, text, "", hit.start - start))
-        return found
+            yield Said(hit.rule.topic, hit.rule.id, ref, text, "", hit.start - start)
 
     def _plan(self, view: View, number: int, call: ToolCall) -> list[Evidence]:
         given = call.input if isinstance(call.input, dict) else {}
@@ -108,8 +106,10 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
     Of a long item the first sentence; items that are ticked off are left out."""
     text: str = getattr(view.message.parts[part], "text", "")
     blocks, _ = blocks_of(text)
-    here = next((n for n, block in enumerate(blocks) if block[0] <= start < block[1]), -1)
-    if here < 0 or not (blocks[here][2] == HEADING or _LIST_LEAD.search(text[start:end])):
+    here = block_before(blocks, start)
+    if here < 0 or start >= blocks[here][1]:
+        return
+    if not (blocks[here][2] == HEADING or _LIST_LEAD.search(text[start:end])):
         return
     for first, last, kind in blocks[here + 1 : here + 1 + MAX_LIST_ITEMS]:
         if kind != ITEM:

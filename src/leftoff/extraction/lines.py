@@ -6,6 +6,7 @@ The first half of a pass. What becomes of a record is the business of `collector
 from __future__ import annotations
 
 import io
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,16 @@ from leftoff import codec
 from leftoff.errors import FormatError
 from leftoff.extraction.session_state import Lines
 from leftoff.formats.reader import Cursor, Format, Sample, detect, formats, unrecognised
-from leftoff.model import Issue, Link, Message, Record, SessionFacts, Severity, Unknown
+from leftoff.model import (
+    Issue,
+    Link,
+    Message,
+    Record,
+    SessionFacts,
+    Severity,
+    Uncertain,
+    Unknown,
+)
 
 SNIFF = 1 << 20
 """Bytes after which an unrecognised recording must be one document."""
@@ -41,8 +51,77 @@ _ISSUES: dict[str, tuple[Severity, str]] = {
     "odd_count": ("warning", "counts that cannot be, ignored"),
     "mended_document": ("warning", "damage in the document, mended"),
     "too_deep": ("error", "values nested too deeply, skipped"),
+    "uncertain_turn": (
+        "warning",
+        "headings of turns that may be quoted, or the other way round",
+    ),
+    "unmarked_thought": ("warning", "thoughts without an end mark, words may stand in them"),
+    "uncertain_output": ("warning", "tool outputs that may end earlier or later"),
     "repeated_record": ("info", "records repeated word for word, counted once"),
 }
+
+
+UNPACKED = 8 << 20
+"""Bytes of a recording of one document that are held as they are before it is tried whether
+they are highly repetitive; such a document is held compressed until it is read or refused."""
+
+_REPETITIVE = 20
+"""From such a compression ratio on, bytes are held compressed. JSON of sessions compresses to a
+third to a tenth, white space, zeros and repeated lines to less than a hundredth."""
+
+
+class HeldBytes:
+    """Bytes that wait for more: a document, or the beginning of a line.
+
+    What a decompression bomb unpacks to must not be in memory as it is until it is refused.
+
+    Attributes:
+        first: the first byte that is not white space; empty if there is none yet.
+    """
+
+    __slots__ = ("_packed", "_packed_size", "_plain", "_try_at", "first")
+
+    def __init__(self) -> None:
+        self.first = b""
+        self._packed: list[bytes] = []
+        self._packed_size = 0
+        self._plain = bytearray()
+        self._try_at = UNPACKED
+
+    def __len__(self) -> int:
+        return self._packed_size + len(self._plain)
+
+    def append(self, piece: bytes) -> None:
+        """Adds bytes at the end."""
+        if not self.first:
+            self.first = piece.lstrip()[:1]
+        self._plain += piece
+        size = len(self._plain)
+        if size < self._try_at:
+            return
+        trial = bytes(self._plain[:: max(1, size // 65536)])
+        ends = bytes(self._plain[:32768]) + bytes(self._plain[-32768:])
+        if all(len(zlib.compress(t, 1)) * _REPETITIVE < len(t) for t in (trial, ends)):
+            self._packed.append(zlib.compress(self._plain, 1))
+            self._packed_size += size
+            self._plain = bytearray()
+            self._try_at = UNPACKED
+        else:
+            self._try_at = size + UNPACKED
+
+    def whole(self) -> bytes:
+        """All of them."""
+        if not self._packed:
+            return bytes(self._plain)
+        return b"".join([*map(zlib.decompress, self._packed), self._plain])
+
+    def copy(self) -> HeldBytes:
+        """The same bytes; more can be added to one without changing the other."""
+        copy = HeldBytes()
+        copy.first, copy._try_at = self.first, self._try_at
+        copy._packed, copy._packed_size = list(self._packed), self._packed_size
+        copy._plain = bytearray(self._plain)
+        return copy
 
 
 class LineReader(ABC):
@@ -65,9 +144,9 @@ class LineReader(ABC):
         self.cursor = Cursor()
         self.issues: dict[tuple[str, str], Issue] = {}
         self.format: Format | None = None
-        self._buffer = bytearray()  # undecided, or a document
+        self._buffer = HeldBytes()  # undecided, or a document
         self._buffered = 0
-        self._partial_line = bytearray()  # an unterminated last line
+        self._partial_line = HeldBytes()  # an unterminated last line
         self._skipping = False  # inside a line that is too long
         self._detect_from = 0
         if format is not None:
@@ -104,7 +183,8 @@ class LineReader(ABC):
             if piece[-1:] != b"\n":
                 self._add_partial_line(piece)
             elif self._partial_line or self._skipping or len(piece) > codec.MAX_LINE:
-                whole, self._partial_line = bytes(self._partial_line + piece), bytearray()
+                self._partial_line.append(piece)
+                whole, self._partial_line = self._partial_line.whole(), HeldBytes()
                 if self._skipping or len(whole) > codec.MAX_LINE:
                     self._skipping = False
                     self.offset += len(whole)
@@ -128,15 +208,15 @@ class LineReader(ABC):
         if self._skipping:
             self.offset += len(piece)
             return
-        self._partial_line += piece
+        self._partial_line.append(piece)
         if len(self._partial_line) <= codec.MAX_LINE:
             return
         if self._strict is None and self._buffer:
             self._detect(complete=False)
-        first = not self._buffer and self._partial_line.lstrip()[:1] == b"{"
+        first = not self._buffer and self._partial_line.first == b"{"
         if self._strict is not None or first:
             self.offset += len(self._partial_line)
-            self._partial_line, self._skipping = bytearray(), True
+            self._partial_line, self._skipping = HeldBytes(), True
         elif len(self._buffer) + len(self._partial_line) > codec.MAX_DOCUMENT:
             raise self._too_large()
 
@@ -148,7 +228,7 @@ class LineReader(ABC):
 
     def _add_to_buffer(self, piece: bytes) -> None:
         """Buffers a piece of a recording that is a document, or not recognised yet."""
-        self._buffer += piece
+        self._buffer.append(piece)
         self._buffered += 1
         size = len(self._buffer)
         if size > codec.MAX_DOCUMENT:
@@ -161,9 +241,10 @@ class LineReader(ABC):
 
     def _detect(self, *, complete: bool) -> None:
         """Tries to recognise the format by the buffered bytes."""
-        sample = Sample(bytes(self._buffer), complete=complete)
+        sample = Sample(self._buffer.whole(), complete=complete)
         found = detect(sample)
         if found is not None:
+            del sample  # what it decoded would stand beside what is decoded now
             self._set_format(found)
         elif complete or sample.binary:
             raise unrecognised(sample, self.where)
@@ -185,7 +266,7 @@ class LineReader(ABC):
             self._strict = self._decoder.strict
         else:
             self._strict = bytes
-        held, self._buffer = self._buffer, bytearray()
+        held, self._buffer = self._buffer.whole(), HeldBytes()
         for line in io.BytesIO(held):
             self._line(line)
 
@@ -218,6 +299,8 @@ class LineReader(ABC):
                     self._message(found)
                 elif kind is Link:
                     self._link(found)
+                elif kind is Uncertain:
+                    self._issue(found.code, line=found.line)
                 else:
                     known = known or kind is not SessionFacts
                     self._fact(found)
@@ -271,6 +354,8 @@ class LineReader(ABC):
             self._link(found)  # type: ignore[arg-type]
         elif kind is Unknown:
             self._issue("unknown_kind", found.kind)  # type: ignore[union-attr]
+        elif kind is Uncertain:
+            self._issue(found.code, line=found.line)  # type: ignore[union-attr,arg-type]
         else:
             self._fact(found)
 
@@ -282,7 +367,7 @@ class LineReader(ABC):
         Raises:
             FormatError: no known format, or not one message.
         """
-        tail, self._partial_line = bytes(self._partial_line), bytearray()
+        tail, self._partial_line = self._partial_line.whole(), HeldBytes()
         if self._skipping:
             self._skipping = False
             self._skip_long()
@@ -308,7 +393,7 @@ class LineReader(ABC):
             self._detect(complete=True)
             if self._strict is not None:
                 return
-        data, self._buffer = bytes(self._buffer), bytearray()
+        data, self._buffer = self._buffer.whole(), HeldBytes()
         self.cursor.line = 0
         self.offset = len(data)
         archive = data.startswith(b"PK\x03\x04") and getattr(
@@ -342,8 +427,9 @@ class LineReader(ABC):
             self._issue("mended_document")
         return data
 
-    def _issue(self, code: str, detail: str = "") -> None:
-        place = f"line {self.cursor.line}" if self.cursor.line else "the document"
+    def _issue(self, code: str, detail: str = "", line: int = 0) -> None:
+        line = line or self.cursor.line
+        place = f"line {line}" if line else "the document"
         known = self.issues.get((code, detail))
         if known is None:
             severity, what = _ISSUES.get(code, ("info", f"records of unknown kind {detail!r}"))

@@ -43,7 +43,6 @@ class Names(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         """The names in each call of a message that writes to a file."""
-        found: list[Evidence] = []
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redact first: no rule recognises a secret that is cut into names.
@@ -54,8 +53,7 @@ class Names(Struct):
                         counts[name] = counts.get(name, 0) + times
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
-                    found.append(Wrote(view.message.index, number, tuple(names)))
-        return found
+                    yield Wrote(view.message.index, number, tuple(names))
 
 
 @lru_cache(1 << 14)

@@ -11,9 +11,8 @@ from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.extractor import HIT, OUTPUT, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
-from leftoff.extraction.sentences import MAX_SENTENCE
+from leftoff.extraction.sentences import MAX_SENTENCE, hits_with_layout
 from leftoff.redaction.redactor import safe_quote_end
-from leftoff.text.markdown import in_code, sentence_at
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 
@@ -26,53 +25,55 @@ class Progress(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
-        found: list[Evidence] = []
         if view.hits:
-            found += [
-                _said(view, hit, start, end, text)
-                for hit, start, end, text in _claims(view, self.name)
-            ]
+            for hit, start, end, words in _claims(view, self.name):
+                yield _said(view, hit, start, end, words)
         if message.typed:
-            found += _typed_markers(view)
+            yield from _typed_markers(view)
         for number, hits in view.outputs.items():
             call = view.calls[number]
             for hit in hits:
                 text: str = getattr(message.parts[number], "text", "")
                 end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
-                found.append(
-                    Shown(
-                        view.text_ref(number, hit.start, end),
-                        call.message,
-                        call.part,
-                        hit.rule.value,
-                        hit.rule.good,
-                        text[hit.start : end].strip(),
-                        hit.rule.id,
-                    )
+                yield Shown(
+                    view.text_ref(number, hit.start, end),
+                    call.message,
+                    call.part,
+                    hit.rule.value,
+                    hit.rule.good,
+                    text[hit.start : end].strip(),
+                    hit.rule.id,
                 )
-        return found
 
 
 def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
     """Each hit with its sentence, hits in code left out. A claim may begin or end in code
     ("`go test` passes"); it is enough if one of its ends is in prose."""
     given: set[tuple[str, int, int]] = set()
-    for hit in view.hits.get(extractor, ()):
-        text: str = getattr(view.message.parts[hit.part], "text", "")
+    # By rule, the latest sentence that was looked at: a hit inside it needs no look-up.
+    settled: dict[str, tuple[int, int]] = {}
+    part = -1
+    for hit, layout in hits_with_layout(view, extractor):
+        if hit.part != part:
+            part = hit.part
+            settled.clear()
+        elif hit.rule.id in settled:
+            start, end = settled[hit.rule.id]
+            if start <= hit.start and max(hit.start, hit.end - 1) < end:
+                continue
         start = end = 0
         for place in (max(hit.start, hit.end - 1), hit.start):
-            if not in_code(text, place):
-                start, end = sentence_at(text, place)
+            if not layout.in_code(place):
+                start, end = layout.sentence_at(place)
                 if start < end:
                     break
-        if (
-            start == end
-            or end - start > MAX_SENTENCE
-            or (hit.rule.id, hit.part, start) in given
-        ):
+        if start == end:
+            continue
+        settled[hit.rule.id] = start, end
+        if end - start > MAX_SENTENCE or (hit.rule.id, hit.part, start) in given:
             continue
         given.add((hit.rule.id, hit.part, start))
-        yield hit, start, end, text[start:end]
+        yield hit, start, end, layout.text[start:end]
 
 
 def _said(view: View, hit: Hit, start: int, end: int, text: str) -> Said:

@@ -19,12 +19,10 @@ class Requests(Struct):
     wants: ClassVar[int] = TYPED
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[Evidence] = []
         for typed in view.message.typed:
             part = view.message.parts[typed.part]
             text: str = getattr(part, "text", "")
             words = text[typed.start : typed.end]
             if words.strip():
                 ref = view.text_ref(typed.part, typed.start, typed.end)
-                found.append(Asked(ref, words, typed.via))
-        return found
+                yield Asked(ref, words, typed.via)

@@ -21,6 +21,7 @@ from leftoff.model import (
     Message,
     NewSession,
     Part,
+    Reasoning,
     Record,
     SessionFacts,
     Text,
@@ -64,6 +65,17 @@ _OWN_PROMPTS = (
     "# Summarize",
 )
 """Beginnings of prompts that aider writes in the person's place."""
+_ASKED_BY = re.compile(r"/(?:ask|code|architect|context|help|chat-mode \w+) +(?=\S)")
+"""Commands whose words aider sends as a prompt of their own, which it records again."""
+_THINKING = re.compile(
+    r"<(?P<tag>thinking-content-[0-9a-f]+)>(?P<tagged>.*?)(?:</(?P=tag)>|\Z)"
+    r"|(?:^-{4,}\s*\n)?^► \*\*THINKING\*\*\s*$(?P<titled>.*?)"
+    r"(?:(?:^-{4,}\s*\n)?^► \*\*ANSWER\*\*\s*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+SHORTEST_REPEAT = 40
+"""A shorter prompt that equals the reply before it may have been typed. Chosen by hand; the
+shortest repeated answer that was seen has 364 characters."""
 _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
 
 
@@ -96,6 +108,11 @@ class AiderReader(Struct):
     received: int = 0
     hit: int = 0
     written: int = 0
+    answer: str = ""
+    """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
+    the model that edits, as a prompt."""
+    command: str = ""
+    """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
         if not line and cursor.ended:
@@ -148,6 +165,7 @@ class AiderReader(Struct):
         self.started = moment
         self.block, self.lines, self.open, self.blank = "", [], False, False
         self.waiting, self.model, self.cwd = [], "", ""
+        self.answer = self.command = ""
         self.sent = self.received = self.hit = self.written = 0
         name = name.replace(":", "")
         return (*found, NewSession(name), SessionFacts(id=name, started=moment))
@@ -173,7 +191,13 @@ class AiderReader(Struct):
         text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
         self.waiting = []
         typed: tuple[Typed, ...] = ()
-        if not text.startswith(_OWN_PROMPTS):
+        words = " ".join(text.split())
+        repeated = bool(words) and (
+            words == self.command or len(words) >= SHORTEST_REPEAT and words == self.answer
+        )
+        asked = _ASKED_BY.match(text)
+        self.command = " ".join(text[asked.end() :].split()) if asked else ""
+        if not repeated and not text.startswith(_OWN_PROMPTS):
             if text.startswith(("/", "!")):
                 typed = (Typed(0, 0, len(text), "command"),)
             else:
@@ -250,8 +274,9 @@ class AiderReader(Struct):
         if not self.started and not self.replies and self.first == 1:
             # What stands above the first session is an editor's mode line, not a reply.
             return self._message("system", (Text(text),), "injected", raw, cursor)
-        parts: list[Part] = [Text(text)]
-        for path, old, new in edits_in(text):
+        parts, answer = _thoughts_apart(text)
+        self.answer, self.command = " ".join(answer.split()), ""
+        for path, old, new in edits_in(answer):
             self.edits += 1
             identity = f"edit-{self.edits}"
             self.waiting.append((identity, path))
@@ -283,6 +308,26 @@ class AiderReader(Struct):
             cwd=self.cwd,
             raw=raw,
         )
+
+
+def _thoughts_apart(text: str) -> tuple[list[Part], str]:
+    """A reply as words and thoughts in their order, and its words alone."""
+    parts: list[Part] = []
+    words: list[str] = []
+    position = 0
+    for found in (*_THINKING.finditer(text), None):
+        piece = text[position : found.start() if found else len(text)]
+        if position or found:
+            piece = piece.strip("\n")
+        if piece:
+            parts.append(Text(piece))
+            words.append(piece)
+        if found:
+            position = found.end()
+            thought = (found["tagged"] or found["titled"] or "").strip()
+            if thought:
+                parts.append(Reasoning(thought))
+    return parts, "\n\n".join(words)
 
 
 def edits_in(text: str) -> list[tuple[str, str, str]]:

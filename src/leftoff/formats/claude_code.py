@@ -1,4 +1,5 @@
-"""Claude Code: one JSON object on each line, `<session>.jsonl`.
+"""Claude Code: one JSON object on each line, `<session>.jsonl`; the same messages as they
+stand in `claude --output-format stream-json` and in lists of the Claude Agent SDK.
 
 Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md.
 """
@@ -9,9 +10,22 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from leftoff import codec
+from leftoff.formats.claude_code_records import (
+    Block,
+    Body,
+    CompactMetadata,
+    Line,
+    Progress,
+    Result,
+    Tokens,
+)
 from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
+from leftoff.formats.lenient_json import items_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -32,119 +46,15 @@ from leftoff.model import (
     Usage,
 )
 
-
-class SubBlock(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-
-
-class Block(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
-    tool_use_id: str | None = None
-    is_error: bool | None = None
-    content: str | list[SubBlock] | None = None
-
-
-class Tokens(Struct, gc=False):
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    cache_creation_input_tokens: int | None = 0
-    cache_read_input_tokens: int | None = 0
-
-
-class Body(Struct, gc=False):
-    id: str | None = None
-    model: str | None = None
-    role: str | None = None
-    content: str | list[Block] | None = None
-    usage: Tokens | None = None
-
-
-class Result(Struct, gc=False):
-    """The structured copy of a tool's result, with facts that the text lacks."""
-
-    type: Any = None
-    agentId: Any = None
-    interrupted: Any = None
-    backgroundTaskId: Any = None
-    answers: Any = None
-    isAsync: Any = None
-
-
-class CompactMetadata(Struct, gc=False):
-    trigger: str = ""
-    preTokens: int | None = None
-    postTokens: int | None = None
-
-
-class Attachment(Struct, gc=False):
-    type: str = ""
-    prompt: Any = None
-    commandMode: Any = None
-
-
-class Snapshot(Struct, gc=False):
-    trackedFileBackups: Any = None
-
-
-class Progress(Struct, gc=False):
-    type: str = ""
-    agentId: str | None = None
-    message: Line | None = None
-
-
-class Line(Struct, gc=False):
-    type: str = ""
-    uuid: str | None = None
-    parentUuid: str | None = None
-    logicalParentUuid: str | None = None
-    timestamp: str | None = None
-    sessionId: str | None = None
-    cwd: str | None = None
-    gitBranch: str | None = None
-    version: str | None = None
-    message: Body | None = None
-    isMeta: bool | None = None
-    isSidechain: bool | None = None
-    isCompactSummary: bool | None = None
-    isApiErrorMessage: bool | None = None
-    agentId: str | None = None
-    requestId: str | None = None
-    subtype: str | None = None
-    operation: str | None = None
-    content: Any = None
-    toolUseResult: Result | str | list[Any] | None = None
-    data: Progress | None = None
-    attachment: Attachment | None = None
-    compactMetadata: CompactMetadata | None = None
-    summary: str | None = None
-    leafUuid: str | None = None
-    aiTitle: str | None = None
-    customTitle: str | None = None
-    prUrl: str | None = None
-    snapshot: Snapshot | None = None
-
-
-class Queued(Struct):
-    """A prompt typed while the agent was busy, not delivered yet."""
-
-    line: int
-    content: str
-    time: str
-    raw: bytes
-
-
 NO_MESSAGE = frozenset(
     {
         "progress", "system", "attachment", "file-history-snapshot", "queue-operation",
         "last-prompt", "custom-title", "ai-title", "mode", "permission-mode", "pr-link",
         "summary", "agent-name", "agent-color", "agent-setting", "tag", "worktree-state",
         "content-replacement", "file-history-delta", "frame-link", "bridge-session",
+        "result", "stream_event", "rate_limit_event", "control_request", "control_response",
+        "control_cancel_request", "keep_alive", "tool_progress", "tool_use_summary",
+        "auth_status",
     }
 )  # fmt: skip
 """Line types that carry no message of their own."""
@@ -153,6 +63,32 @@ _REJECTION_REASON = "the user said:\n"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to use ")
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
+_CLARIFIES = "The user wants to clarify these questions."
+"""The client's own words after "the user said:" when a button was pressed."""
+_COMMAND = re.compile(
+    r"\s*(?:<command-message>[^<]*</command-message>\s*)?"
+    r"<command-name>\s*/?(?P<name>[^<\s]+)\s*</command-name>\s*"
+    r"(?:<command-message>[^<]*</command-message>\s*)?"
+    r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
+    re.DOTALL,
+)
+_CLIENT_COMMANDS = frozenset(
+    {
+        "add-dir", "agents", "bashes", "bug", "clear", "compact", "config", "context", "copy",
+        "cost", "doctor", "exit", "export", "extra-usage", "fast", "feedback", "help", "hooks",
+        "ide", "install-github-app", "login", "logout", "mcp", "memory", "model",
+        "output-style", "permissions", "plugin", "privacy-settings", "quit", "release-notes",
+        "reload-plugins", "rename", "resume", "rewind", "sandbox", "skills", "stats", "status",
+        "statusline", "tasks", "terminal-setup", "theme", "todos", "upgrade", "usage", "vim",
+    }
+)  # fmt: skip
+"""Commands that the client carries out itself; alone, without arguments, they are a button."""
+_UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
+_NOTICE_BLOCK = re.compile(
+    r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"
+    r"|<{0,3}BEGIN_OPENCLAW_INTERNAL_CONTEXT\b.*?(?:END_OPENCLAW_INTERNAL_CONTEXT>{0,3}|\Z)",
+    re.DOTALL,
+)
 
 
 class ClaudeReader(Struct):
@@ -164,16 +100,21 @@ class ClaudeReader(Struct):
     cwd: str = ""
     branch: str = ""
     version: str = ""
-    queue: list[Queued] = field(default_factory=list)
+    queue: list[str] = field(default_factory=list)
+    """Prompts typed while the agent was busy, not delivered yet."""
     delivered: list[str] = field(default_factory=list)
     """The last queued prompts that were delivered, to skip a second record of the same
     prompt."""
     missing: dict[str, int] = field(default_factory=dict)
     """Files that a snapshot recorded as absent, with the version of that entry: each snapshot
     repeats the entries of the earlier ones."""
+    spoken: bool = False
+    """The agent has said something: the last line of a stream only repeats it."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
+        if line.session_id is not None or line.parent_tool_use_id is not None:
+            _take_twins(line)
         if kind == "assistant" or kind == "user":
             if line.cwd and line.cwd != self.cwd or line.sessionId and not self.session:
                 return (self._facts(line), self._message(line, cursor))
@@ -207,6 +148,7 @@ class ClaudeReader(Struct):
         if not agent and (line.isSidechain or line.agentId):
             agent = line.agentId or "sidechain"
         if line.type == "assistant":
+            self.spoken = True
             synthetic = bool(line.isApiErrorMessage) or body.model == "<synthetic>"
             tokens = body.usage
             return Message(
@@ -254,8 +196,8 @@ class ClaudeReader(Struct):
         if isinstance(content, str):
             if line.isCompactSummary or is_continuation(content):
                 return (Text(content),), (), "compaction"
-            typed = () if line.isMeta else typed_spans(0, content)
-            return (Text(content),), typed, "prompt" if typed else "injected"
+            shown, typed = _typed(0, content, meta=line.isMeta is True)
+            return (Text(shown),), typed, "prompt" if typed else "injected"
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
         results = False
@@ -266,9 +208,9 @@ class ClaudeReader(Struct):
                 parts.append(result)
                 spans += words
             elif block.type == "text":
-                text = block.text or ""
-                if not line.isMeta and not line.isCompactSummary:
-                    spans += typed_spans(len(parts), text)
+                meta = line.isMeta is True or line.isCompactSummary is True
+                text, words = _typed(len(parts), block.text or "", meta=meta)
+                spans += words
                 parts.append(Text(text))
             else:
                 parts.append(Media(block.type))
@@ -294,16 +236,23 @@ class ClaudeReader(Struct):
             records = (Link(line.uuid, line.parentUuid or line.logicalParentUuid or ""),)
         if kind == "system":
             if line.subtype == "compact_boundary":
-                facts = line.compactMetadata or CompactMetadata()
+                facts = line.compactMetadata or line.compact_metadata or CompactMetadata()
                 records += (
                     Compaction(
                         line=cursor.line,
                         trigger=facts.trigger,
-                        recorded=facts.preTokens,
-                        recorded_after=facts.postTokens,
+                        recorded=facts.preTokens or facts.pre_tokens,
+                        recorded_after=facts.postTokens or facts.post_tokens,
                         raw=cursor.raw,
                     ),
                 )
+            elif line.subtype == "init" and line.sessionId and not self.session:
+                records += (self._facts(line),)
+        elif kind == "result" and isinstance(line.result, str) and not self.spoken:
+            # `--output-format json` writes this line alone: the agent's last words.
+            final = Line("assistant", message=Body(content=line.result))
+            final.sessionId = line.sessionId
+            records += (self._facts(final), self._message(final, cursor))
         elif kind == "queue-operation":
             records += self._queue_operation(line, cursor)
         elif kind == "file-history-snapshot":
@@ -313,8 +262,7 @@ class ClaudeReader(Struct):
             if found is not None and found.type == "queued_command":
                 prompt = found.prompt
                 if isinstance(prompt, str) and prompt not in self.delivered:
-                    now = Queued(cursor.line, prompt, line.timestamp or "", cursor.raw)
-                    records += self._queued_message(now, cursor)
+                    records += self._queued_message(prompt, line, cursor)
         elif kind == "summary":
             # A title of some leaf, often of another session: the reader cannot know whether
             # the leaf is of this file, so it is offered under its leaf and checked later.
@@ -356,39 +304,96 @@ class ClaudeReader(Struct):
         operation = line.operation
         if operation == "enqueue":
             content = line.content if isinstance(line.content, str) else ""
-            self.queue.append(Queued(cursor.line, content, line.timestamp or "", cursor.raw))
+            self.queue.append(content)
             del self.queue[:-64]
         elif operation == "popAll":
             self.queue.clear()
         elif self.queue and operation in {"dequeue", "remove"}:
             wanted = line.content if isinstance(line.content, str) else None
-            place = next(
-                (i for i, q in enumerate(self.queue) if q.content == wanted),
-                0,
-            )
-            prompt = self.queue.pop(place)
-            if operation == "remove" and prompt.content not in self.delivered:
-                return self._queued_message(prompt, cursor)
+            prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
+            if operation == "remove" and prompt not in self.delivered:
+                return self._queued_message(prompt, line, cursor)
         return ()
 
-    def _queued_message(self, prompt: Queued, cursor: Cursor) -> tuple[Record, ...]:
-        self.delivered = [*self.delivered[-15:], prompt.content]
-        if not typed_spans(0, prompt.content):
+    def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+        """The message of a queued prompt, at the line and time where it was taken up."""
+        self.delivered = [*self.delivered[-15:], prompt]
+        via = "command" if prompt.startswith("/") else "queued"
+        text, typed = _typed(0, prompt, via)
+        if not typed:
             return ()
-        via = "command" if prompt.content.startswith("/") else "queued"
         return (
             Message(
                 cursor.take(),
                 "user",
-                (Text(prompt.content),),
-                prompt.line,
+                (Text(text),),
+                cursor.line,
                 None,
                 "prompt",
-                typed_spans(0, prompt.content, via),
-                time=prompt.time,
-                raw=prompt.raw,
+                typed,
+                time=line.timestamp or "",
+                raw=cursor.raw,
             ),
         )
+
+
+def _take_twins(line: Line) -> None:
+    """Copies the fields that a stream names otherwise to those that the reader knows."""
+    line.sessionId = line.sessionId or line.session_id
+    line.agentId = line.agentId or line.parent_tool_use_id
+    line.version = line.version or line.claude_code_version
+    line.isMeta = line.isMeta or line.isSynthetic
+    if line.toolUseResult is None:
+        line.toolUseResult = line.tool_use_result
+
+
+def _typed(
+    part: int, text: str, via: str = "prompt", *, meta: bool = False
+) -> tuple[str, tuple[Typed, ...]]:
+    """The text to show and the spans that a person typed.
+
+    A slash command is shown as it was typed, its name before its arguments; notices of the
+    client and of wrappers around it were typed by no person.
+    """
+    if "<command-name>" in text and (found := _COMMAND.fullmatch(text)) is not None:
+        arguments = (found["arguments"] or "").strip()
+        shown = f"/{found['name']} {arguments}".rstrip()
+        button = not arguments and found["name"] in _CLIENT_COMMANDS
+        if meta or button:
+            return shown, ()
+        return shown, (Typed(part, 0, len(shown), "command"),)
+    if meta or _is_notice(text):
+        return text, ()
+    if "_OPENCLAW_INTERNAL_" not in text and "<ci-monitor-event" not in text:
+        return text, typed_spans(part, text, via)
+    spans: list[Typed] = []
+    start = 0
+    for block in (*_NOTICE_BLOCK.finditer(text), None):
+        end = block.start() if block else len(text)
+        spans += [
+            Typed(part, s.start + start, s.end + start, s.via)
+            for s in typed_spans(part, text[start:end], via)
+        ]
+        start = block.end() if block else end
+    return text, tuple(spans)
+
+
+def _is_notice(text: str) -> bool:
+    """Whether the whole text is a notice: JSON about a background task, or the answer to a
+    command that the client does not know."""
+    if text.startswith("Unknown "):
+        return _UNKNOWN_COMMAND.fullmatch(text) is not None
+    if not text.startswith("{") or '"task_id"' not in text[:4096]:
+        return False
+    try:
+        notice = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return (
+        isinstance(notice, dict)
+        and "task_id" in notice
+        and ("tool_use_id" in notice or "task_type" in notice)
+    )
 
 
 def _usage(tokens: Tokens) -> Usage:
@@ -438,7 +443,7 @@ def _result(
         status, code = _failure(text)
         if status == "denied":
             reason = text.find(_REJECTION_REASON)
-            if reason >= 0:
+            if reason >= 0 and not text.startswith(_CLARIFIES, reason + len(_REJECTION_REASON)):
                 typed = (Typed(part, reason + len(_REJECTION_REASON), len(text), "rejection"),)
     elif text.startswith(_DENIED):
         status = "denied"
@@ -504,7 +509,60 @@ class ClaudeCode(Struct, frozen=True):
                 return True
             if kind in {"permission-mode", "custom-title", "ai-title"} and "sessionId" in line:
                 return True
+            if is_sdk_message(line):
+                return True
         return False
+
+
+class ClaudeListReader(ClaudeReader):
+    """Reads a JSON list of the messages that stream-json and the Agent SDK give."""
+
+    record: ClassVar[Any] = bytes
+
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+        decoder = codec.LineDecoder(Line)
+        for number, raw in enumerate(items_of(data)):
+            cursor.raw = bytes(raw)
+            lines, _ = decoder.decode(cursor.raw)
+            if not lines:
+                yield Unknown("")
+            for line in lines:
+                for record in ClaudeReader.read(self, line, cursor):
+                    if isinstance(record, (Message, Compaction, Presence)):
+                        yield replace(record, line=None, item=number)
+                    else:
+                        yield record
+
+
+class ClaudeList(Struct, frozen=True):
+    """A JSON list of messages: what `--output-format json --verbose` or a program saved."""
+
+    name: str = "claude_code_list"
+    shape: str = "document"
+    reader: type[ClaudeListReader] = ClaudeListReader
+
+    def detect(self, sample: Sample) -> bool:
+        if sample.data.lstrip()[:1] != b"[":
+            return False
+        found = sum(map(is_sdk_message, sample.items))
+        return found > 0 and found * 2 > len(sample.items)
+
+
+def is_sdk_message(value: dict[str, Any]) -> bool:
+    """Whether a JSON object is a message of stream-json or of the Agent SDK: {"type",
+    "message"}, or the first or last line of a stream."""
+    kind = value.get("type")
+    if kind in ("user", "assistant"):
+        body = value.get("message")
+        return (
+            isinstance(body, dict)
+            and body.get("role") == kind
+            and isinstance(body.get("content"), (str, list))
+            and "parts" not in body
+        )
+    if "session_id" not in value or "subtype" not in value:
+        return False
+    return kind == "system" or kind == "result" and ("result" in value or "usage" in value)
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -512,3 +570,4 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 FORMAT = ClaudeCode()
+LIST = ClaudeList()

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.formats.injected import typed_spans
+from leftoff.formats.pasted import transcript_span
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -102,6 +103,22 @@ IGNORED_LINES = frozenset(
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
+_NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
+"""Calls that the client refused before anything ran."""
+_FAILED = (
+    "apply_patch verification failed",
+    "error",
+    "exec_command failed",
+    "write_stdin failed",
+)
+_REJECTED = re.compile(
+    r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
+)
+_REQUEST = "## My request for Codex:"
+"""Heading that the extension for editors writes between what it attaches and the prompt."""
+_ATTACHED = re.compile(
+    r"\s*# (?:Files mentioned by the user|Diff comments|Context from my IDE setup)\b"
+)
 
 
 class CodexReader(Struct):
@@ -283,9 +300,13 @@ class CodexReader(Struct):
             parts = tuple(Text(t) for t in texts)
             return (self._message("system", parts, "injected", (), time, cursor),)
         typed: tuple[Typed, ...] = ()
+        pasted = False
         for number, text in enumerate(texts):
-            typed += typed_spans(number, text)
-        origin = "prompt" if typed else "injected"
+            spans, found = _typed(number, text)
+            typed += spans
+            pasted = pasted or found
+        # A prompt that is nothing but a pasted transcript was sent by the person all the same.
+        origin = "prompt" if typed or pasted else "injected"
         parts = tuple(Text(t) for t in texts)
         return (self._message("user", parts, origin, typed, time, cursor),)
 
@@ -305,11 +326,14 @@ class CodexReader(Struct):
             status = "ok" if code == 0 else "error"
         elif _RUNNING in text[:400]:
             status = "running"
-        elif text.startswith(("aborted", "user rejected", "exec_command failed")):
-            status = "denied" if "reject" in text[:40] else "interrupted"
-            status = "error" if text.startswith("exec_command failed") else status
-        elif text.startswith(("apply_patch verification failed", "error", "failed to parse")):
-            status = "error"
+        elif text.startswith(_NEVER_RAN):
+            status = "denied"
+        elif text.startswith(("user rejected", "patch rejected")):
+            status = "denied"
+        elif text.startswith("aborted"):
+            status = "interrupted"
+        elif text.startswith(_FAILED):
+            status = "denied" if _REJECTED.search(text, 0, 1000) else "error"
         else:
             status = "ok"
         result = ToolResult(call, text, status, code)
@@ -338,6 +362,28 @@ class CodexReader(Struct):
             cwd=self.cwd,
             raw=cursor.raw,
         )
+
+
+def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
+    """The spans of a message that the person typed, and whether a transcript of another agent
+    was pasted into it."""
+    start = 0
+    if _ATTACHED.match(text) and (at := text.find(_REQUEST)) >= 0:
+        start = at + len(_REQUEST)
+    spans = typed_spans(part, text) if not start else _shifted(part, text, start, len(text))
+    pasted = transcript_span(text) if spans else None
+    if pasted is None:
+        return spans, False
+    before = _shifted(part, text, start, max(start, pasted[0]))
+    return before + _shifted(part, text, max(start, pasted[1]), len(text)), True
+
+
+def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
+    """The typed spans of a piece of a text."""
+    return tuple(
+        Typed(part, span.start + start, span.end + start, span.via)
+        for span in typed_spans(part, text[start:end].rstrip())
+    )
 
 
 def _str(value: Any) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
+from leftoff.formats import claude_code_records as records
 from leftoff.formats.lenient_json import count_of, text_of
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Compaction, Link, Message, Record, SessionFacts, Text, Unknown
@@ -19,7 +20,7 @@ from leftoff.model import Compaction, Link, Message, Record, SessionFacts, Text,
 
 class Body(Struct, gc=False):
     role: str = ""
-    content: str | list[claude.Block] | None = None
+    content: str | list[records.Block] | None = None
     visibility: Any = None
 
 
@@ -98,13 +99,13 @@ class DroidReader(Struct):
         if body.role not in ("user", "assistant"):
             yield Unknown(f"message/{body.role}")
             return
-        claude_line = claude.Line(
+        claude_line = records.Line(
             type=body.role,
             uuid=line.id,
             parentUuid=line.parentId,
             timestamp=line.timestamp,
             cwd=self.cwd,
-            message=claude.Body(id=line.id, role=body.role, content=body.content),
+            message=records.Body(id=line.id, role=body.role, content=body.content),
         )
         for found in self.claude.read(claude_line, cursor):
             if not isinstance(found, Message):

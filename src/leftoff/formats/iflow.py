@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
+from leftoff.formats import claude_code_records as records
 from leftoff.formats.gemini_parts import response_texts, result_of
 from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
 from leftoff.formats.reader import Cursor, Sample
@@ -36,7 +37,7 @@ class Body(Struct, gc=False):
     model: str | None = None
     role: str | None = None
     content: str | list[Block] | None = None
-    usage: claude.Tokens | None = None
+    usage: records.Tokens | None = None
 
 
 class Line(Struct, gc=False):
@@ -76,7 +77,7 @@ class IflowReader(Struct):
             content: Any = [_claude_block(b) for b in body.content]
         else:
             content = body.content if body else None
-        claude_line = claude.Line(
+        claude_line = records.Line(
             type=line.type,
             uuid=line.uuid,
             parentUuid=line.parentUuid,
@@ -92,7 +93,7 @@ class IflowReader(Struct):
             subtype=line.subtype,
         )
         if body is not None:
-            claude_line.message = claude.Body(
+            claude_line.message = records.Body(
                 id=body.id, model=body.model, role=body.role, content=content, usage=body.usage
             )
         for found in self.claude.read(claude_line, cursor):
@@ -119,7 +120,7 @@ class IflowReader(Struct):
         return tuple(parts)
 
 
-def _claude_block(block: Block) -> claude.Block:
+def _claude_block(block: Block) -> records.Block:
     content = block.content
     failed = block.is_error
     if isinstance(content, dict):
@@ -127,7 +128,7 @@ def _claude_block(block: Block) -> claude.Block:
         failed = failed or wrong
     elif isinstance(content, list):
         content = "\n".join(text_of(b.get("text")) for b in dicts_of(content))
-    return claude.Block(
+    return records.Block(
         type=block.type,
         text=block.text,
         thinking=block.thinking,

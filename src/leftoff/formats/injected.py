@@ -25,7 +25,8 @@ _TAGS = (
 _LEADING = re.compile(rf"\s*<({_TAGS})\b")
 _OPENING = re.compile(
     r"<(?:(system-reminder|ide_opened_file|ide_selection|external_links|environment_details"
-    r"|hook_context|loaded_context|leftoff)\b[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
+    r"|hook_context|loaded_context|system_notification|timestamp|leftoff)\b"
+    r"[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
 )
 # leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
 # with the prompt; a resume log; a resume message. None of it was typed.
@@ -38,6 +39,16 @@ _OWN_DOCUMENT = re.compile(
     r"\s*(?:# Session Resume Log: |WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF)"
 )
 _AGENTS_FILE = re.compile(r"\s*# (?:AGENTS|CLAUDE|GEMINI)\.md instructions\b")
+# A client's buttons, and the body of a skill that it loads: none of it was typed.
+_NOT_TYPED = re.compile(
+    r"\s*(?:@agent (?:Continue: \"Continue to iterate\?\"|Try Again)\s*$"
+    r"|Base directory for this skill: |Stop hook feedback:)"
+)
+# A command of Cursor: its name was chosen by the person, its body stands in a file.
+_CURSOR_COMMAND = re.compile(
+    r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
+    re.DOTALL,
+)
 _ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
 _CONTINUED = re.compile(
@@ -73,9 +84,28 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
 
     The arguments of a slash command are typed (`via` "command"); its markup is not.
     """
+    if _NOT_TYPED.match(text):
+        return ()
+    if "--- Cursor Command: " in text:
+        return _around_commands(part, text, via)
     if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
         return _parse_spans(part, text, via)
     return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
+
+
+def _around_commands(part: int, text: str, via: str) -> tuple[Typed, ...]:
+    """The names of Cursor's commands in a text, and what was typed around them."""
+    spans: list[Typed] = []
+    position = 0
+    commands = [(m.start(), m.end(), m.span(1)) for m in _CURSOR_COMMAND.finditer(text)]
+    for start, end, name in [*commands, (len(text), len(text), None)]:
+        for span in _parse_spans(part, text[position:start], via):
+            a, b = span.start + position, span.end + position
+            spans.append(Typed(part, a, b, span.via))
+        if name is not None:
+            spans.append(Typed(part, *name, "command"))
+        position = end
+    return tuple(spans)
 
 
 def _marked_blocks(text: str) -> Iterator[tuple[int, int]]:

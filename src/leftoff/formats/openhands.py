@@ -1,7 +1,8 @@
 """OpenHands: event lists, and evaluation outputs with one instance on each line.
 
 Actions are the agent's calls, observations their results, paired by `cause`; the oldest files
-have neither ids nor sources and are paired by order: docs/formats/openhands.md.
+have neither ids nor sources and are paired by order. Events of the agent SDK (version 1) name
+their kind and pair by the id of the call: docs/formats/openhands.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,25 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.openai_parts import calls_of, content_text, tag_spans, trim_span, usage_of
+from leftoff.formats.openai_parts import (
+    calls_of,
+    content_text,
+    decode_arguments,
+    tag_spans,
+    trim_span,
+    usage_of,
+)
+from leftoff.formats.openhands_events import (
+    CALLS,
+    IGNORED_ACTIONS,
+    IGNORED_KINDS,
+    IGNORED_OBSERVATIONS,
+    RESULTS,
+    Event,
+    is_event,
+    is_instance,
+    is_sdk_event,
+)
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import (
@@ -43,27 +62,6 @@ from leftoff.model import (
 )
 
 
-class Event(Struct, gc=False):
-    id: Any = None
-    timestamp: Any = None
-    source: Any = None
-    message: Any = None
-    action: Any = None
-    args: Any = None
-    observation: Any = None
-    content: Any = None
-    extras: Any = None
-    cause: Any = None
-    tool_call_metadata: Any = None
-    llm_metrics: Any = None
-    # the oldest events have their arguments beside `action`
-    thought: Any = None
-    command: Any = None
-    code: Any = None
-    path: Any = None
-    exit_code: Any = None
-
-
 class Instance(Struct, gc=False):
     """One line of an evaluation output."""
 
@@ -74,27 +72,11 @@ class Instance(Struct, gc=False):
 
 
 _EVENT = LineDecoder(Event)
-IGNORED_ACTIONS = frozenset(
-    {
-        "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
-        "start", "stop", "summarize", "initialize", "loop_recovery",
-    }
-)  # fmt: skip
-IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
-CALLS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
-        "finish", "delegate", "reject", "call_tool_mcp", "task_tracking", "push", "send_pr",
-        "add_task", "modify_task", "save_plan", "kill",
-    }
-)  # fmt: skip
-RESULTS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "think", "delegate", "error",
-        "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
-    }
-)  # fmt: skip
+_REJECTED = "User rejected the action"
+"""The reason that the SDK writes when the person gave none."""
 _TASKS = ("issue_description", "pr_description", "problem_statement")
+_EVENT_LISTS = ("trajectory", "events", "items")
+"""Where the server's answers hold the events."""
 _HEADING = re.compile(r"(?m)^# (?:Issue|Problem Statement|Title)\b[^\n]*\n")
 _NO_ARGUMENTS = frozenset({"thought", "kernel_init_code", "is_confirmed", "action_risk"})
 
@@ -123,6 +105,9 @@ class OpenHandsReader(Struct):
         document = fields_of(data)
         if not document:
             return self._events(items_of(data), cursor)
+        for name in _EVENT_LISTS:
+            if name in document:
+                return self._events(items_of(document[name]), cursor)
         instance = Instance(
             value_of(document.get("instance_id")),
             value_of(document.get("issue")),
@@ -155,6 +140,8 @@ class OpenHandsReader(Struct):
                     yield Unknown("event")
 
     def _event(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Iterable[Record]:
+        if isinstance(event.kind, str) and not isinstance(event.action, str):
+            return self._sdk_event(event, event.kind, place, raw, cursor)
         if isinstance(event.observation, str):
             return self._observation(event, event.observation, place, raw, cursor)
         if not isinstance(event.action, str):
@@ -170,6 +157,101 @@ class OpenHandsReader(Struct):
         if action not in CALLS and not event.tool_call_metadata:
             return (Unknown(f"action {action}"),)
         return (self._action_message(event, action, place, raw, cursor),)
+
+    def _sdk_event(
+        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
+    ) -> Iterable[Record]:
+        """An event of the agent SDK: `kind` says what it is, `source` who caused it."""
+        if kind == "ActionEvent":
+            return (self._sdk_action(event, place, raw, cursor),)
+        if kind == "MessageEvent":
+            return (self._sdk_message(event, place, raw, cursor),)
+        if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
+            return (self._sdk_result(event, kind, place, raw, cursor),)
+        if kind == "SystemPromptEvent":
+            shown = (Text(content_text([event.system_prompt])),)
+            return (self._message(event, "system", shown, "injected", place, raw, cursor),)
+        if kind == "ConversationErrorEvent":
+            shown = (Text(text_of(event.detail)),)
+            return (self._message(event, "system", shown, "meta", place, raw, cursor),)
+        if kind == "Condensation":
+            item, line = _position(place, cursor)
+            return (Compaction(line, item, "auto", raw=raw),)
+        return () if kind in IGNORED_KINDS else (Unknown(f"event {kind}"),)
+
+    def _sdk_message(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+        said = dict_of(event.llm_message)
+        text = content_text(said.get("content"))
+        if event.source == "agent":
+            parts = (*_sdk_thoughts(event, said), Text(text))
+            return self._message(event, "assistant", parts, "agent", place, raw, cursor)
+        typed: tuple[Typed, ...] = ()
+        shown: tuple[Part, ...] = (Text(text),)
+        if event.source == "user":
+            span = _task_span(text)
+            typed = (Typed(0, *span),) if span is not None else typed_spans(0, text)
+        # Skills that the recorder adds to the prompt; nobody typed them.
+        added = content_text(event.extended_content)
+        if added:
+            shown = (*shown, Text(added))
+        origin = "prompt" if typed else "injected"
+        return self._message(event, "user", shown, origin, place, raw, cursor, typed)
+
+    def _sdk_action(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+        self.calls += 1
+        call = dict_of(event.tool_call)
+        name = text_of(event.tool_name) or text_of(call.get("name"))
+        given = decode_arguments(call.get("arguments"))
+        if not isinstance(given, dict):
+            given = {k: v for k, v in dict_of(event.action).items() if k != "kind"}
+        identity = text_of(event.tool_call_id) or f"call-{self.calls}"
+        self.waiting = [*self.waiting[-63:], identity]
+        parts: list[Part] = [*_sdk_thoughts(event, {})]
+        thought = content_text(event.thought)
+        if thought.strip():
+            parts.append(Text(thought))
+        if name == "finish" and text_of(given.get("message")):
+            parts.append(Text(text_of(given.get("message"))))
+        parts.append(ToolCall(identity, name, kind_of(name), given))
+        return self._message(event, "assistant", tuple(parts), "agent", place, raw, cursor)
+
+    def _sdk_result(
+        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
+    ) -> Message:
+        call = text_of(event.tool_call_id)
+        self.waiting = [w for w in self.waiting if w != call]
+        typed: tuple[Typed, ...] = ()
+        if kind == "UserRejectObservation":
+            text = text_of(event.rejection_reason)
+            result = ToolResult(call, text, "denied")
+            if text and text != _REJECTED:
+                typed = (Typed(0, 0, len(text), "rejection"),)
+        elif kind == "AgentErrorEvent":
+            result = ToolResult(call, text_of(event.error), "error")
+        else:
+            result = self._sdk_observation(call, dict_of(event.observation))
+        return self._message(event, "tool", (result,), "tool", place, raw, cursor, typed)
+
+    def _sdk_observation(self, call: str, seen: dict[str, Any]) -> ToolResult:
+        text = content_text(seen.get("content")) or text_of(seen.get("output"))
+        facts = dict_of(seen.get("metadata"))
+        self.cwd = text_of(facts.get("working_dir")) or self.cwd
+        code = next(
+            (
+                value
+                for value in (facts.get("exit_code"), seen.get("exit_code"))
+                if isinstance(value, int) and not isinstance(value, bool)
+            ),
+            None,
+        )
+        status = "error" if seen.get("is_error") is True or code else "ok"
+        if code == -1:  # the command had not come back
+            late = seen.get("timeout") is True or "timed out" in text_of(facts.get("suffix"))
+            status, code = ("timeout" if late else "running"), None
+        detail: dict[str, Any] | None = None
+        if status == "ok" and isinstance(seen.get("prev_exist"), bool):
+            detail = {"created": not seen["prev_exist"]}
+        return ToolResult(call, text, status, code, detail)
 
     def _text_message(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
         args = dict_of(event.args)
@@ -237,7 +319,8 @@ class OpenHandsReader(Struct):
         if role == "assistant":
             call_metadata = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
             self.turns += 1
-            response = text_of(call_metadata.get("id")) or f"r{self.turns}"
+            response = text_of(call_metadata.get("id")) or text_of(event.llm_response_id)
+            response = response or f"r{self.turns}"
             self.response = response
             model = text_of(call_metadata.get("model")) or self.model
             usage = usage_of(call_metadata.get("usage")) or self._accumulated(event.llm_metrics)
@@ -332,6 +415,15 @@ class OpenHandsReader(Struct):
         return ToolResult(call, text, status, code, detail)
 
 
+class OpenHandsLinesReader(OpenHandsReader):
+    """Reads events of the agent SDK, one on each line."""
+
+    record: ClassVar[Any] = Event
+
+    def read(self, event: Any, cursor: Cursor) -> Iterable[Record]:
+        return self._event(event, 0, cursor.raw, cursor)
+
+
 class OpenHandsOutputReader(Struct):
     """Reads an evaluation output: each line is one instance, that is one session."""
 
@@ -342,6 +434,15 @@ class OpenHandsOutputReader(Struct):
             return (Unknown("line without history"),)
         name = _identity(instance) or f"line-{cursor.line}"
         return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+
+
+def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[Part]:
+    """The thoughts of an event of the agent SDK; encrypted ones have no text."""
+    text = text_of(event.reasoning_content) or text_of(said.get("reasoning_content"))
+    blocks = dicts_of(event.thinking_blocks) or dicts_of(said.get("thinking_blocks"))
+    text = text or "\n\n".join(filter(None, [text_of(b.get("thinking")) for b in blocks]))
+    if text:
+        yield Reasoning(text)
 
 
 def _task_span(text: str) -> tuple[int, int] | None:
@@ -399,11 +500,16 @@ class OpenHands(Struct, frozen=True):
     def detect(self, sample: Sample) -> bool:
         document = sample.document
         if isinstance(document, list):
-            events = [_is_event(item) for item in sample.items]
+            events = [is_event(item) for item in sample.items]
             return bool(events) and sum(events) * 2 > len(events)
+        if isinstance(document, dict) and not isinstance(document.get("history"), list):
+            listed = next(
+                (v for n in _EVENT_LISTS if isinstance(v := document.get(n), list)), []
+            )[: sample.LINES]
+            return bool(listed) and sum(map(is_event, listed)) * 2 > len(listed)
         # One instance alone on one line is an output file, see below.
         return (
-            isinstance(document, dict) and not OUTPUT.detect(sample) and _is_instance(document)
+            isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
         )
 
 
@@ -415,25 +521,20 @@ class OpenHandsOutput(Struct, frozen=True):
     reader: type[OpenHandsOutputReader] = OpenHandsOutputReader
 
     def detect(self, sample: Sample) -> bool:
-        return any(_is_instance(line) for line in sample.lines[:3])
+        return any(is_instance(line) for line in sample.lines[:3])
 
 
-def _is_event(item: Any) -> bool:
-    if not isinstance(item, dict) or not ("action" in item or "observation" in item):
-        return False
-    return "source" in item or "args" in item or "extras" in item or "cause" in item
+class OpenHandsLines(Struct, frozen=True):
+    """Registry entry: events of the agent SDK, one on each line."""
 
+    name: str = "openhands_lines"
+    shape: str = "lines"
+    reader: type[OpenHandsLinesReader] = OpenHandsLinesReader
 
-def _is_instance(item: dict[str, Any]) -> bool:
-    history = item.get("history")
-    if not isinstance(history, list):
-        return False
-    if "instance_id" not in item and "issue" not in item and "git_patch" not in item:
-        return False
-    if "test_result" in item or "git_patch" in item:
-        return True
-    return any(isinstance(e, dict) and ("action" in e or "observation" in e) for e in history)
+    def detect(self, sample: Sample) -> bool:
+        return any(is_sdk_event(line) for line in sample.lines[:3])
 
 
 FORMAT = OpenHands()
 OUTPUT = OpenHandsOutput()
+LINES = OpenHandsLines()

@@ -159,8 +159,10 @@ formats: Registry[Format] = Registry(
     {
         "iflow": "leftoff.formats.iflow:FORMAT",
         "qwen_code": "leftoff.formats.qwen_code:FORMAT",
+        "claude_code_list": "leftoff.formats.claude_code:LIST",
         "claude_code": "leftoff.formats.claude_code:FORMAT",
         "codex": "leftoff.formats.codex:FORMAT",
+        "codex_exec": "leftoff.formats.codex_exec:FORMAT",
         "copilot_cli": "leftoff.formats.copilot_cli:FORMAT",
         "pi": "leftoff.formats.pi:FORMAT",
         "factory_droid": "leftoff.formats.factory_droid:FORMAT",
@@ -176,9 +178,14 @@ formats: Registry[Format] = Registry(
         "inspect": "leftoff.formats.inspect:FORMAT",
         "openhands_output": "leftoff.formats.openhands:OUTPUT",
         "openhands": "leftoff.formats.openhands:FORMAT",
+        "openhands_lines": "leftoff.formats.openhands:LINES",
         "cline": "leftoff.formats.cline:FORMAT",
         "specstory": "leftoff.formats.specstory:FORMAT",
         "aider": "leftoff.formats.aider:FORMAT",
+        "opencode_markdown": "leftoff.formats.opencode_markdown:FORMAT",
+        "cursor_markdown": "leftoff.formats.cursor_markdown:FORMAT",
+        "claude_code_export": "leftoff.formats.claude_code_export:FORMAT",
+        "sanitized": "leftoff.formats.sanitized:FORMAT",
         "leftoff": "leftoff.formats.native:FORMAT",
         "langchain": "leftoff.formats.langchain:FORMAT",
         "semantic_kernel": "leftoff.formats.semantic_kernel:FORMAT",
@@ -216,12 +223,11 @@ def detect(sample: Sample) -> Format | None:
 
 
 def unrecognised(sample: Sample, where: str) -> FormatError:
-    """The error for a recording that no format claims; says what was tried."""
+    """The error for a recording that no format claims."""
     if not sample.data.strip():
         return FormatError(f"{where}: empty, no message in it")
     looks = "binary data" if sample.binary else "no transcript in a known format"
-    tried = ", ".join(formats.names())
     return FormatError(
-        f"{where}: {looks}; tried {tried}. `leftoff plugins` lists the formats; "
+        f"{where}: {looks}; tried all {len(formats.names())}: `leftoff plugins` lists them; "
         "a format of your own can be added (docs/formats/README.md)."
     )

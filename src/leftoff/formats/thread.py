@@ -34,9 +34,8 @@ Before you edit
 ---------------
 `key64` and the order of `ORIGINS` and `_ROLE` are part of the saved format of a pass (keys and
 row bytes are saved as they are): append to `ORIGINS`, never reorder it. `keys64` must give
-what `key64` gives for each id. The bound methods `_add_*` in `__init__` are for speed: `add`
-runs once for each message. With `before` set (a resumed pass), only appending, `pack` and
-`len` are valid.
+what `key64` gives for each id. `add` runs once for each message: keep it short. With `before`
+set (a resumed pass), only appending, `pack` and `len` are valid.
 """
 
 from __future__ import annotations
@@ -110,6 +109,10 @@ class _Children:
         return self._order[first : bisect_right(self._parents, key)]
 
 
+_OF_MESSAGES = ("responses", "keys", "parents")
+_OF_LINKS = ("link_keys", "link_parents")
+
+
 class Packed(Struct, frozen=True):
     """A thread as bytes, for saving."""
 
@@ -132,19 +135,19 @@ class Thread:
         before: number of messages before the first row that are not in memory.
     """
 
-    COLUMNS = ("responses", "keys", "parents", "link_keys", "link_parents")
+    COLUMNS = (*_OF_MESSAGES, *_OF_LINKS)
+
+    __slots__ = ("_links", "_messages", "_packed", "_room", "before", "rows")
 
     def __init__(self) -> None:
         self.rows = array("B")
         self.before = 0
-        # Ids wait as text until there are `BATCH` of them.
-        self._packed = {name: array("Q") for name in self.COLUMNS}
-        self._waiting: dict[str, list[str]] = {name: [] for name in self.COLUMNS}
-        self._add_response = self._waiting["responses"].append
-        self._add_key = self._waiting["keys"].append
-        self._add_parent = self._waiting["parents"].append
-        self._add_link_key = self._waiting["link_keys"].append
-        self._add_link_parent = self._waiting["link_parents"].append
+        # Ids wait as text until there are `BATCH` records: response, own id and parent id of
+        # each message, own id and parent id of each link. A recording may have a hundred
+        # thousand threads, so that one without rows is to be small.
+        self._packed: dict[str, array[int]] = {}
+        self._messages: list[str] = []
+        self._links: list[str] = []
         self._room = BATCH
 
     def __len__(self) -> int:
@@ -153,46 +156,43 @@ class Thread:
     def add(self, message: Message) -> None:
         """Appends a message."""
         self.rows.append(_ROW[message.role, message.origin])
-        self._add_response(message.response)
-        self._add_key(message.key)
-        self._add_parent(message.parent)
+        self._messages += (message.response, message.key, message.parent)
         self._room -= 1
         if not self._room:
             self._pack()
 
     def link(self, identity: str, parent: str) -> None:
         """Appends a record of the parent chain that is no message."""
-        self._add_link_key(identity)
-        self._add_link_parent(parent)
+        self._links += (identity, parent)
         self._room -= 1
         if not self._room:
             self._pack()
 
     def append(self, row: int, response: int, key: int, parent: int) -> None:
         """Appends a row of another thread."""
-        self._pack()
         self.rows.append(row)
-        self._packed["responses"].append(response)
-        self._packed["keys"].append(key)
-        self._packed["parents"].append(parent)
+        for name, value in zip(self.COLUMNS, (response, key, parent), strict=False):
+            self._column(name).append(value)
 
     def append_link(self, key: int, parent: int) -> None:
         """Appends a link of another thread."""
-        self._pack()
-        self._packed["link_keys"].append(key)
-        self._packed["link_parents"].append(parent)
+        self._column("link_keys").append(key)
+        self._column("link_parents").append(parent)
 
     def _pack(self) -> None:
         if self._room == BATCH:
             return
-        for name, waiting in self._waiting.items():
-            self._packed[name].extend(keys64(waiting))
-            waiting.clear()
+        for waiting, names in ((self._messages, _OF_MESSAGES), (self._links, _OF_LINKS)):
+            if waiting:
+                for place, name in enumerate(names):
+                    column = self._packed.setdefault(name, array("Q"))
+                    column.extend(keys64(waiting[place :: len(names)]))
+                waiting.clear()
         self._room = BATCH
 
     def _column(self, name: str) -> array[int]:
         self._pack()
-        return self._packed[name]
+        return self._packed.setdefault(name, array("Q"))
 
     @property
     def responses(self) -> array[int]:
@@ -334,7 +334,7 @@ class Thread:
         thread = cls()
         thread.rows.frombytes(packed.rows)
         for name in cls.COLUMNS:
-            thread._packed[name].frombytes(getattr(packed, name))
+            thread._column(name).frombytes(getattr(packed, name))
         return thread
 
     def extend(self, packed: Packed) -> None:

@@ -101,7 +101,10 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
     return codec.dumps(reply) if reply else b""
 
 
-_REPLY_NOTES = {"systemMessage": ", told the person", "hookSpecificOutput": ", told the agent"}
+_REPLY_NOTES = {
+    "systemMessage": ", said to the person",
+    "hookSpecificOutput": ", said to the agent",
+}
 
 
 class _HookCall:

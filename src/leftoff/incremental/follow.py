@@ -306,7 +306,7 @@ class Follower:
             raise StateError(f"{self.folder}: {what}") from error
         except OSError as error:
             where, why = error.filename or self.folder, error.strerror or error
-            raise StateError(f"{where}: {why}; what was kept stays") from error
+            raise StateError(f"{where}: {why}; the saved state stays") from error
 
     def _load(self) -> _Followed:
         """The saved state; an empty one if none is valid, and then everything is read again.

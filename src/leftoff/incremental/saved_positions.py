@@ -20,6 +20,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import StateError
 from leftoff.extraction.collector import State
 from leftoff.redaction.redactor import Redactor
+from leftoff.sources.encodings import wide_encoding
 
 
 class SavedPosition(Struct, frozen=True):
@@ -85,13 +86,15 @@ def resume_pass(
 
 def _identity(path: str, offset: int) -> tuple[str, bytes, bytes] | None:
     """Device and inode, and digests of the first 4 KiB and of those before `offset`; None if
-    it cannot be read so far."""
+    it cannot be read so far, or its bytes are not those that were read (UTF-16)."""
     try:
         with Path(path).open("rb", buffering=0) as file:
             status = os.fstat(file.fileno())
             if status.st_size < offset:
                 return None
             first = file.read(min(_END_BYTES, offset))
+            if wide_encoding(first):
+                return None  # what was read is UTF-8, and its length another than the file's
             file.seek(max(0, offset - _END_BYTES))
             last = file.read(min(_END_BYTES, offset))
     except OSError:

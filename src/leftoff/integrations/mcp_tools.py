@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
@@ -26,7 +26,9 @@ from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text
 from leftoff.sources import discover
-from leftoff.sources.open import session_paths
+from leftoff.sources.encodings import wide_encoding
+from leftoff.sources.multi_file import is_multi_file
+from leftoff.sources.open import STDIN, session_paths
 from leftoff.summary import ContextSummary
 
 REPLY_TIMEOUT = 15.0
@@ -76,7 +78,8 @@ class _CachedRecording:
         with open(main, "rb") as file:  # noqa: PTH123 - a path as its user spells it
             file.seek(self.read)
             while data := file.read(_BLOCK):
-                if not self.read and data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+                whole = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
+                if not self.read and (whole or wide_encoding(data[:4096])):
                     return api.summarize(self.path)
                 session_pass.feed(data)
                 self.read += len(data)
@@ -117,9 +120,8 @@ class Answers:
 
     def list_sessions(self, project: str = "", limit: int = 20) -> str:
         """Sessions recorded on this machine, most recently changed first."""
-        folder = _folder(project)
-        found = discover.list_sessions(self._environ, project=folder)
-        some = list(islice(found, _clamp(limit, MAX_ITEMS) + 1))
+        most = _checked_limit(limit)
+        some = list(islice(self._listed(project), most + 1))
         rows = [
             {
                 "id": s.id,
@@ -131,7 +133,7 @@ class Answers:
                 "modified": s.modified,
                 "bytes": s.size,
             }
-            for s in some[: _clamp(limit, MAX_ITEMS)]
+            for s in some[:most]
         ]
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
 
@@ -170,6 +172,8 @@ class Answers:
         """The resume log of a session as markdown, in at most `budget` tokens."""
         from leftoff.handover.resume_log.document import ResumeLog
 
+        if budget < 1:
+            raise UsageError(f"budget is a number of tokens from 300 to 10000, not {budget}")
         size = min(max(budget, 300), 10_000)
         path = self._path(session)
         summary = self._summary(path)
@@ -179,7 +183,8 @@ class Answers:
 
     def show(self, session: str, first: int, last: int = 0) -> str:
         """The messages `first` to `last` of a session as they were, from 1."""
-        last = last or first
+        if first >= 1 and last == 0:
+            last = first
         if first < 1 or last < first:
             raise UsageError("first and last count messages from 1, as summaries cite them")
         path = self._path(session)
@@ -197,15 +202,16 @@ class Answers:
         Sessions that could not be read within the timeout are counted, not searched."""
         if not query.split():
             raise UsageError("query: say which words to look for")
-        end, most = time.monotonic() + self._timeout, _clamp(limit, MAX_ITEMS)
+        end, most = time.monotonic() + self._timeout, _checked_limit(limit)
         found: list[dict[str, Any]] = []
         searched, left, damaged = 0, 0, 0
-        for listed in discover.list_sessions(self._environ, project=_folder(project)):
+        for listed in self._listed(project):
             time_left = end - time.monotonic()
             if time_left <= 0 or len(found) >= most:
                 left += 1
                 continue
             try:
+                self._check_links(listed.path)
                 summary = self._summary(listed.path, time_left)
             except (LeftoffError, OSError):
                 damaged += 1
@@ -235,17 +241,43 @@ class Answers:
         """The path of a session that is given by its id, a prefix of it, `latest`, or its path.
 
         Only recordings in the folders of known clients are allowed: an agent must not read
-        other files of the machine through this server.
+        other files of the machine through this server, also not by a link that it has put into
+        such a folder. What a link leads to is looked at here, when a session is named.
         """
-        if session != discover.LATEST and (os.sep in session or "/" in session):
-            known = {os.path.realpath(r.path) for r in discover.session_files(self._environ)}
-            if os.path.realpath(session) not in known:
-                raise SourceError(f"{session}: is no session in the place of a known client")
-            return session
-        known_ids = discover.find_session(session, self._environ, self._cwd)
-        if session != discover.LATEST and Path(session).exists():
+        if session == discover.LATEST:
+            path = discover.latest_session(self._environ, self._cwd).path
+        elif os.sep in session or "/" in session:
+            path = session
+        elif session == STDIN or is_multi_file(session) or os.path.lexists(session):
             raise SourceError(f"{session}: name a session by its id")
-        return known_ids
+        else:
+            path = discover.find_session(session, self._environ, self._cwd)
+        self._check_links(path)
+        return path
+
+    def _check_links(self, path: str) -> None:
+        """Raises `SourceError` if a session or a file of one of its subagents is elsewhere."""
+        main, beside = session_paths(path)
+        if not discover.leads_to_session(main, discover.client_roots(self._environ)):
+            what = "is no session in the folder of a known client"
+            if os.path.realpath(main) != os.path.abspath(main):  # noqa: PTH100
+                what += "; a link to a file elsewhere is not followed"
+            raise SourceError(f"{path}: {what}")
+        home = os.path.dirname(os.path.realpath(main)) + os.sep  # noqa: PTH120
+        for _, side in beside:
+            if not os.path.realpath(side).startswith(home):
+                raise SourceError(f"{side}: a link to a file elsewhere is not followed")
+
+    def _listed(self, project: str) -> Iterator[discover.SessionInfo]:
+        """The sessions of this machine, without those that links to files elsewhere make."""
+        roots = discover.client_roots(self._environ)
+        known = [
+            file
+            for file in discover.session_files(self._environ)
+            if discover.leads_to_session(file.path, roots)
+        ]
+        folder = _folder(project)
+        return discover.list_sessions(self._environ, project=folder, known=known)
 
     def _summary(
         self, path: str, timeout: float | None = None
@@ -385,8 +417,10 @@ def _folder(project: str) -> str:
     return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
 
 
-def _clamp(limit: int, most: int) -> int:
-    return min(max(1, limit), most)
+def _checked_limit(limit: int) -> int:
+    if limit < 1:
+        raise UsageError(f"limit is a number of results from 1 to {MAX_ITEMS}, not {limit}")
+    return min(limit, MAX_ITEMS)
 
 
 def _answer(value: dict[str, Any]) -> str:

@@ -173,6 +173,71 @@ def _credential(value: str, match: re.Match[str] | None) -> bool:
     )
 
 
+def _drawn(value: str, match: re.Match[str] | None) -> bool:
+    """Drawn by a machine, and possibly a UUID: its pattern has seen a name or a head that
+    leaves no doubt what it is. Not a name in camel case, not zeros, not counted digits."""
+    if _is_stand_in(value) or "1234" in value[:8] or "123e4567" in value:
+        return False
+    body = value[value.find(".") + 1 :]
+    digits = sum(c.isdigit() for c in body)
+    return len(set(value)) >= _MIN_RANDOM_DISTINCT and (
+        digits >= _MIN_DIGITS or (digits > 0 and _class_changes(body) >= _RANDOM_CHANGES)
+    )
+
+
+_VENDORS: Final = frozenset(
+    (
+        "adyen airtable alchemy algolia amplitude asana auth0 beamer circleci cloudflare cmc "
+        "codecov coinmarketcap consul contentful databricks datadog doppler etherscan "
+        "exoscale fastly finicity freshdesk gitter hapi hcloud heroku hubspot infura "
+        "intercom jira kraken launchdarkly linode looker mailchimp mailgun mixpanel netlify "
+        "new_relic newrelic okta pagerduty plaid postmark rapidapi scaleway scw segment snyk "
+        "sonar square travis trello typeform vault vercel vultr zendesk"
+    ).split()
+)
+"""Vendors whose keys are UUIDs, or were."""
+_PLAIN_KEYS: Final = frozenset(
+    (
+        "artifact asset blob block branch bucket build cache call cell checksum child chunk "
+        "column commit content context conversation cursor data dedup dedupe dict digest doc "
+        "document entry etag event field file fingerprint foreign group hash id idempotency "
+        "image index input item job json license lock lookup map memo message model name "
+        "node object output package page parent partition path primary project prompt pub "
+        "public query react record repo request restore result revision route row s3 scope "
+        "snapshot sort source span state step storage store sync table target task test "
+        "thread tool trace tree turbo turn unique user version"
+    ).split()
+)
+"""What stands before `key` in names of things that open nothing."""
+_NAME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}$")
+_API = re.compile(r"(?i)(?:api|client)[_. -]?$")
+
+
+def _words_before(match: re.Match[str]) -> list[str]:
+    """The words of the name that goes on with this match, small."""
+    name = _NAME_BEFORE.search(match.string, max(0, match.start() - 61), match.start())
+    return re.split(r"[_.-]", name[0].lower().rstrip("_.-")) if name is not None else []
+
+
+def _vendor_uuid(value: str, match: re.Match[str] | None) -> bool:
+    """A UUID under a name of an API key, a client secret, or a key or token of a vendor."""
+    if match is None or not _drawn(value, match):
+        return False
+    words = _words_before(match)
+    if words and (words[0] == "session" or words[-1] == "session"):
+        return False
+    head = match.string[max(0, match.start() - 8) : match.start()]
+    return _API.search(head) is not None or not _VENDORS.isdisjoint(words)
+
+
+def _vendor_key(value: str, match: re.Match[str] | None) -> bool:
+    """A random value under `<some name>_key`, but for names of keys that open nothing."""
+    if match is None:
+        return False
+    words = _words_before(match)
+    return bool(words) and words[-1] not in _PLAIN_KEYS and _credential(value, match)
+
+
 def _password(value: str, match: re.Match[str] | None) -> bool:
     """Chosen by a person: letters with a digit or a mark, and not a word, name or call."""
     value = _ESCAPED_QUOTE.sub("", value).strip("\"' ")
@@ -269,6 +334,9 @@ CHECKS: Final[dict[str, Callable[[str, re.Match[str] | None], bool]]] = {
     "mixed": _mixed,
     "mixed-letters": _mixed_letters,
     "credential": _credential,
+    "drawn": _drawn,
+    "vendor-uuid": _vendor_uuid,
+    "vendor-key": _vendor_key,
     "password": _password,
     "url": _url,
     "basic": _basic,

@@ -1,9 +1,9 @@
 """The redactor: replaces whatever looks like a credential by a placeholder, in every output.
 
-What lives here: where a secret is, and the text without it. The rules are data (`rules.toml`,
-loaded by `rules`); `plausible` decides whether a match may be real, `disguise` undoes spellings
-that hide a secret, `encodings` finds private keys, base64 and hexadecimal. No files, clocks or
-random numbers: the output is a function of the input.
+What lives here: the text without its secrets. `scanner` finds them. The rules are data
+(`rules.toml`, loaded by `rules`); `plausible` decides whether a match may be real, `disguise`
+undoes spellings that hide a secret, `encodings` finds private keys, base64 and hexadecimal.
+No files, clocks or random numbers: the output is a function of the input.
 
 Theory of operation
 -------------------
@@ -12,10 +12,17 @@ two automata. Short strings are joined into blocks of `BLOCK` characters, and ea
 shown to them once; most fire nothing and are done. Where a rule fires, its exact Python pattern
 is tried at the places of its gate (`_matches_of`), and a check of `plausible` may refuse it.
 
-*Disguise.* A block with JSON escapes of ASCII letters, percent codes, invisible characters or
+*Shown is what was judged.* Outputs remove terminal codes, control and invisible characters
+(`text.sanitize.clean`). So a text with any of them is scanned a second time without them, from
+the same patterns, and a third time without the characters alone; a hit is mapped back and
+covers all that stood in between. No secret can come into being by cleaning redacted text.
+
+*Disguise.* A block with escapes of letters or unseen characters, percent codes, entities or
 look-alike letters is scanned again in the spelling that a reader would see; `positions` maps
 the hits back. Base64 and hexadecimal that decode to text are scanned as texts of their own.
-JSON inside a string is scanned as text at every depth of escaping, so its layout survives.
+A word whose parts stand in several strings or on wrapped lines is put together
+(`_joined_hits`). JSON inside a string is scanned as text at every depth of escaping, so its
+layout survives.
 
 *Placeholders.* `[REDACTED:kind:n]` stands for one secret; n counts the secrets of a document by
 first appearance, over all kinds, and the same secret always gets the same n. A secret found by
@@ -25,10 +32,10 @@ its surroundings (`token = ...`) is replaced where it stands alone, too (`_seen`
 Invariants
 ----------
 * A gate fires on every text that its pattern matches; the reverse need not hold. It sees one
-  byte for each character (`_encode`), so its positions are those of the text.
+  byte for each character (`encode`), so its positions are those of the text.
 * Blocks of one long line overlap by `OVERLAP`, and a match may reach `REACH` past the end; a
   checked match that touches the end of that reach is left to the next block.
-* Hits are disjoint and sorted before anything is replaced (`_disjoint`).
+* Hits are disjoint and sorted before anything is replaced (`disjoint`).
 * Redacting redacted text changes nothing; new numbers begin after those in the text.
 * Containers nested deeper than `MAX_NESTING` are replaced whole: the redactor fails closed.
 
@@ -42,38 +49,39 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, Protocol
 
-import re2
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from leftoff.errors import UsageError
-from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
-from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
+from leftoff.redaction.disguise import disguised
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, Rule, expand_macros, is_secret_path, rules_digest
+from leftoff.redaction.scanner import (
+    BLOCK,
+    PLACEHOLDER,
+    Hit,
+    compiled,
+    disjoint,
+    encode,
+    find,
+    gate_for,
+    gate_of,
+    safe_quote_end,
+)
 from leftoff.registry import Registry
+from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
 __all__ = [
     "BLOCK", "MAX_NESTING", "RULES", "Finder", "Redactor", "Rule", "Span", "expand_macros",
     "is_secret_path", "redact", "redactors", "rules_digest", "safe_quote_end",
 ]  # fmt: skip
 
-BLOCK: Final = 16_384
-"""Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
-OVERLAP: Final = 512
-"""Characters that two blocks of one line share. Chosen by hand; not measured."""
-REACH: Final = 16_384
-"""A credential that begins in a block of a long line is matched up to this far past its end."""
-MAX_ENCODING_DEPTH: Final = 2
-"""How often base64 or hexadecimal is decoded again. Chosen by hand; not measured."""
 MAX_NESTING: Final = 200
 """Containers nested deeper than this are replaced whole."""
-
-_PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:([0-9]{1,9})\]")
 
 
 class Span(NamedTuple):
@@ -96,208 +104,6 @@ redactors: Registry[Finder] = Registry("redactor")
 """Redactors of other packages; they run as `Redactor(extra=[redactors.get(name)])`."""
 
 
-class _Hit(NamedTuple):
-    start: int
-    end: int
-    rank: int
-    kind: str
-    secret: str
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(expand_macros(pattern), re.ASCII)
-
-
-def _encode(text: str) -> bytes:
-    """The text for the gate: as many bytes as characters, `?` for all that is not ASCII."""
-    return text.encode("ascii", "replace")
-
-
-def _gate_options() -> re2.Options:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    options.max_mem = 128 << 20
-    return options
-
-
-@cache
-def _gate_of(rule: Rule) -> Any:
-    return re2.compile(rule.gate.encode(), _gate_options())
-
-
-def _fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
-    fused = re2.Set.SearchSet(_gate_options())
-    for rule in rules:
-        fused.Add(rule.gate)
-    fused.Compile()
-    return fused.Match, rules
-
-
-class _Gate:
-    """All gates, fused into two automata: a single one would be far larger than both."""
-
-    def __init__(self, *, personal: bool) -> None:
-        rules = [rule for rule in RULES if personal or not rule.personal]
-        self._sets = [
-            _fused([rule for rule in rules if rule.kind != "encoded"]),
-            _fused([rule for rule in rules if rule.kind == "encoded"]),
-        ]
-
-    def firing_rules(self, text: bytes) -> list[Rule]:
-        """The rules of which this text may hold a match, in the order of the file."""
-        return [rules[i] for match, rules in self._sets for i in sorted(match(text) or ())]
-
-
-@lru_cache(maxsize=2)
-def _gate(personal: bool) -> _Gate:
-    return _Gate(personal=personal)
-
-
-# ---------------------------------------------------------------- finding
-
-_SECRET_GROUPS: Final = ("secret", "secret2", "secret3")
-
-
-def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[_Hit]:
-    """The matches of one rule, tried only at the places of its gate."""
-    pattern = _compiled(rule.pattern)
-    groups = [name for name in _SECRET_GROUPS if name in pattern.groupindex]
-    check = CHECKS.get(rule.check)
-    at = start
-    for hint in _gate_of(rule).finditer(_encode(text[start:end])):
-        at = max(at, start + hint.start() - rule.back)
-        while at < start + hint.end():
-            match = pattern.match(text, at, end)
-            at += 1
-            if match is None:
-                continue
-            group = next((name for name in groups if match[name] is not None), 0)
-            value = match[group]
-            if check is not None and match.end() == end < len(text) and not text[end].isspace():
-                continue  # cut off by the reach: the next block contains it whole
-            if check is None or check(value, match):
-                yield _Hit(match.start(group), match.end(group), rule.rank, rule.kind, value)
-                at = max(at, match.end())
-
-
-def _decoded_hits(rule: Rule, text: str, gate: _Gate, depth: int) -> Iterator[_Hit]:
-    if depth >= MAX_ENCODING_DEPTH:
-        return
-    if rule.matcher == "base64_text":
-        hints = (hint.start() for hint in _gate_of(rule).finditer(_encode(text)))
-        runs = base64_text(text, hints)
-    else:
-        runs = hex_text(text)
-    for start, end, decoded in runs:
-        inner = _find(decoded, gate, depth + 1)
-        if inner:
-            whole = len(inner) == 1 and inner[0].secret == decoded.strip()
-            secret = inner[0].secret if whole else text[start:end]
-            yield _Hit(start, end, rule.rank, inner[0].kind, secret)
-
-
-def _hits_of(
-    rules: list[Rule], text: str, start: int, end: int, gate: _Gate, depth: int
-) -> list[_Hit]:
-    """The hits of these rules between two places, but for private keys (`_private_keys`)."""
-    hits: list[_Hit] = []
-    for rule in rules:
-        if rule.pattern:
-            hits.extend(_matches_of(rule, text, start, end))
-        elif rule.kind == "encoded":
-            hits.extend(
-                hit._replace(start=hit.start + start, end=hit.end + start)
-                for hit in _decoded_hits(rule, text[start:end], gate, depth)
-            )
-    return hits
-
-
-def _scan_block(text: str, start: int, end: int, gate: _Gate, depth: int) -> Iterator[_Hit]:
-    """The hits of one block as it is spelt, then as a reader would see it."""
-    block = text[start:end]
-    reach = end
-    if end < len(text) and text[end - 1] != "\n":  # cut from a long line: follow past the end
-        line_end = text.find("\n", end, end + REACH)
-        reach = line_end if line_end >= 0 else min(len(text), end + REACH)
-    fired = gate.firing_rules(_encode(block))
-    if fired:
-        yield from _hits_of(fired, text, start, reach, gate, depth)
-    if not disguised(block):
-        return
-    fired = gate.firing_rules(_encode(DISGUISE.sub(reveal, block)))
-    if not fired:
-        return
-    keys = any(rule.matcher == "private_key" for rule in fired)
-    block = text[start : max(reach, start + MAX_KEY) if keys else reach]
-    shown = DISGUISE.sub(reveal, block)
-    seen = _hits_of(fired, shown, 0, len(shown), gate, depth)
-    if keys:
-        seen.extend(_private_keys(shown))
-    if seen:
-        starts, ends = positions(block)
-        for hit in seen:
-            yield hit._replace(start=start + starts[hit.start], end=start + ends[hit.end - 1])
-
-
-def _private_keys(text: str) -> Iterator[_Hit]:
-    rank = next(rule.rank for rule in RULES if rule.matcher == "private_key")
-    for start, end in private_key_spans(text):
-        yield _Hit(start, end, rank, "private-key", text[start:end])
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    size = len(text)
-    start = 0
-    while start < size:
-        end = start + BLOCK
-        if end >= size:
-            yield start, size
-            return
-        line_end = text.find("\n", end, end + BLOCK)
-        if line_end >= 0:
-            yield start, line_end + 1
-            start = line_end + 1
-        else:
-            yield start, end
-            start = end - OVERLAP
-
-
-def _find(text: str, gate: _Gate, depth: int = 0) -> list[_Hit]:
-    """Disjoint hits, in order."""
-    hits: list[_Hit] = []
-    for start, end in _blocks(text):
-        hits.extend(_scan_block(text, start, end, gate, depth))
-    hits.extend(_private_keys(text))
-    return _disjoint(text, hits) if hits else hits
-
-
-def _disjoint(text: str, hits: list[_Hit]) -> list[_Hit]:
-    """Merges overlapping hits; kind and secret are those of the rule that comes first."""
-    merged: list[_Hit] = []
-    for hit in sorted(hits):
-        if hit.start >= hit.end:
-            continue
-        if merged and hit.start < merged[-1].end:
-            last = merged[-1]
-            best = min(last, hit, key=lambda h: h.rank)
-            merged[-1] = best._replace(start=last.start, end=max(last.end, hit.end))
-        else:
-            merged.append(hit)
-    if "[REDACTED:" in text:
-        merged = [h for h in merged if _beyond_placeholder(text[h.start : h.end])]
-    return merged
-
-
-def _beyond_placeholder(found: str) -> bool:
-    """Whether a hit contains more than a placeholder or a piece of one."""
-    rest = _PLACEHOLDER.sub("", found)
-    if rest == found and "[REDACTED:" not in found:
-        return True
-    return sum(c.isalnum() for c in rest.replace("REDACTED", "")) >= 4
-
-
 _NAME_PW = r"(?i)<PW><SUFFIX>$"
 _NAME_TK = r"(?i)<TK><SUFFIX>$"
 
@@ -307,9 +113,10 @@ def _name_check(name: str) -> str:
     """The check that decides whether a value under this name is replaced; "" for none."""
     if len(name) > 80:
         return ""
-    if _compiled(_NAME_PW).search(name):
+    name = clean(name)
+    if compiled(_NAME_PW).search(name):
         return "password"
-    return "credential" if _compiled(_NAME_TK).search(name) else ""
+    return "credential" if compiled(_NAME_TK).search(name) else ""
 
 
 _TOKEN_RUN = re.compile(r"[A-Za-z0-9_+/~-]{16,}")
@@ -330,10 +137,10 @@ class Redactor:
         self, *, personal: bool = False, extra: Sequence[Callable[[str], Iterable[Span]]] = ()
     ) -> None:
         self.counts: dict[str, int] = {}
-        self._gate = _gate(personal)
+        self._gate = gate_for(personal)
         self._extra = tuple(extra)
         self._numbers: dict[str, str] = {}
-        self._seen: dict[str, _Hit] = {}
+        self._seen: dict[str, Hit] = {}
         self._last = 0
 
     @property
@@ -365,13 +172,14 @@ class Redactor:
         """`content` with its secrets replaced; replaced whole if `is_secret_path(path)`."""
         if not content.strip() or not is_secret_path(path):
             return self.text(content)
-        if _PLACEHOLDER.fullmatch(content.strip()):
+        if PLACEHOLDER.fullmatch(content.strip()):
             return content
         self._skip_used_numbers(content)
         return self._placeholder("file", content)
 
     def _placeholder(self, kind: str, secret: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1
+        secret = clean(secret)
         placeholder = self._numbers.get(secret)
         if placeholder is None:
             self._last += 1
@@ -380,7 +188,7 @@ class Redactor:
 
     def _skip_used_numbers(self, text: str) -> None:
         """Lets new numbers begin after those that the text already uses."""
-        for found in _PLACEHOLDER.finditer(text):
+        for found in PLACEHOLDER.finditer(text):
             self._last = max(self._last, int(found.group(1)))
 
     def _replace(self, given: list[str], names: dict[int, str]) -> list[str]:
@@ -393,8 +201,9 @@ class Redactor:
             found = {i: hits for i in sorted(pending) if (hits := self._hits(texts, i, names))}
             for hits in found.values():
                 for hit in hits:
-                    if len(hit.secret) >= 16 and _TOKEN_RUN.fullmatch(hit.secret.rstrip("=")):
-                        self._seen[hit.secret.rstrip("=")] = hit
+                    secret = clean(hit.secret).rstrip("=")
+                    if len(secret) >= 16 and _TOKEN_RUN.fullmatch(secret):
+                        self._seen[secret] = hit
             if self._seen:
                 self._add_repeats(texts, found)
             if not found:
@@ -429,27 +238,29 @@ class Redactor:
 
     def _firing_texts(self, texts: list[str], group: list[int]) -> set[int]:
         joined = "\n".join([texts[i] for i in group])
-        raw = _encode(joined)
+        raw = encode(joined)
         fired = self._gate.firing_rules(raw)
         wanted: set[int] = set()
         if fired:
             ends = list(accumulate(len(texts[i]) + 1 for i in group))
             for rule in fired:
-                for hint in _gate_of(rule).finditer(raw):
+                for hint in gate_of(rule).finditer(raw):
                     first, last = hint.span()
                     wanted.update(group[bisect(ends, first) : bisect(ends, last - 1) + 1])
         if disguised(joined):
             wanted.update(i for i in group if disguised(texts[i]))
+        if has_unsafe(joined):
+            wanted.update(i for i in group if has_unsafe(texts[i]))
         return wanted
 
-    def _hits(self, texts: list[str], i: int, names: dict[int, str]) -> list[_Hit]:
+    def _hits(self, texts: list[str], i: int, names: dict[int, str]) -> list[Hit]:
         text = texts[i]
-        hits = _find(text, self._gate)
-        more: list[_Hit] = []
+        hits = find(text, self._gate)
+        more: list[Hit] = []
         name = names.get(i, "")
-        if name and CHECKS[name](text, None):
+        if name and (CHECKS[name](text, None) or CHECKS[name](clean(text), None)):
             kind = "password" if name == "password" else "secret"
-            more.append(_Hit(0, len(text), len(RULES), kind, text))
+            more.append(Hit(0, len(text), len(RULES), kind, text))
         for redactor in self._extra:
             for span in redactor(text):
                 if not 0 <= span.start <= span.end <= len(text):
@@ -463,10 +274,10 @@ class Redactor:
                         "letters, digits and '-'"
                     )
                 secret = text[span.start : span.end]
-                more.append(_Hit(span.start, span.end, len(RULES), span.kind, secret))
-        return _disjoint(text, hits + more) if more else hits
+                more.append(Hit(span.start, span.end, len(RULES), span.kind, secret))
+        return disjoint(text, hits + more) if more else hits
 
-    def _add_repeats(self, texts: list[str], found: dict[int, list[_Hit]]) -> None:
+    def _add_repeats(self, texts: list[str], found: dict[int, list[Hit]]) -> None:
         """Adds hits for secrets that were found by their surroundings and stand alone here."""
         for i, text in enumerate(texts):
             if len(text) < 16:
@@ -476,10 +287,16 @@ class Redactor:
                 for run in _TOKEN_RUN.finditer(text)
                 if run.group() in self._seen
             ]
+            if has_unsafe(text):
+                view = cleaned_view(text)
+                for run in _TOKEN_RUN.finditer(view.text):
+                    if run.group() in self._seen:
+                        start, end = view.original(run.start(), run.end())
+                        more.append(self._seen[run.group()]._replace(start=start, end=end))
             if more:
-                found[i] = _disjoint(text, found.get(i, []) + more)
+                found[i] = disjoint(text, found.get(i, []) + more)
 
-    def _substitute(self, text: str, hits: list[_Hit]) -> str:
+    def _substitute(self, text: str, hits: list[Hit]) -> str:
         parts: list[str] = []
         at = 0
         for hit in hits:
@@ -563,32 +380,6 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
     elif isinstance(v, str):
         texts.append(v)
     return deep
-
-
-CONTEXT_BEFORE: Final = 6_000
-CONTEXT_AFTER: Final = 2_000
-
-
-def safe_quote_end(text: str, start: int, end: int) -> int:
-    """Where a quotation of `text` that begins at `start` must end, at most at `end`, so that
-    redacting the quotation alone hides what redacting the whole text would hide.
-
-    What shows that a secret follows may stand before the quotation: `password:` on the line
-    above, or the head of a private key; and the cut may halve a secret. The context scanned is
-    `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters.
-    """
-    first = max(0, start - CONTEXT_BEFORE)
-    around = text[first : end + CONTEXT_AFTER]
-    gate = _gate(False)
-    here = [h for h in _find(around, gate) if h.end + first > start and h.start + first < end]
-    if not here:
-        return end
-    alone = _find(text[start:end], gate)
-    for hit in here:
-        low, high = max(hit.start + first, start), min(hit.end + first, end)
-        if not any(own.start + start <= low and high <= own.end + start for own in alone):
-            return low
-    return end
 
 
 def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:

@@ -166,6 +166,44 @@ def session_files_in(folder: str, environ: Mapping[str, str]) -> list[SessionFil
     return sorted(found.values(), key=lambda r: r.path)
 
 
+def client_roots(environ: Mapping[str, str]) -> list[tuple[ClientLocation, str]]:
+    """Each location with its folders on this machine, with links resolved."""
+    return [
+        (place, os.path.realpath(folder) + os.sep)
+        for place in client_locations()
+        for folder in existing_folders(place, environ)
+    ]
+
+
+def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> bool:
+    """Whether what a path leads to, with all links resolved, is a session file in the folder of
+    a client. A link in such a folder may lead to any file; the folder itself may be one.
+
+    Args:
+        roots: `client_roots`.
+    """
+    real = os.path.realpath(path)
+    for place, root in roots:
+        if not real.startswith(root):
+            continue
+        below = real[len(root) :].replace(os.sep, "/")
+        if place.skip and re.search(place.skip, below):
+            continue
+        names = below.split("/")
+        if any(_fits(names, files.split("/")) for files in place.files):
+            return True
+    return False
+
+
+def _fits(names: list[str], levels: list[str]) -> bool:
+    """Whether the parts of a path are those of a pattern."""
+    database, mark, _ = names[-1].partition(".sqlite3:")
+    names = [*names[:-1], f"{database}.sqlite3"] if mark else names
+    if len(names) != len(levels):
+        return False
+    return all(_level(w).match(n) for w, n in zip(levels, names, strict=True))
+
+
 def _inside(place: ClientLocation, folder: str) -> Iterator[SessionFile]:
     """The session files in one folder of a location."""
     pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
@@ -316,31 +354,9 @@ def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, 
             if header.prompt and "id" in header.facts:
                 break
     else:
-        cursor.raw = data if complete else close_json(data)
+        cursor.raw = data if complete else codec.close_json(data)
         header.learn(reader.read(cursor.raw, cursor))
     return found.name, header
-
-
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
-
-
-def close_json(head: bytes) -> bytes:
-    """The beginning of a JSON document as a document: cut after the last whole item of a list
-    or object, with what is open closed."""
-    open_: list[bytes] = []
-    end, still = 0, b""
-    for token in _TOKEN.finditer(head):
-        mark = token[0]
-        if mark in b"[{":
-            open_.append(b"]" if mark == b"[" else b"}")
-            end, still = token.end(), b"".join(reversed(open_))
-        elif mark in b"]}":
-            if open_:
-                open_.pop()
-            end, still = token.end(), b"".join(reversed(open_))
-        elif mark == b",":
-            end, still = token.start(), b"".join(reversed(open_))
-    return head[:end] + still
 
 
 def _root(recorded: SessionFile) -> str:
@@ -349,6 +365,8 @@ def _root(recorded: SessionFile) -> str:
         return ""
     try:
         beside = Path(recorded.path).parent / recorded.place.root
+        if beside.is_symlink():  # it could show the beginning of any file as a project
+            return ""
         return read_head(str(beside), 4096).decode("utf-8", "replace").strip()
     except SourceError:
         return ""
@@ -469,6 +487,8 @@ def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
         UsageError: several sessions are meant; the message lists them.
         SourceError: none is.
     """
+    if not session:
+        raise UsageError("the name of the session is empty: say a path, an id or `latest`")
     if session == STDIN or _exists(session) or is_multi_file(session):
         return session
     if session == LATEST:

@@ -75,6 +75,9 @@ def _content(path: Path) -> bytes:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe could block
             raise SourceError(f"{path}: not a regular file")
+        if any(place.is_symlink() for place in (path, *list(path.parents)[:2])):
+            # The client writes none; one that was planted would show any file as its words.
+            raise SourceError(f"{path}: a link in a client's storage is not followed")
         data = path.read_bytes()
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error

@@ -1,4 +1,7 @@
-"""Opening what people point at: a file, a session's directory, a compressed file, stdin."""
+"""Opening what people point at: a file, a session's directory, a compressed file, stdin.
+
+A file in UTF-16 or UTF-32 is read as the same text in UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,20 @@ from typing import IO, Any, BinaryIO, cast
 
 from leftoff.codec import MAX_DOCUMENT, MAX_LINE
 from leftoff.errors import SourceError
+from leftoff.sources.encodings import Utf8Reader, wide_encoding
 from leftoff.sources.multi_file import is_multi_file, join_files
 
 STDIN = "-"
+NO_NAME = "the name is empty: name a file, or - for standard input"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 MAX_UNPACKED = 4 << 30
 """Bytes that a compressed recording may unpack to."""
+
+MAX_NAMED = 5
+"""Recordings of a directory that an error names."""
+
+_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".json.zst")
 
 
 @contextmanager
@@ -35,8 +45,29 @@ def open_lines(path: str) -> Iterator[Iterator[bytes]]:
     if is_multi_file(path):
         yield iter((join_files(path),))
         return
+    with open_recoded(path) as (stream, _):
+        yield lines_of(stream, path)
+
+
+@contextmanager
+def open_recoded(path: str) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
+    """The bytes of a file, unpacked where it is compressed and in UTF-8 where it is in UTF-16
+    or UTF-32, and what turned them into UTF-8 (None where they are as they were).
+
+    Raises:
+        SourceError: as for `open_lines`.
+    """
     with _opened(path) as stream:
-        yield _lines(stream, path)
+        try:
+            peek = getattr(stream, "peek", None)  # what stands in for stdin may have none
+            encoding = wide_encoding(peek(4096)[:4096]) if peek else ""
+        except (EOFError, gzip.BadGzipFile, OSError) as error:
+            raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
+        if encoding:
+            reader = Utf8Reader(stream, encoding, path)
+            yield io.BufferedReader(reader, 1 << 20), reader
+        else:
+            yield stream, None
 
 
 def read_head(path: str, size: int) -> bytes:
@@ -53,9 +84,9 @@ def read_head(path: str, size: int) -> bytes:
             head = plain.read(size)
         except OSError as error:
             raise SourceError(f"{path}: {_why(error)}") from error
-    if head[:2] != _GZIP and head[:4] != _ZSTD:
+    if head[:2] != _GZIP and head[:4] != _ZSTD and not wide_encoding(head[:4096]):
         return head
-    with _opened(path) as stream:
+    with open_recoded(path) as (stream, _):
         try:
             return stream.read(size)
         except (EOFError, gzip.BadGzipFile, OSError) as error:
@@ -80,10 +111,15 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A regular file, open for reading as it is.
 
     Raises:
-        SourceError: missing, no regular file, unreadable; also where reading on fails.
+        SourceError: missing, no regular file, unreadable, in UTF-16 or UTF-32; also where
+            reading on fails.
     """
     with _regular(path, 1 << 16) as file:
         try:
+            encoding = wide_encoding(cast("io.BufferedReader", file).peek(4096)[:4096])
+            if encoding:
+                name = encoding[:6].upper()
+                raise SourceError(f"{path}: is in {name}; here only UTF-8 is read: convert it")
             yield file
         except OSError as error:
             if error.filename not in (None, path):
@@ -93,6 +129,8 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def _regular(path: str | os.PathLike[str], buffering: int) -> BinaryIO:
     """A pipe or a device is not opened: it could block, or never end."""
+    if not os.fspath(path):
+        raise SourceError(NO_NAME)
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as its user spells it
             raise SourceError(f"{path}: not a regular file")
@@ -101,7 +139,8 @@ def _regular(path: str | os.PathLike[str], buffering: int) -> BinaryIO:
         raise SourceError(f"{path}: {_why(error)}") from error
 
 
-def _lines(stream: IO[bytes], path: str) -> Iterator[bytes]:
+def lines_of(stream: IO[bytes], path: str) -> Iterator[bytes]:
+    """The lines of an open file, as `open_lines` gives them."""
     try:
         yield from iter(partial(stream.readline, MAX_LINE), b"")
     except (EOFError, gzip.BadGzipFile, OSError) as error:
@@ -114,7 +153,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     if os.path.isdir(path):  # noqa: PTH112
-        raise SourceError(f"{path}: is a directory with no session in it")
+        raise SourceError(f"{path}: {_about_directory(path)}")
     with cast("io.BufferedReader", _regular(path, 1 << 20)) as file:
         magic = file.peek(6)[:6]
         if magic[:2] == _GZIP:
@@ -125,6 +164,21 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
                 yield unpacked
         else:
             yield file
+
+
+def _about_directory(path: str) -> str:
+    """Why a directory is not one session, and what to name instead."""
+    try:
+        with os.scandir(path) as entries:
+            held = sorted(e.name for e in entries if e.name.endswith(_ENDINGS) and e.is_file())
+    except OSError as error:
+        return f"is a directory that cannot be read ({_why(error)})"
+    if not held:
+        return "is a directory with no session in it"
+    named = ", ".join(held[:MAX_NAMED])
+    more = f" and {len(held) - MAX_NAMED} more" if len(held) > MAX_NAMED else ""
+    files = "one file that may be a recording" if len(held) == 1 else f"{len(held)} recordings"
+    return f"is a directory with {files}: {named}{more}; name one file"
 
 
 def _gunzip(file: IO[bytes]) -> IO[bytes]:
@@ -188,12 +242,18 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
     """The main file of a session and its subagents' files as (agent id, path).
 
     A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`.
+
+    Raises:
+        SourceError: the path is empty.
     """
+    if not path:
+        raise SourceError(NO_NAME)
     if path == STDIN:
         return path, []
     place = Path(path)
     if place.is_dir():
-        beside = place.with_name(place.name + ".jsonl")
+        named = _with_name(place)
+        beside = named.with_name(named.name + ".jsonl") if named.name else named
         if beside.is_file():
             return str(beside), _subagents(place)
         inside = sorted(place.glob("*.jsonl"))
@@ -204,6 +264,16 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
     for suffix in (".gz", ".zst", ".jsonl"):
         stem = stem.removesuffix(suffix)
     return path, _subagents(place.with_name(stem))
+
+
+def _with_name(folder: Path) -> Path:
+    """The same directory by a path whose last part is its name: `.` and `..` have none."""
+    if folder.name not in ("", ".."):
+        return folder
+    try:
+        return folder.resolve()
+    except OSError:  # the current directory was deleted
+        return Path("/")
 
 
 def _subagents(folder: Path) -> list[tuple[str, str]]:

@@ -101,7 +101,7 @@ def sanitize(
     try:
         values = codec.to_builtins({k: v for k, v in document.items() if k != KEY})
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"a {kind} that cannot be kept as JSON: {error}") from error
+        raise UsageError(f"a {kind} that cannot be saved as JSON: {error}") from error
     values = redactor.value(values)
     text = inert(redactor.text(text))
     try:

@@ -104,7 +104,7 @@ def load_document(folder: Directory, kind: str, id: str) -> tuple[StoredDocument
     if found.opened is None:
         if found.error is not None and (not found.lost or found.data is None):
             raise found.error
-        raise Damaged(f"{found.error}; there is no good backup of it; the files are kept")
+        raise Damaged(f"{found.error}; there is no good backup of it; the files stay")
     opened, issues = found.opened, found.opened.issues
     if found is not first:
         why = str(first.error) if first else f"{folder.path / (stem + JSON)}: missing"

@@ -95,7 +95,7 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
             assert loaded is not None, f"{kind}: what was saved is not there"
             assert loaded.document == document, f"{kind}: {loaded.document} is not {document}"
             assert loaded.issues == (), f"{kind}: {loaded.issues}"
-            assert loaded.where, "a kept document must say where it is"
+            assert loaded.where, "a saved document must say where it is"
             assert loaded.text == f"# A {kind}\n\n🙂 words\n", f"{kind}: its markdown differs"
         assert document == {**_VALUES, "kind": kind}, "save() must not change what it is given"
         store.save(kind, "one", {"again": 1})
@@ -171,7 +171,7 @@ def _check_redaction(store: Store, tamper: Tamper | None) -> None:
     loaded = store.load("resume_log", "secret")
     assert loaded is not None, "what was saved is not there"
     shown = f"{loaded.document} {loaded.text}"
-    assert _SECRET not in shown, f"a secret is kept: {shown}"
+    assert _SECRET not in shown, f"a secret is saved: {shown}"
     assert "[REDACTED:" in loaded.text, "the markdown must be redacted, not dropped"
     if tamper is not None:
         seen: list[bytes] = []
@@ -181,7 +181,7 @@ def _check_redaction(store: Store, tamper: Tamper | None) -> None:
             return data
 
         tamper("resume_log", "secret", capture)
-        assert _SECRET.encode() not in seen[0], "a secret stands in the bytes that are kept"
+        assert _SECRET.encode() not in seen[0], "a secret stands in the saved bytes"
     store.delete("resume_log", "secret")
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 Span = tuple[int, int]
 
@@ -460,18 +462,73 @@ def block_before(blocks: tuple[Block, ...], position: int) -> int:
     return bisect_right(blocks, (position, 1 << 62)) - 1
 
 
-def _block_at(text: str, position: int) -> Block | None:
-    blocks = blocks_of(text)[0]
-    index = block_before(blocks, position)
-    if index >= 0 and position < blocks[index][1]:
-        return blocks[index]
-    return None
+class Layout:
+    """The layout of one text, for questions about many positions in it.
+
+    `sentence_at` and `in_code` find the layout of their text anew in each call; thousands of
+    hits in one paragraph would divide it thousands of times. This divides it once.
+
+    Args:
+        text: Markdown or plain text.
+    """
+
+    __slots__ = ("_code", "_sentences", "blocks", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.blocks = blocks_of(text)[0]
+        # By the number of the block. Positions mostly come in order, so few are needed.
+        self._code: dict[int, list[Span]] = {}
+        self._sentences: dict[int, Sequence[Span]] = {}
+
+    def block_at(self, position: int) -> int:
+        """Gives the index of the block that holds a position, or -1."""
+        index = block_before(self.blocks, position)
+        return index if index >= 0 and position < self.blocks[index][1] else -1
+
+    def sentence_at(self, position: int) -> Span:
+        """Gives what `sentence_at` gives for the text."""
+        index = self.block_at(position)
+        if index >= 0 and self.blocks[index][2] in PROSE_KINDS:
+            spans = self._sentences.get(index)
+            if spans is None:
+                spans = sentences_of_block(self.text, *self.blocks[index][:2])
+                _remember(self._sentences, index, spans)
+            number = bisect_right(spans, (position, 1 << 62)) - 1
+            if number >= 0 and position < spans[number][1]:
+                return spans[number]
+        return position, position
+
+    def in_code(self, position: int) -> bool:
+        """Says what `in_code` says for the text."""
+        index = self.block_at(position)
+        if index < 0:
+            return False
+        if self.blocks[index][2] in CODE_KINDS:
+            return True
+        spans = self._code.get(index)
+        if spans is None:
+            spans = code_spans(self.text, *self.blocks[index][:2])
+            _remember(self._code, index, spans)
+        return _inside(spans, position)
+
+
+_REMEMBERED = 64
+"""Blocks whose sentences or code a `Layout` remembers: as many as `sentences_of_block`."""
+
+S = TypeVar("S", bound=Sequence[Span])
+
+
+def _remember(known: dict[int, S], index: int, spans: S) -> None:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[index] = spans
 
 
 def sentence_at(text: str, position: int) -> Span:
     """Gives the sentence that holds a position, dividing only the block around it.
 
-    It agrees with `sentences`. Repeated calls on one text read its layout once.
+    It agrees with `sentences`. For many positions of one text use a `Layout`.
 
     Args:
         text: Markdown or plain text.
@@ -481,30 +538,19 @@ def sentence_at(text: str, position: int) -> Span:
         The ``(start, end)`` span, or the empty span ``(position, position)`` if the position is
         in no sentence: in code, a quote, a table, a comment, a marker or white space.
     """
-    block = _block_at(text, position)
-    if block is not None and block[2] in PROSE_KINDS:
-        spans = sentences_of_block(text, block[0], block[1])
-        index = bisect_right(spans, (position, 1 << 62)) - 1
-        if index >= 0 and position < spans[index][1]:
-            return spans[index]
-    return position, position
+    return Layout(text).sentence_at(position)
 
 
 def in_code(text: str, position: int) -> bool:
     """Says whether a position is in code of any kind, in a block quote or in a comment.
 
-    Such text is quoted, not the writer's own.
+    Such text is quoted, not the writer's own. For many positions of one text use a `Layout`.
 
     Args:
         text: Markdown or plain text.
         position: A code point of the text.
     """
-    block = _block_at(text, position)
-    if block is None:
-        return False
-    if block[2] in CODE_KINDS:
-        return True
-    return _inside(code_spans(text, block[0], block[1]), position)
+    return Layout(text).in_code(position)
 
 
 def closer_of_cut(body: str, blocks: tuple[Block, ...]) -> str | None:

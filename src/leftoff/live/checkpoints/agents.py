@@ -60,7 +60,7 @@ def ask(agent: Agent, instruction: str, seconds: float) -> Answer:
     thread = threading.Thread(target=call, name="leftoff-dump", daemon=True)
     thread.start()
     if seconds <= 0:
-        return Answer(why="nobody waited")
+        return Answer(why="no answer was awaited")
     thread.join(seconds)
     return answers[0] if answers else Answer(why=f"no answer within {seconds:g} s")
 
@@ -86,7 +86,7 @@ async def ask_async(agent: Agent, instruction: str, seconds: float) -> Answer:
         task = asyncio.ensure_future(call)
         _unawaited.add(task)
         task.add_done_callback(_forget)
-        return Answer(why="nobody waited")
+        return Answer(why="no answer was awaited")
     try:
         return to_answer(await asyncio.wait_for(call, seconds))
     except TimeoutError:

@@ -182,7 +182,7 @@ class DumpWriter:
             wrote = replace(wrote, specific="")
         paths = self._paths(plan, capacity)
         if why:
-            self._manager.request_dump(plan.task_id, paths, f"kept ours: {why}")
+            self._manager.request_dump(plan.task_id, paths, f"ours stays: {why}")
             return DumpResult(checkpoint, why=why)
         payload = self.payload(checkpoint, source, wrote)
         checkpoint = checkpoint.with_outputs(outputs(payload, self._clock().isoformat()))

@@ -77,7 +77,7 @@ class Tracking:
             self._tracker.track_completed_tool(self._workflow, tool)
         except (LeftoffError, OSError) as failure:
             words = Redactor().text(f"{type(failure).__name__}: {failure}")
-            logger.warning("a call of %s is not kept: %s", self._name, words)
+            logger.warning("a call of %s is not saved: %s", self._name, words)
 
 
 def result_text(result: Any) -> str | None:

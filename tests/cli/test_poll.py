@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.__main__ import main
-from leftoff.cli.polling import ended_in_order, polls
+from leftoff.cli.poll import ended_in_order, polls
 
 
 @pytest.fixture

@@ -1,0 +1,347 @@
+"""Claude Code's `/export`: the screen as text: docs/formats/claude_code_export.md.
+
+A block begins with a mark in the first column: `❯` (earlier `>`) what the person typed, `⏺` the
+agent's words or a tool, `✻` what the client prints. Results hang below on `⎿`. Everything else
+is indented, so the first column tells whose words a line holds. Long lines are broken at the
+width of the screen and long results cut: what was cut is not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.formats.injected import is_continuation, typed_spans
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
+from leftoff.model import (
+    Compaction,
+    Message,
+    Part,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+)
+
+_MARKS = {"❯": "user", ">": "user", "!": "user", "⏺": "agent", "●": "agent", "✻": "notice"}
+_VERSION = re.compile(r"Claude Code v(\d[\w.-]*)")
+_BANNER = re.compile(r"(?m)^[╭│ ▐▝▘✻*].{0,200}?(?:Claude Code v\d|Welcome to Claude Code)")
+_BEGINS = re.compile(r"(?m)^(?:[⏺●❯] |> )")
+_FOLDER = re.compile(r"[│\s]*(/[^│…]*?)\s*(?:│.*)?$")
+_HANGING = re.compile(r"  ⎿[ \xa0]{0,2}")
+_CALL = re.compile(
+    r"(?P<name>[\w.:@-]+(?: [\w.:@-]+){0,5}?(?: \(MCP\))?)\((?P<given>.*)\)$", re.DOTALL
+)
+_PRINTED = re.compile(r"  \S.*\((?:ctrl\+[a-z]|⌃[A-Z]) to (?:expand|see all|toggle)[^()]*\)$")
+_NOTICE = re.compile(
+    r"(?:Agent|Background (?:command|task)|Task|Monitor) \"[\s\S]*\" "
+    r"(?:came to rest|completed|finished|failed|stopped|was (?:stopped|killed))\b"
+)
+_INTERRUPTED = ("Interrupted ·", "Interrupted by user", "[Request interrupted")
+_COMPACTED = re.compile(r"(?:Conversation compacted|Compacted\b)")
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+_NAMES = {"Update": "Edit", "Fetch": "WebFetch", "Web Search": "WebSearch", "Search": "Grep"}
+"""Names on the screen that differ from the tool's own."""
+_NAMED = re.compile(r'\b(\w+): "([^"]*)"')
+_COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?:\s|$)")
+_WRITTEN = re.compile(r"(Wrote \d+ lines? to\s)|Added |Updated |Removed ")
+_SUBAGENT = re.compile(r"Done \(\d+ tool uses?\b")
+
+
+class ClaudeCodeExportReader(Struct):
+    """Reads the lines of one export. Fields are its state between lines."""
+
+    record: ClassVar[Any] = bytes
+
+    kind: str = "banner"
+    """banner | user | agent | notice: whose block the line is in."""
+    mark: str = ""
+    """The mark of the file's prompts, once one was read."""
+    first: int = 0
+    lines: list[bytes] = []
+    padded: bool = False
+    """The prompt's lines are filled with blanks, as newer versions draw them."""
+    empty: bool = True
+    """The line before is empty."""
+    turns: int = 0
+    calls: int = 0
+
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+        if not line and cursor.ended:
+            return tuple(self._flush(cursor))
+        text = line.decode(errors="replace").rstrip("\r\n")
+        kind = self._begins(text)
+        found: tuple[Record, ...] = ()
+        if kind:
+            found = tuple(self._flush(cursor))
+            self.kind, self.lines = kind, []
+            self.first = cursor.line
+            self.padded = kind == "user" and text.endswith(" ")
+        elif not self.lines:
+            self.first = cursor.line
+        if text or self.lines:
+            self.lines.append(line)
+        self.empty = not text
+        return found
+
+    def _begins(self, text: str) -> str:
+        """The kind of the block that begins with this line; "" if it goes on with one."""
+        kind = _MARKS.get(text[:1])
+        if kind is None or text[1:2] not in {" ", "\xa0"}:
+            return ""
+        if text[0] in ">!" and not (self.empty and self.mark in {"", text[0]}):
+            return ""
+        if self.kind == "user" and self.padded and not self.empty and text.endswith(" "):
+            return ""  # a prompt that quotes the screen: its lines are filled like its first
+        if kind == "notice" and self.kind == "banner" and not self.empty:
+            return ""
+        if kind == "user" and text[0] != "!":
+            self.mark = text[0]
+        return kind
+
+    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+        """The messages of the block that ended."""
+        lines = self.lines
+        self.lines = []
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if not lines:
+            return
+        raw = b"".join(lines)
+        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines]
+        if self.kind == "banner":
+            yield from _facts(texts)
+            yield self._meta(texts, raw, cursor)
+        elif self.kind == "notice":
+            if _COMPACTED.match(texts[0][2:]):
+                yield Compaction(self.first, None, "", raw=raw)
+            yield self._meta(texts, raw, cursor)
+        elif self.kind == "user":
+            yield from self._prompt(texts, raw, cursor)
+        else:
+            yield from self._agent(texts, raw, cursor)
+
+    def _prompt(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        end = len(texts)
+        for place in range(1, len(texts)):
+            text = texts[place]
+            if self.padded and len(text) == len(texts[0]):
+                continue  # filled to the width of the prompt, so a part of it
+            printed = text and not texts[place - 1] and self.padded and not text.endswith(" ")
+            if printed or _HANGING.match(text) or _PRINTED.match(text):
+                end = place
+                break
+        mark = texts[0][0]
+        words = [texts[0][2:], *[text.removeprefix("  ") for text in texts[1:end]]]
+        body = "\n".join([word.rstrip(" \xa0") for word in words]).strip("\n")
+        typed: tuple[Typed, ...] = ()
+        origin = "prompt"
+        if mark == "!" or _COMMAND.match(body):
+            typed = (Typed(0, 0, len(body), "command"),)
+        elif is_continuation(body):
+            origin = "compaction"
+        else:
+            typed = typed_spans(0, body)
+            origin = "prompt" if typed else "injected"
+        if body:
+            yield self._message("user", (Text(body),), origin, raw, cursor, typed)
+        yield from self._printed(texts[end:], raw, cursor, manual="/compact" in body[:9])
+
+    def _agent(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        hanging = next((n for n, t in enumerate(texts) if _HANGING.match(t)), len(texts))
+        head = "\n".join([texts[0][2:], *[text.strip() for text in texts[1:hanging]]]).strip()
+        below = texts[hanging:]
+        call = _CALL.match(head)
+        name = ""
+        if call is not None and (below or kind_of(_tool_name(call["name"])) != "other"):
+            name, given = _tool_name(call["name"]), call["given"]
+        elif below and not _is_interruption(below[0]) and hanging == 1 and len(head) < 40:
+            name, given = head, ""  # tools without arguments: Update Todos
+        if name:
+            yield from self._use(name, given, below, raw, cursor)
+            return
+        if _NOTICE.match(head):
+            yield self._meta(texts, raw, cursor)
+            return
+        words: list[str] = [texts[0][2:]]
+        for place in range(1, hanging):
+            text = texts[place]
+            if _PRINTED.match(text) and not texts[place - 1]:
+                yield from self._words(words, raw, cursor)
+                words = []
+                yield self._meta([text], raw, cursor)
+            else:
+                words.append(text.removeprefix("  "))
+        yield from self._words(words, raw, cursor)
+        yield from self._printed(below, raw, cursor)
+
+    def _words(self, words: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        body = "\n".join([word.rstrip() for word in words]).strip("\n")
+        if body.strip():
+            self.turns += 1
+            yield self._message("assistant", (Text(body),), "agent", raw, cursor)
+
+    def _use(
+        self, name: str, given: str, below: list[str], raw: bytes, cursor: Cursor
+    ) -> Iterator[Record]:
+        """A call, its result, and what the client printed below them."""
+        self.calls += 1
+        self.turns += 1
+        identity = f"call-{self.calls}"
+        kind = "plan" if name == "Update Todos" else kind_of(name)
+        if kind == "other" and below and _SUBAGENT.match(_below(below[0])):
+            kind = "subagent"  # named by the subagent, not by the tool
+        call = ToolCall(identity, name, kind, _arguments(kind, given))
+        yield self._message("assistant", (call,), "agent", raw, cursor)
+        end = next(
+            (
+                n
+                for n in range(1, len(below))
+                if _HANGING.match(below[n])
+                and _is_interruption(below[n])
+                or not below[n - 1]
+                and re.match(r"  \S", below[n])
+            ),
+            len(below),
+        )
+        if below:
+            text = "\n".join([_below(one) for one in below[:end]]).strip("\n")
+            status, code = _outcome(text)
+            written = _WRITTEN.match(text)
+            detail = None
+            if kind == "create" and written is not None:
+                detail = {"created": written[1] is not None}
+            result = ToolResult(identity, text, status, code, detail)
+            yield self._message("tool", (result,), "tool", raw, cursor)
+        yield from self._printed(below[end:], raw, cursor)
+
+    def _printed(
+        self, texts: list[str], raw: bytes, cursor: Cursor, *, manual: bool = False
+    ) -> Iterator[Record]:
+        """What the client printed below a prompt or a call."""
+        rest: list[str] = []
+        for text in texts:
+            hangs = _HANGING.match(text) is not None
+            if hangs and _is_interruption(text):
+                if rest:
+                    yield self._meta(rest, raw, cursor)
+                rest = []
+                shown = (Text(_below(text)),)
+                yield self._message("user", shown, "interruption", raw, cursor)
+                continue
+            if hangs and manual and _COMPACTED.match(_below(text)):
+                yield Compaction(self.first, None, "manual", raw=raw)
+            rest.append(text)
+        if any(text.strip() for text in rest):
+            yield self._meta(rest, raw, cursor)
+
+    def _meta(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
+        body = "\n".join([text.rstrip() for text in texts]).strip("\n")
+        return self._message("system", (Text(body),), "meta", raw, cursor)
+
+    def _message(
+        self,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            self.first,
+            None,
+            origin,
+            typed,
+            response=f"r{self.turns}" if role == "assistant" else "",
+            raw=raw,
+        )
+
+
+def _facts(texts: list[str]) -> Iterator[Record]:
+    """Version and folder, as the banner shows them."""
+    for text in texts[:20]:
+        version = _VERSION.search(text)
+        folder = _FOLDER.match(text)
+        if version is not None:
+            yield SessionFacts(agent_version=version[1])
+        elif folder is not None and " " not in folder[1]:
+            yield SessionFacts(cwd=folder[1])
+
+
+def _tool_name(shown: str) -> str:
+    return _NAMES.get(shown, shown)
+
+
+def _arguments(kind: str, given: str) -> dict[str, Any]:
+    """The arguments, as far as one line shows them whole.
+
+    What was broken into lines or cut ("…") is passed as `shown` only: where the breaks stand in
+    a command or a path cannot be known.
+    """
+    if not given:
+        return {}
+    if "\n" in given or given.endswith("…"):
+        return {"shown": given}
+    if kind == "shell":
+        return {"command": given}
+    if kind in {"read", "edit", "create", "list", "notebook"}:
+        return {"file_path": given.split(" · ", 1)[0]}
+    if kind == "search":
+        return dict(_NAMED.findall(given)) or {"shown": given}
+    if kind == "fetch":
+        return {"query": given.strip('"')} if given.startswith('"') else {"url": given}
+    return {"shown": given}
+
+
+def _below(text: str) -> str:
+    """A line of a result without its mark or indentation."""
+    hanging = _HANGING.match(text)
+    if hanging is not None:
+        return text[hanging.end() :].rstrip()
+    return (text[5:] if not text[:5].strip() else text.strip()).rstrip()
+
+
+def _is_interruption(text: str) -> bool:
+    return _below(text).startswith(_INTERRUPTED)
+
+
+def _outcome(text: str) -> tuple[str, int | None]:
+    if text.startswith(_INTERRUPTED):
+        return "interrupted", None
+    if text.startswith(("User rejected ", "Tool use rejected", "No (tell Claude")):
+        return "denied", None
+    code = _EXIT_CODE.match(text)
+    if code is not None:
+        return ("error" if int(code[1]) else "ok"), int(code[1])
+    if text.startswith(("Error", "Invalid tool parameters")):
+        return "error", None
+    if text.startswith(("Running", "Waiting", "Initializing")):
+        return "running", None
+    return "ok", None
+
+
+class ClaudeCodeExport(Struct, frozen=True):
+    """Registry entry: detects and reads this format."""
+
+    name: str = "claude_code_export"
+    shape: str = "text"
+    reader: type[ClaudeCodeExportReader] = ClaudeCodeExportReader
+
+    def detect(self, sample: Sample) -> bool:
+        if sample.binary or sample.data.lstrip()[:1] in {b"{", b"["}:
+            return False
+        head = "\n".join(sample.text.split("\n", 12)[:12])
+        return _BANNER.search(head) is not None and _BEGINS.search(sample.text) is not None
+
+
+FORMAT = ClaudeCodeExport()

@@ -1,0 +1,114 @@
+"""The records of Claude Code as typed values; what is not read is left out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class SubBlock(Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+
+
+class Block(Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    content: str | list[SubBlock] | None = None
+
+
+class Tokens(Struct, gc=False):
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cache_creation_input_tokens: int | None = 0
+    cache_read_input_tokens: int | None = 0
+
+
+class Body(Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    content: str | list[Block] | None = None
+    usage: Tokens | None = None
+
+
+class Result(Struct, gc=False):
+    """The structured copy of a tool's result, with facts that the text lacks."""
+
+    type: Any = None
+    agentId: Any = None
+    interrupted: Any = None
+    backgroundTaskId: Any = None
+    answers: Any = None
+    isAsync: Any = None
+
+
+class CompactMetadata(Struct, gc=False):
+    trigger: str = ""
+    preTokens: int | None = None
+    postTokens: int | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+
+
+class Attachment(Struct, gc=False):
+    type: str = ""
+    prompt: Any = None
+    commandMode: Any = None
+
+
+class Snapshot(Struct, gc=False):
+    trackedFileBackups: Any = None
+
+
+class Progress(Struct, gc=False):
+    type: str = ""
+    agentId: str | None = None
+    message: Line | None = None
+
+
+class Line(Struct, gc=False):
+    type: str = ""
+    uuid: str | None = None
+    parentUuid: str | None = None
+    logicalParentUuid: str | None = None
+    timestamp: str | None = None
+    sessionId: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+    message: Body | None = None
+    isMeta: bool | None = None
+    isSidechain: bool | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    agentId: str | None = None
+    requestId: str | None = None
+    subtype: str | None = None
+    operation: str | None = None
+    content: Any = None
+    toolUseResult: Result | str | list[Any] | None = None
+    data: Progress | None = None
+    attachment: Attachment | None = None
+    compactMetadata: CompactMetadata | None = None
+    summary: str | None = None
+    leafUuid: str | None = None
+    aiTitle: str | None = None
+    customTitle: str | None = None
+    prUrl: str | None = None
+    snapshot: Snapshot | None = None
+    # stream-json and the Agent SDK write these instead of their twins above
+    session_id: str | None = None
+    parent_tool_use_id: str | None = None
+    tool_use_result: Result | str | list[Any] | None = None
+    compact_metadata: CompactMetadata | None = None
+    claude_code_version: str | None = None
+    isSynthetic: bool | None = None
+    result: Any = None

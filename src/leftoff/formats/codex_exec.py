@@ -1,0 +1,236 @@
+"""The events of `codex exec --json`: docs/formats/codex_exec.md.
+
+One event on each line: the thread, its turns, and items (commands, file changes, calls of MCP
+tools, messages) that start and complete. The prompt is not among the events.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
+from leftoff.model import (
+    Changes,
+    Message,
+    NewSession,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+
+EVENTS = frozenset(
+    {
+        "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started",
+        "item.updated", "item.completed", "error",
+    }
+)  # fmt: skip
+_STATUS = {
+    "completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running",
+}  # fmt: skip
+_ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+
+
+class Event(Struct, gc=False):
+    type: str = ""
+    thread_id: str | None = None
+    item: dict[str, Any] | None = None
+    usage: Any = None
+    error: Any = None
+    message: Any = None
+
+
+class CodexExecReader(Struct):
+    """Reads the events of one stream. Fields are its state between lines."""
+
+    record: ClassVar[Any] = Event
+
+    thread: str = ""
+    run: int = 0
+    """Number of `thread.started` events: the ids of items begin anew in each run."""
+    turn: int = 0
+    """Number of the model response that is being recorded."""
+    speaking: bool = False
+    """The last item came from the model, so the next one is of the same response."""
+    started: list[str] = msgspec.field(default_factory=list)
+    """Ids of the items whose call stands at their start."""
+
+    def read(self, event: Event, cursor: Cursor) -> Iterable[Record]:
+        kind = event.type
+        if kind in {"item.started", "item.updated", "item.completed"}:
+            return tuple(self._item(kind, dict_of(event.item), cursor))
+        if kind == "thread.started":
+            return self._thread(event.thread_id or "")
+        if kind == "turn.completed":
+            total = _usage(dict_of(event.usage))
+            return (TokenCount(Usage(), total),) if total.total else ()
+        if kind in {"turn.failed", "error"}:
+            words = text_of(event.message) or text_of(dict_of(event.error).get("message"))
+            return (self._message("system", Text(words), "meta", cursor),) if words else ()
+        return () if kind == "turn.started" else (Unknown(kind),)
+
+    def _thread(self, identity: str) -> Iterable[Record]:
+        self.run += 1
+        self.speaking = False
+        self.started = []
+        # A thread that is resumed has the same id: the file then goes on with it.
+        another = bool(self.thread) and identity != self.thread
+        self.thread = identity
+        facts = SessionFacts(id=identity)
+        return (NewSession(identity), facts) if another else (facts,)
+
+    def _item(self, event: str, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+        kind = text_of(item.get("type"))
+        if kind in {"agent_message", "reasoning", "error"}:
+            words = text_of(item.get("text")) or text_of(item.get("message"))
+            if event != "item.completed" or not words:
+                return
+            if kind == "error":
+                yield self._message("system", Text(words), "meta", cursor)
+            else:
+                part = Text(words) if kind == "agent_message" else Reasoning(words)
+                yield self._message("assistant", part, "agent", cursor)
+            return
+        if kind == "todo_list":
+            steps = [
+                {
+                    "step": text_of(step.get("text")),
+                    "status": "completed" if step.get("completed") is True else "pending",
+                }
+                for step in dicts_of(item.get("items"))
+            ]
+            call = ToolCall("", "update_plan", kind_of("update_plan"), {"plan": steps})
+            yield self._message("assistant", call, "agent", cursor)
+            return
+        if kind == "web_search":
+            if event == "item.completed":
+                given = {"query": item.get("query"), "action": item.get("action")}
+                call = ToolCall("", "web_search_call", "fetch", given)
+                yield self._message("assistant", call, "agent", cursor)
+            return
+        if event == "item.updated":
+            return
+        recorded = text_of(item.get("id"))
+        identity = f"{recorded}@{self.run}" if self.run > 1 else recorded
+        if recorded not in self.started:
+            yield self._message("assistant", _call(kind, identity, item), "agent", cursor)
+            self.started = [*self.started[-63:], recorded]
+        if event == "item.completed":
+            self.started = [one for one in self.started if one != recorded]
+            result = _result(kind, identity, item)
+            yield self._message("tool", result, "tool", cursor)
+            if kind == "file_change":
+                files = tuple(
+                    (path, _ACTIONS.get(text_of(change.get("kind")), "modified"), "")
+                    for change in dicts_of(item.get("changes"))
+                    if (path := text_of(change.get("path")))
+                )
+                succeeded = result.status == "ok"
+                yield Changes(identity, files, succeeded, cursor.line, raw=cursor.raw)
+
+    def _message(self, role: Any, part: Part, origin: str, cursor: Cursor) -> Message:
+        is_assistant = role == "assistant"
+        self.turn += is_assistant and not self.speaking
+        self.speaking = is_assistant
+        return Message(
+            cursor.take(),
+            role,
+            (part,),
+            cursor.line,
+            None,
+            origin,
+            response=f"response-{self.turn}" if is_assistant else "",
+            raw=cursor.raw,
+        )
+
+
+def _call(kind: str, identity: str, item: dict[str, Any]) -> ToolCall:
+    if kind == "command_execution":
+        command = text_of(item.get("command"))
+        return ToolCall(identity, "shell", "shell", {"command": _argv(command)})
+    if kind == "mcp_tool_call":
+        server, tool = text_of(item.get("server")), text_of(item.get("tool"))
+        name = f"mcp__{server}__{tool}"
+        return ToolCall(identity, name, kind_of(name), item.get("arguments"))
+    if kind == "file_change":
+        return ToolCall(identity, kind, "other", {"changes": item.get("changes")})
+    known = {"id", "type", "status", "result", "error"}
+    return ToolCall(identity, kind, "other", {k: v for k, v in item.items() if k not in known})
+
+
+def _argv(command: str) -> Any:
+    """`/bin/zsh -lc 'ls'` as its three words, of which the last one is what ran; else the text
+    as it is."""
+    if command.partition(" ")[0].rpartition("/")[2] not in _SHELLS:
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    if len(words) == 3 and words[1] in {"-c", "-lc"}:
+        return [words[0].rpartition("/")[2], *words[1:]]
+    return command
+
+
+def _result(kind: str, identity: str, item: dict[str, Any]) -> ToolResult:
+    status = _STATUS.get(text_of(item.get("status")), "unknown")
+    if kind == "command_execution":
+        code = item.get("exit_code")
+        code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        if code is not None and status != "denied":
+            status = "error" if code else "ok"
+        return ToolResult(identity, text_of(item.get("aggregated_output")), status, code)
+    content = dict_of(item.get("result")).get("content")
+    texts = [text_of(block.get("text")) for block in dicts_of(content)]
+    failure = dict_of(item.get("error")).get("message") or item.get("error")
+    if not any(texts) and isinstance(failure, str):
+        texts = [failure]
+    return ToolResult(identity, "\n".join(filter(None, texts)), status)
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    """The usage of a thread; `input_tokens` there includes what came from the cache."""
+    cached = count_of(usage.get("cached_input_tokens"))
+    return Usage(
+        input=max(0, count_of(usage.get("input_tokens")) - cached),
+        output=count_of(usage.get("output_tokens")),
+        cache_read=cached,
+        reasoning=count_of(usage.get("reasoning_output_tokens")),
+    )
+
+
+class CodexExec(Struct, frozen=True):
+    """Registry entry: detects and reads this format."""
+
+    name: str = "codex_exec"
+    shape: str = "lines"
+    reader: type[CodexExecReader] = CodexExecReader
+
+    def detect(self, sample: Sample) -> bool:
+        for line in sample.lines:
+            kind = line.get("type")
+            if kind == "thread.started" and "thread_id" in line:
+                return True
+            if kind in ("item.started", "item.updated", "item.completed"):
+                item = line.get("item")
+                if isinstance(item, dict) and isinstance(item.get("type"), str):
+                    return "id" in item
+        return False
+
+
+FORMAT = CodexExec()
+"""Registered as `codex_exec`."""

@@ -1,0 +1,328 @@
+"""opencode's markdown export of a session (`/export`): docs/formats/opencode_markdown.md.
+
+A turn begins with a rule, a blank line and a heading, `## User` or `## Assistant (…)`. Tools
+stand in it under `**Tool: name**`, with fenced input and output. The recorder escapes nothing,
+so an output may hold fences and headings of its own: it lasts at least to the first bare fence
+with a blank line below it, and what no line can settle is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
+from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.vocabulary import kind_of
+from leftoff.model import (
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolCall,
+    ToolResult,
+    Typed,
+    Uncertain,
+)
+
+_HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
+_TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")
+_THINKING = "_Thinking:_"
+_SESSION = re.compile(r"\*\*Session ID:\*\* (\S+)$")
+_CREATED = re.compile(
+    r"\*\*Created:\*\* (\d{1,2})/(\d{1,2})/(\d{4}), (\d{1,2}):(\d\d):(\d\d)\s([AP])M$"
+)
+_DETECT = re.compile(
+    r"# [^\n]*\r?\n\r?\n\*\*Session ID:\*\* \S+\r?\n\*\*Created:\*\* [^\n]*\n\*\*Updated:\*\* "
+)
+_SECONDS = re.compile(r"\d+(?:\.\d+)?s$")
+_VERDICTS = ("**Output:**", "**Error:**")
+
+UNMARKED_THOUGHT = "unmarked_thought"
+UNSURE_OUTPUT = "uncertain_output"
+QUOTED_EXPORT = "uncertain_turn"
+"""What the export leaves open: the codes of the issues."""
+
+
+class OpencodeMarkdownReader(Struct):
+    """Reads the lines of one export. Fields are its state between lines."""
+
+    record: ClassVar[Any] = bytes
+
+    who: str = ""
+    """user | assistant; "" before the first turn."""
+    model: str = ""
+    first: int = 0
+    lines: list[bytes] = []
+    rule: int = 0
+    """1 after a rule, 2 after a rule and a blank line: here a turn may begin."""
+    step: int = 0
+    """How far a tool's block was read, see `_next_step`."""
+    turns: int = 0
+    calls: int = 0
+
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+        if not line and cursor.ended:
+            return tuple(self._flush(cursor))
+        text = line.decode(errors="replace").rstrip("\r\n")
+        header = _HEADER.match(text) if self.rule == 2 else None
+        if header is not None and self.step != _OUTPUT:
+            found = tuple(self._flush(cursor))
+            self.who = "user" if header["user"] else "assistant"
+            self.model = _model(header["about"] or "")
+            self.first, self.lines = cursor.line, [line]
+            self.rule = self.step = 0
+            return found
+        self.rule = 1 if text == "---" else 2 if self.rule == 1 and not text else 0
+        if not self.who:
+            return self._facts(text)
+        if self.who == "assistant":
+            self.step = _next_step(self.step, text)
+        self.lines.append(line)
+        return ()
+
+    def _facts(self, text: str) -> Iterator[Record]:
+        session, created = _SESSION.match(text), _CREATED.match(text)
+        if session is not None:
+            yield SessionFacts(id=session[1])
+        elif created is not None:
+            month, day, year, hour, minute, second, half = created.groups()
+            hours = int(hour) % 12 + (12 if half == "P" else 0)
+            started = f"{year}-{int(month):02}-{int(day):02}T{hours:02}:{minute}:{second}"
+            yield SessionFacts(started=started)
+        elif text.startswith("# "):
+            yield SessionFacts(title=text[2:].strip())
+
+    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+        """The messages of the turn that ended."""
+        lines, who = self.lines, self.who
+        self.lines = []
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if lines and lines[-1].strip() == b"---":
+            lines.pop()
+        if not lines or not who:
+            return
+        raw = b"".join(lines)
+        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines[1:]]
+        if any(_SESSION.match(text) is not None for text in texts):
+            yield Uncertain(QUOTED_EXPORT, self.first)
+        if who == "user":
+            yield from self._prompt("\n".join(texts).strip("\n"), raw, cursor)
+            return
+        parts: list[Part] = []
+        results: list[Part] = []
+        for found in self._parts(texts):
+            if isinstance(found, Uncertain):
+                yield found
+            elif isinstance(found, ToolResult):
+                results.append(found)
+            else:
+                parts.append(found)
+        self.turns += 1
+        if parts:
+            yield self._message("assistant", tuple(parts), "agent", raw, cursor)
+        if results:
+            yield self._message("tool", tuple(results), "tool", raw, cursor)
+
+    def _prompt(self, body: str, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+        typed: tuple[Typed, ...] = ()
+        if is_interruption(body):
+            origin = "interruption"
+        elif is_continuation(body):
+            origin = "compaction"
+        else:
+            typed = typed_spans(0, body)
+            origin = "prompt" if typed else "injected"
+        if body:
+            yield self._message("user", (Text(body),), origin, raw, cursor, typed)
+
+    def _parts(self, texts: list[str]) -> Iterator[Part | Uncertain]:
+        """The words, thoughts, calls and results of one turn, in order."""
+        words: list[str] = []
+        thought = False
+        place = begun = 0
+        while place < len(texts):
+            text = texts[place]
+            marked = not place or not texts[place - 1]
+            tool = _TOOL.match(text) if marked else None
+            if tool is None and not (marked and text == _THINKING):
+                words.append(text)
+                place += 1
+                continue
+            yield from _words(words, thought, self.first + begun)
+            words, thought, begun = [], tool is None, place + 1
+            place += 1
+            if tool is not None:
+                place = yield from self._use(tool["name"], texts, place)
+        yield from _words(words, thought, self.first + begun)
+
+    def _use(
+        self, name: str, texts: list[str], place: int
+    ) -> Generator[Part | Uncertain, None, int]:
+        """The call and the result whose block goes on at `place`; returns where it ends."""
+        self.calls += 1
+        identity = f"call-{self.calls}"
+        given: Any = {}
+        if texts[place : place + 3] == ["", "**Input:**", "```json"]:
+            start = place = place + 3
+            while place < len(texts) and texts[place] != "```":
+                place += 1
+            given = _arguments("\n".join(texts[start:place]))
+            place += 1
+        yield ToolCall(identity, name, kind_of(name), given)
+        shown = texts[place : place + 3]
+        if len(shown) < 3 or shown[0] or shown[1] not in _VERDICTS or shown[2] != "```":
+            return place
+        start = place + 3
+        end, sure = _output_end(texts, start)
+        if not sure:
+            yield Uncertain(UNSURE_OUTPUT, self.first + start)
+        text = "\n".join(texts[start:end])
+        yield ToolResult(identity, text, _status(kind_of(name), shown[1], text))
+        return end + 1
+
+    def _message(
+        self,
+        role: Any,
+        parts: tuple[Part, ...],
+        origin: str,
+        raw: bytes,
+        cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+    ) -> Message:
+        is_assistant = role == "assistant"
+        return Message(
+            cursor.take(),
+            role,
+            parts,
+            self.first,
+            None,
+            origin,
+            typed,
+            response=f"r{self.turns}" if is_assistant else "",
+            model=self.model if is_assistant else "",
+            raw=raw,
+        )
+
+
+_INPUT, _OUTPUT = 3, 6
+
+
+def _next_step(step: int, text: str) -> int:
+    """How far a tool's block was read.
+
+    1 below its name, 2 below `**Input:**`, 3 in the input, 4 behind it, 5 below `**Output:**`
+    or `**Error:**`, 6 in the output, 7 behind a bare fence in it; 0 outside, also after an
+    output that may have ended: a bare fence with a blank line below it.
+    """
+    if step == _INPUT:
+        return 4 if text == "```" else _INPUT
+    if step >= _OUTPUT:
+        if text == "```":
+            return 7
+        return 0 if step == 7 and not text else _OUTPUT
+    if _TOOL.match(text) is not None:
+        return 1
+    if step == 2:
+        return _INPUT if text == "```json" else 0
+    if step == 5:
+        return _OUTPUT if text == "```" else 0
+    if step in {1, 4}:
+        if text == "**Input:**" and step == 1:
+            return 2
+        return 5 if text in _VERDICTS else step if not text else 0
+    return 0
+
+
+def _output_end(texts: list[str], start: int) -> tuple[int, bool]:
+    """The place of the fence that ends the output at `start`, and whether it surely does.
+
+    Candidates are the bare fences with nothing or a blank line below them, up to the next tool
+    or thought. Of several, the first that is not the end of a nested block is taken.
+    """
+    chosen = last = -1
+    count = 0
+    inside = nested = False
+    for place in range(start, len(texts)):
+        text = texts[place]
+        if last >= 0 and not texts[place - 1] and (text == _THINKING or _TOOL.match(text)):
+            break
+        if not text.startswith("```"):
+            continue
+        bare = text == "```"
+        ends = bare and (place + 1 == len(texts) or not texts[place + 1])
+        if ends:
+            last = place
+            count += 1
+        if inside:
+            inside = not bare
+        elif ends and chosen < 0:
+            chosen = place
+        else:
+            inside = True
+            nested = nested or chosen < 0
+    if chosen < 0:  # an odd fence in the output, or no end at all
+        return (last, count == 1) if last >= 0 else (len(texts), False)
+    return chosen, count == 1 or not (nested or inside)
+
+
+def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncertain]:
+    """Words as a part: the agent's, or a thought's where one began above them.
+
+    Nothing marks where a thought ends, so words of the agent may stand in what is taken for a
+    thought, up to the next tool or the end of the turn. That is reported.
+    """
+    text = "\n".join(words).strip("\n")
+    if not text.strip():
+        return
+    if not thought:
+        yield Text(text)
+        return
+    yield Uncertain(UNMARKED_THOUGHT, line)
+    yield Reasoning(text)
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return {"recorded": text}
+
+
+def _status(kind: str, verdict: str, text: str) -> str:
+    if verdict == "**Error:**":
+        if text.startswith("Tool execution aborted"):
+            return "interrupted"
+        denied = "rejected permission" in text[:200] or "rule which prevents" in text[:200]
+        return "denied" if denied else "error"
+    # A command that failed is "completed" too; its exit code is not exported.
+    return "unknown" if kind in {"shell", "powershell", "python", "script"} else "ok"
+
+
+def _model(about: str) -> str:
+    """The model in `Build · model · 12.2s`."""
+    named = about.split(" · ")[1:]
+    if named and _SECONDS.match(named[-1]):
+        named.pop()
+    return " · ".join(named)
+
+
+class OpencodeMarkdown(Struct, frozen=True):
+    """Registry entry: detects and reads this format."""
+
+    name: str = "opencode_markdown"
+    shape: str = "text"
+    reader: type[OpencodeMarkdownReader] = OpencodeMarkdownReader
+
+    def detect(self, sample: Sample) -> bool:
+        return _DETECT.match(sample.text.lstrip()) is not None
+
+
+FORMAT = OpencodeMarkdown()

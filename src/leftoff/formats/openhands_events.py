@@ -1,0 +1,114 @@
+"""The events of OpenHands: their fields and kinds, and how one is recognised.
+
+Two generations: actions and observations with a name, and the events of the agent SDK (version
+1), which name their kind: docs/formats/openhands.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Event(Struct, gc=False):
+    id: Any = None
+    timestamp: Any = None
+    source: Any = None
+    message: Any = None
+    action: Any = None
+    args: Any = None
+    observation: Any = None
+    content: Any = None
+    extras: Any = None
+    cause: Any = None
+    tool_call_metadata: Any = None
+    llm_metrics: Any = None
+    # the oldest events have their arguments beside `action`
+    thought: Any = None
+    command: Any = None
+    code: Any = None
+    path: Any = None
+    exit_code: Any = None
+    # events of the agent SDK, from version 1
+    kind: Any = None
+    llm_message: Any = None
+    llm_response_id: Any = None
+    extended_content: Any = None
+    system_prompt: Any = None
+    tool_name: Any = None
+    tool_call_id: Any = None
+    tool_call: Any = None
+    reasoning_content: Any = None
+    thinking_blocks: Any = None
+    error: Any = None
+    rejection_reason: Any = None
+    detail: Any = None
+
+
+IGNORED_ACTIONS = frozenset(
+    {
+        "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
+        "start", "stop", "summarize", "initialize", "loop_recovery",
+    }
+)  # fmt: skip
+IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
+CALLS = frozenset(
+    {
+        "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
+        "finish", "delegate", "reject", "call_tool_mcp", "task_tracking", "push", "send_pr",
+        "add_task", "modify_task", "save_plan", "kill",
+    }
+)  # fmt: skip
+RESULTS = frozenset(
+    {
+        "run", "run_ipython", "read", "edit", "write", "browse", "think", "delegate", "error",
+        "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
+    }
+)  # fmt: skip
+IGNORED_KINDS = frozenset(
+    {
+        "ConversationStateUpdateEvent", "CondensationRequest", "CondensationSummaryEvent",
+        "PauseEvent", "InterruptEvent", "TokenEvent", "LLMCompletionLogEvent",
+        "StreamingDeltaEvent", "HookExecutionEvent",
+    }
+)  # fmt: skip
+"""Events of the agent SDK that carry nothing of the conversation, or what another one does."""
+SDK_KINDS = frozenset(
+    {
+        "ActionEvent", "MessageEvent", "ObservationEvent", "AgentErrorEvent",
+        "UserRejectObservation", "SystemPromptEvent", "ConversationErrorEvent", "Condensation",
+    }
+)  # fmt: skip
+
+
+def is_sdk_event(item: Any) -> bool:
+    """Whether this is an event of the agent SDK: a kind, who caused it, and its content."""
+    if not isinstance(item, dict) or item.get("source") not in ("user", "agent", "environment"):
+        return False
+    kind = item.get("kind")
+    return isinstance(kind, str) and (kind in SDK_KINDS or kind in IGNORED_KINDS)
+
+
+def is_event(item: Any) -> bool:
+    """Whether this is an event of either generation."""
+    if is_sdk_event(item):
+        return True
+    if not isinstance(item, dict) or not ("action" in item or "observation" in item):
+        return False
+    return "source" in item or "args" in item or "extras" in item or "cause" in item
+
+
+def is_instance(item: dict[str, Any]) -> bool:
+    """Whether this is an instance of an evaluation output, with a history of events."""
+    history = item.get("history")
+    if not isinstance(history, list):
+        return False
+    if "instance_id" not in item and "issue" not in item and "git_patch" not in item:
+        return False
+    if "test_result" in item or "git_patch" in item:
+        return True
+    return any(
+        isinstance(e, dict) and ("action" in e or "observation" in e or is_sdk_event(e))
+        for e in history
+    )

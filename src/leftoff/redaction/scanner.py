@@ -1,0 +1,441 @@
+"""Where a secret is in one text: gates, patterns, blocks, and the spellings of a text.
+
+`redactor` describes the theory; here is what looks at the text of one string. `find` judges a
+text as it is, as `leftoff.text.sanitize` will show it (`cleaned_view`, `bare_view`), as a
+reader would spell it (`disguise`), decoded, and with the parts of a word joined that stand on
+two lines or in two strings (`_joined_hits`); a hit in any of these is a span of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
+
+import re2
+
+from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
+from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
+from leftoff.redaction.plausible import CHECKS
+from leftoff.redaction.rules import RULES, Rule, expand_macros
+from leftoff.text.sanitize import View, bare_view, cleaned_view, has_unsafe, without
+
+BLOCK: Final = 16_384
+"""Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
+OVERLAP: Final = 512
+"""Characters that two blocks of one line share. Chosen by hand; not measured."""
+REACH: Final = 16_384
+"""A credential that begins in a block of a long line is matched up to this far past its end."""
+MAX_ENCODING_DEPTH: Final = 2
+"""How often base64 or hexadecimal is decoded again. Chosen by hand; not measured."""
+
+PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:([0-9]{1,9})\]")
+
+
+class Hit(NamedTuple):
+    """A stretch to be replaced; `secret` is what it stands for, in its plainest spelling."""
+
+    start: int
+    end: int
+    rank: int
+    kind: str
+    secret: str
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern of a rule, compiled."""
+    return re.compile(expand_macros(pattern), re.ASCII)
+
+
+def encode(text: str) -> bytes:
+    """The text for the gate: as many bytes as characters, `?` for all that is not ASCII."""
+    return text.encode("ascii", "replace")
+
+
+def _gate_options() -> re2.Options:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = 128 << 20
+    return options
+
+
+@cache
+def gate_of(rule: Rule) -> Any:
+    """The gate of one rule, for the places where it fires."""
+    return re2.compile(rule.gate.encode(), _gate_options())
+
+
+def _fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
+    fused = re2.Set.SearchSet(_gate_options())
+    for rule in rules:
+        fused.Add(rule.gate)
+    fused.Compile()
+    return fused.Match, rules
+
+
+class Gate:
+    """All gates, fused into two automata: a single one would be far larger than both."""
+
+    def __init__(self, *, personal: bool) -> None:
+        rules = [rule for rule in RULES if personal or not rule.personal]
+        self._sets = [
+            _fused([*(rule for rule in rules if rule.kind != "encoded"), JOINED]),
+            _fused([rule for rule in rules if rule.kind == "encoded"]),
+        ]
+
+    def firing_rules(self, text: bytes) -> list[Rule]:
+        """The rules of which this text may hold a match, in the order of the file."""
+        return [rules[i] for match, rules in self._sets for i in sorted(match(text) or ())]
+
+
+@lru_cache(maxsize=2)
+def gate_for(personal: bool) -> Gate:
+    """All gates, without or with those of personal data."""
+    return Gate(personal=personal)
+
+
+# ---------------------------------------------------------------- words in parts
+
+_RUN: Final = "[A-Za-z0-9_+/.~=-]"
+_BREAK: Final = r"(?:\r?\n|\\+r\\+n|\\+n)[ \t]{0,40}"
+_OPERATOR: Final = r"(?:\+|\.\.?|&|\|\|)"
+_GLUE: Final = (
+    rf"\\*[\"'`](?:[ \t]{{0,8}}{_OPERATOR}[ \t]{{0,8}}(?:\\?{_BREAK})?"
+    rf"|[ \t]{{1,8}}|[ \t]{{0,8}}\\?{_BREAK}(?:{_OPERATOR}[ \t]{{0,8}})?)\\*[\"'`]"
+)
+"""Between two strings that a program puts together: an operator, or nothing but blanks."""
+_RUN_LETTERS: Final = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/.~=-"
+)
+_WORD_IN_PARTS = re.compile(rf"{_RUN}++(?:(?:{_GLUE}|{_BREAK}){_RUN}++)+", re.ASCII)
+_BETWEEN = re.compile(rf"(?P<glue>{_GLUE})|{_BREAK}", re.ASCII)
+_COLUMNS: Final = frozenset({40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128})
+"""Where programs wrap lines. A line of another length ends where its writer ended it."""
+_MAX_PARTS: Final = 4_000
+_SHAPES: Final = frozenset({"", "mixed", "mixed-letters"})
+"""Checks of rules that know a secret by its own letters; no other may match over two lines."""
+
+
+def _prefixes() -> str:
+    """The heads of the gates of such rules, with which a wrapped word begins."""
+    found = (
+        re.sub(r"(?:\[[^\]]*\]\{[0-9]+\}|\[[^\]]*\]\+)$", "", head)
+        for rule in RULES
+        if rule.pattern and not rule.back and rule.check in _SHAPES and not rule.personal
+        for head in _alternatives(rule.gate)
+    )
+    return "|".join(sorted({head for head in found if re.match(r"[A-Za-z0-9(]", head)}))
+
+
+def _alternatives(gate: str) -> list[str]:
+    """The alternatives of a gate, as far as they stand outside of groups and classes."""
+    if gate.startswith("(?i)"):
+        return []
+    heads = [""]
+    depth = 0
+    for letter in gate:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "|" and depth == 0:
+            heads.append("")
+        else:
+            heads[-1] += letter
+    return heads
+
+
+_BLANK: Final = r"(?:[ \t]|\\?\r?\n|\\+[rn])*"
+JOINED: Final = Rule(
+    kind="joined",
+    gate=rf"{_RUN}\\*[\"'`]{_BLANK}{_OPERATOR}?{_BLANK}\\*[\"'`]{_RUN}"
+    rf"|(?:{_prefixes()}){_RUN}*(?:\r?\n|\\+r\\+n|\\+n)[ \t]*{_RUN}",
+    pattern="",
+    back=0,
+    check="",
+    matcher="joined",
+    personal=False,
+    rank=len(RULES),
+)
+"""Fires where a word may stand in parts; `_joined_hits` looks at it."""
+
+
+def _joined_hits(text: str, start: int, end: int, gate: Gate) -> Iterator[Hit]:
+    """Hits in words of which the parts stand in several strings or on several lines."""
+    after = start
+    for hint in gate_of(JOINED).finditer(encode(text[start:end])):
+        at = start + hint.start()
+        if at < after:
+            continue
+        while at > after and text[at - 1] in _RUN_LETTERS:
+            at -= 1
+        word = _WORD_IN_PARTS.match(text, at, end)
+        after = start + hint.end() if word is None else word.end()
+        if word is None:
+            continue
+        first = max(start, word.start() - 100)
+        last = min(end, word.end() + 8)
+        cuts: list[tuple[int, int, str]] = []
+        named = False
+        for between in _BETWEEN.finditer(text, word.start(), word.end()):
+            glue = between["glue"] is not None
+            if glue or _is_wrap(text, between.start()):
+                named |= glue
+                cuts.append((between.start() - first, between.end() - first, ""))
+        if not cuts or len(cuts) > _MAX_PARTS:
+            continue
+        view = without(text[first:last], cuts)
+        rules = [
+            rule
+            for rule in gate.firing_rules(encode(view.text))
+            if rule.pattern and (named or rule.check in _SHAPES)
+        ]
+        for rule in rules:
+            for hit in _matches_of(rule, view.text, 0, len(view.text)):
+                placed = _placed(hit, view, first)
+                if placed.end - placed.start > hit.end - hit.start:
+                    if not named:
+                        placed = placed._replace(end=_end_of_secret(text, placed, rule))
+                    yield placed
+
+
+def _end_of_secret(text: str, hit: Hit, rule: Rule) -> int:
+    """The end of a hit over lines, without a last line that is a word under a whole secret."""
+    breaks = list(_BETWEEN.finditer(text, hit.start, hit.end))
+    if not breaks:
+        return hit.end
+    rest = text[breaks[-1].end() : hit.end]
+    if len(rest) >= 6 and not (rest.isalpha() and rest.islower()):
+        return hit.end
+    alone = "".join(_BETWEEN.split(text[hit.start : breaks[-1].start()])[::2])
+    whole = any(found.end == len(alone) for found in _matches_of(rule, alone, 0, len(alone)))
+    return breaks[-1].start() if whole else hit.end
+
+
+def _is_wrap(text: str, at: int) -> bool:
+    """Whether the line that ends here has one of the lengths at which programs wrap."""
+    low = max(0, at - 2 * max(_COLUMNS))
+    line = text.rfind("\n", low, at) + 1
+    heads = [line] if line or low == 0 else []
+    escaped = text.rfind("\\n", max(low, line), at)
+    if escaped >= 0:
+        heads = [escaped + 2]
+    for quote in "\"'":
+        head = text.rfind(quote, max(low, line, escaped), at)
+        if head >= 0:
+            heads.append(head + 1)
+    return any(at - head in _COLUMNS for head in heads)
+
+
+# ---------------------------------------------------------------- finding
+
+_SECRET_GROUPS: Final = ("secret", "secret2", "secret3")
+
+
+def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
+    """The matches of one rule, tried only at the places of its gate."""
+    pattern = compiled(rule.pattern)
+    groups = [name for name in _SECRET_GROUPS if name in pattern.groupindex]
+    check = CHECKS.get(rule.check)
+    # What a check of the value alone has refused: a text may repeat one value without end.
+    refused: set[tuple[str, str | None, str]] = set()
+    repeats = rule.check in {"password", "credential"}
+    at = start
+    for hint in gate_of(rule).finditer(encode(text[start:end])):
+        low, high = hint.span()
+        at = max(at, start + low - rule.back)
+        while at < start + high:
+            match = pattern.match(text, at, end)
+            at += 1
+            if match is None:
+                continue
+            group = next((name for name in groups if match[name] is not None), 0)
+            value = match[group]
+            if check is not None and match.end() == end < len(text) and not text[end].isspace():
+                continue  # cut off by the reach: the next block contains it whole
+            key = (value, match.lastgroup, match[0][:4])
+            if repeats and key in refused:
+                continue
+            if check is None or check(value, match):
+                yield Hit(match.start(group), match.end(group), rule.rank, rule.kind, value)
+                at = max(at, match.end())
+            elif repeats:
+                refused.add(key)
+
+
+def _decoded_hits(rule: Rule, text: str, gate: Gate, depth: int) -> Iterator[Hit]:
+    if depth >= MAX_ENCODING_DEPTH:
+        return
+    if rule.matcher == "base64_text":
+        hints = (hint.start() for hint in gate_of(rule).finditer(encode(text)))
+        runs = base64_text(text, hints)
+    else:
+        runs = hex_text(text)
+    for start, end, decoded in runs:
+        inner = find(decoded, gate, depth + 1)
+        if inner:
+            whole = len(inner) == 1 and inner[0].secret == decoded.strip()
+            secret = inner[0].secret if whole else text[start:end]
+            yield Hit(start, end, rule.rank, inner[0].kind, secret)
+
+
+def _hits_of(
+    rules: list[Rule], text: str, start: int, end: int, gate: Gate, depth: int
+) -> list[Hit]:
+    """The hits of these rules between two places, but for private keys (`_private_keys`)."""
+    hits: list[Hit] = []
+    for rule in rules:
+        if rule.pattern:
+            hits.extend(_matches_of(rule, text, start, end))
+        elif rule.kind == "encoded":
+            hits.extend(
+                hit._replace(start=hit.start + start, end=hit.end + start)
+                for hit in _decoded_hits(rule, text[start:end], gate, depth)
+            )
+        elif rule is JOINED:
+            hits.extend(_joined_hits(text, start, end, gate))
+    return hits
+
+
+def _scan_block(text: str, start: int, end: int, gate: Gate, depth: int) -> Iterator[Hit]:
+    """The hits of one block as it is spelt, then as a reader would see it."""
+    block = text[start:end]
+    reach = end
+    if end < len(text) and text[end - 1] != "\n":  # cut from a long line: follow past the end
+        line_end = text.find("\n", end, end + REACH)
+        reach = line_end if line_end >= 0 else min(len(text), end + REACH)
+    fired = gate.firing_rules(encode(block))
+    if fired:
+        yield from _hits_of(fired, text, start, reach, gate, depth)
+    if not disguised(block):
+        return
+    fired = gate.firing_rules(encode(DISGUISE.sub(reveal, block)))
+    if not fired:
+        return
+    keys = any(rule.matcher == "private_key" for rule in fired)
+    block = text[start : max(reach, start + MAX_KEY) if keys else reach]
+    shown = DISGUISE.sub(reveal, block)
+    seen = _hits_of(fired, shown, 0, len(shown), gate, depth)
+    if keys:
+        seen.extend(_private_keys(shown))
+    if seen:
+        starts, ends = positions(block)
+        for hit in seen:
+            yield hit._replace(start=start + starts[hit.start], end=start + ends[hit.end - 1])
+
+
+def _private_keys(text: str) -> Iterator[Hit]:
+    rank = next(rule.rank for rule in RULES if rule.matcher == "private_key")
+    for start, end in private_key_spans(text):
+        yield Hit(start, end, rank, "private-key", text[start:end])
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    size = len(text)
+    start = 0
+    while start < size:
+        end = start + BLOCK
+        if end >= size:
+            yield start, size
+            return
+        line_end = text.find("\n", end, end + BLOCK)
+        if line_end >= 0:
+            yield start, line_end + 1
+            start = line_end + 1
+        else:
+            yield start, end
+            start = end - OVERLAP
+
+
+def find(text: str, gate: Gate, depth: int = 0) -> list[Hit]:
+    """Disjoint hits, in order."""
+    hits: list[Hit] = []
+    for start, end in _blocks(text):
+        hits.extend(_scan_block(text, start, end, gate, depth))
+    hits.extend(_private_keys(text))
+    if has_unsafe(text):
+        hits.extend(_hits_as_shown(text, gate, depth))
+    return disjoint(text, hits) if hits else hits
+
+
+def _hits_as_shown(text: str, gate: Gate, depth: int) -> Iterator[Hit]:
+    """The hits in the text without what `clean` removes, so that removing it makes no new one.
+
+    No terminal sequence goes over the end of a line, so blocks that end there are looked at
+    one by one, and those with nothing to remove not again.
+    """
+    first = 0
+    keys = "PRIVATE KEY" in text or "Private-Lines" in text
+    for _, end in _blocks(text):
+        if end < len(text) and text[end - 1] != "\n":
+            continue
+        part = text[first:end]
+        if has_unsafe(part):
+            for view in (cleaned_view(part), bare_view(part)):
+                if view is None:
+                    continue
+                keys |= "PRIVATE KEY" in view.text or "Private-Lines" in view.text
+                for low, high in _blocks(view.text):
+                    for hit in _scan_block(view.text, low, high, gate, depth):
+                        yield _placed(hit, view, first)
+        first = end
+    if keys:
+        whole = cleaned_view(text)
+        for hit in _private_keys(whole.text):
+            yield _placed(hit, whole, 0)
+
+
+def _placed(hit: Hit, view: View, offset: int) -> Hit:
+    start, end = view.original(hit.start, hit.end)
+    return hit._replace(start=start + offset, end=end + offset)
+
+
+def disjoint(text: str, hits: list[Hit]) -> list[Hit]:
+    """Merges overlapping hits; kind and secret are those of the rule that comes first."""
+    merged: list[Hit] = []
+    for hit in sorted(hits):
+        if hit.start >= hit.end:
+            continue
+        if merged and hit.start < merged[-1].end:
+            last = merged[-1]
+            best = min(last, hit, key=lambda h: h.rank)
+            merged[-1] = best._replace(start=last.start, end=max(last.end, hit.end))
+        else:
+            merged.append(hit)
+    if "[REDACTED:" in text:
+        merged = [h for h in merged if _beyond_placeholder(text[h.start : h.end])]
+    return merged
+
+
+def _beyond_placeholder(found: str) -> bool:
+    """Whether a hit contains more than a placeholder or a piece of one."""
+    rest = PLACEHOLDER.sub("", found)
+    if rest == found and "[REDACTED:" not in found:
+        return True
+    return sum(c.isalnum() for c in rest.replace("REDACTED", "")) >= 4
+
+
+CONTEXT_BEFORE: Final = 6_000
+CONTEXT_AFTER: Final = 2_000
+
+
+def safe_quote_end(text: str, start: int, end: int) -> int:
+    """Where a quotation of `text` that begins at `start` must end, at most at `end`, so that
+    redacting the quotation alone hides what redacting the whole text would hide.
+
+    What shows that a secret follows may stand before the quotation: `password:` on the line
+    above, or the head of a private key; and the cut may halve a secret. The context scanned is
+    `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters.
+    """
+    first = max(0, start - CONTEXT_BEFORE)
+    around = text[first : end + CONTEXT_AFTER]
+    gate = gate_for(False)
+    here = [h for h in find(around, gate) if h.end + first > start and h.start + first < end]
+    if not here:
+        return end
+    alone = find(text[start:end], gate)
+    for hit in here:
+        low, high = max(hit.start + first, start), min(hit.end + first, end)
+        if not any(own.start + start <= low and high <= own.end + start for own in alone):
+            return low
+    return end

@@ -1,0 +1,140 @@
+"""A wrong call, a full disk and a budget that fits nothing are answered with the right reason.
+
+`summarize(b"...")` looked for a file named `b'...'`, `to_dataframe([path])` failed on an attribute
+of a string, a batch on a full disk said that its index was "no index of a batch, or in use", and
+`--budget 10` printed nothing with exit 0.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leftoff
+from leftoff.__main__ import main
+from leftoff.batch.index import Index, index_error
+from leftoff.errors import FormatError, SourceError, StateError, UnknownName, UsageError
+
+GOOD = b'{"leftoff":"session/1","id":"s"}\n{"role":"user","text":"Rename the flag to --dry-run."}\n'
+
+
+@pytest.mark.parametrize("function", [leftoff.summarize, leftoff.summarize_all, leftoff.read])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (GOOD, "content of a recording"),
+        (bytearray(GOOD), None),
+        ([{"role": "user", "content": "x"}], "create_context_summary"),
+        ([GOOD], "content of a recording"),
+        (3, "path"),
+        (None, "path"),
+    ],
+)
+def test_what_is_no_path(function: Callable[..., Any], given: Any, said: str | None) -> None:
+    if function is leftoff.read and isinstance(given, list):
+        said = "a path is needed"  # it takes one path only
+    with pytest.raises(UsageError, match=said):
+        list(function(given))
+
+
+def test_no_path_at_all() -> None:
+    with pytest.raises(UsageError, match="no path is given"):
+        leftoff.summarize([])
+    with pytest.raises(SourceError, match="empty"):
+        leftoff.summarize("")
+
+
+@pytest.mark.parametrize("given", ["a.jsonl", ["a.jsonl"], [b"{}"], [{"role": "user"}]])
+def test_a_data_frame_of_paths(given: Any) -> None:
+    with pytest.raises(UsageError, match=r"to_dataframe\(summarize_all\(paths\)\)"):
+        leftoff.to_dataframe(given)
+
+
+def test_many_names_are_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("nothing of a session")
+    with pytest.raises(UnknownName) as wrong:
+        leftoff.summarize(path, format="claude_cod")
+    assert "did you mean 'claude_code'" in str(wrong.value)
+    assert "toolbench" not in str(wrong.value)
+    with pytest.raises(FormatError) as unread:
+        leftoff.summarize(path)
+    assert "toolbench" not in str(unread.value)
+    assert "leftoff plugins" in str(unread.value)
+    with pytest.raises(UnknownName, match="none like it; 30 in all"):
+        raise UnknownName("colour", "zzz", [f"name{n}" for n in range(30)])
+    with pytest.raises(UnknownName, match=r"known: blue, red\)"):
+        raise UnknownName("colour", "zzz", ["red", "blue"])
+
+
+@pytest.mark.parametrize("form", ["prompt"])
+def test_a_budget_that_fits_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out.md"
+    path.write_bytes(GOOD)
+    words = ["summarize", str(path), "-f", form, "--budget", "10"]
+    assert main(words) == 1
+    assert main([*words, "-o", str(out)]) == 1
+    assert not out.exists()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "fits into 10 tokens" in shown.err
+
+
+# -- the index of a batch ---------------------------------------------------------------------
+
+
+def test_an_index_in_use(tmp_path: Path) -> None:
+    path = str(tmp_path / "index")
+    first = Index(path, "", 0)
+    with pytest.raises(StateError, match="in use by another run"):
+        Index(path, "", 0)
+    first.close()
+
+
+def test_a_file_that_is_no_index(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    path.write_text("words " * 1000)
+    with pytest.raises(StateError, match="no index of a batch"):
+        Index(str(path), "", 0)
+    assert path.read_text() == "words " * 1000
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "cannot be written"),
+        (errno.EACCES, "cannot be written"),
+        (errno.EIO, "cannot be used"),
+    ],
+)
+def test_a_disk_that_does_not_take_an_index(number: int, said: str) -> None:
+    assert said in str(index_error("a", OSError(number, "why")))
+
+
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+    """While results are stored: SQLite raises it long after the index was opened."""
+    path = str(tmp_path / "index")
+    index = Index(path, "", 0)
+    index._db.execute("PRAGMA max_page_count = 8")
+    with pytest.raises(StateError, match="the disk is full"), index.failures_explained():
+        for number in range(1000):
+            index.set_about(f"name {number}", "x" * 1000)
+    index.close()
+
+
+def test_a_database_that_is_read_only(tmp_path: Path) -> None:
+    path = str(tmp_path / "index")
+    Index(path, "", 0).close()
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
+        with pytest.raises(sqlite3.Error) as raised:
+            opened.execute("CREATE TABLE a (b)")
+        opened.rollback()
+    assert "cannot be written" in str(index_error(path, raised.value))
