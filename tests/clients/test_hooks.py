@@ -197,7 +197,7 @@ def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
         assert sum("legacy.py" in r.text for r in seen.user_requests) == 1
         assert sum("SQLite" in d.text for d in seen.key_decisions) <= 2
         # Two turns stood at 86 %: the person was told once.
-        assert scratch.log().count(" told the person") == 1
+        assert scratch.log().count(" said to the person") == 1
         spoken = queue.load(next((scratch.kept / "state").glob("*/watch.json")))
         assert spoken["usable"]
 
