@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+Vector: TypeAlias = Any
+"""A numpy array of floats, without its type: numpy is not in every environment that checks."""
 
 SHARED = 3
 """Source repositories that must hold a word before it may become a feature."""
@@ -47,12 +48,12 @@ class Table:
 
     def times(self, weights: Vector) -> Vector:
         """Sum of weights for each row."""
-        sums: Vector = np.bincount(self.owners, weights[self.columns], self.rows)  # type: ignore[assignment]
+        sums: Vector = np.bincount(self.owners, weights[self.columns], self.rows)
         return sums
 
     def back(self, values: Vector) -> Vector:
         """Sum of row values for each column."""
-        sums: Vector = np.bincount(self.columns, values[self.owners], self.width)  # type: ignore[assignment]
+        sums: Vector = np.bincount(self.columns, values[self.owners], self.width)
         return sums
 
 
@@ -116,9 +117,7 @@ def logistic(table: Table, truth: Vector, penalty: float) -> tuple[Vector, float
     return wb[:-1], float(wb[-1])
 
 
-def softmax(
-    table: Table, truth: NDArray[np.int64], kinds: int, penalty: float
-) -> tuple[Vector, Vector]:
+def softmax(table: Table, truth: Vector, kinds: int, penalty: float) -> tuple[Vector, Vector]:
     """Weights (columns by kinds) and biases of a softmax model with an L2 penalty."""
     width, wanted = table.width, np.eye(kinds)[truth]
 
