@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from leftoff.budget.account import Crossed
 from leftoff.budget.thresholds import Preset, Threshold
+from leftoff.budget.windows import ModelRow
 from leftoff.incremental.accounts import AccountFollower
 
 SESSION = Path(__file__).parents[1] / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
@@ -24,9 +25,14 @@ OURS = Preset(
 """Low ones, since the session is short. `thresholds.preset("handoff")` has the usual ones."""
 
 
+WINDOWS = (ModelRow("claude-sonnet-*", 200_000, 33_000),)
+"""The model of the session is sold with two windows, and nothing in the session shows which:
+without a row of ours its window is unknown, and no threshold is passed."""
+
+
 def crossed(path: Path, writing: Iterator[None]) -> Iterator[Crossed]:
     """Each threshold when it is passed, as the recording grows."""
-    following = AccountFollower(str(path), OURS)
+    following = AccountFollower(str(path), OURS, windows=WINDOWS)
     known = 0
     for _ in writing:  # with a real agent: `while agent.poll() is None: time.sleep(1)`
         now = following.changed()

@@ -28,7 +28,7 @@ def main() -> None:
         keeps=["12 cents", "customers"],
     )
     gate = Redactor(extra=[redactors.get("customers")])
-    shown = render(summarize(SESSION), "prompt", budget=400, gate=gate)
+    shown = render(summarize(SESSION), "prompt", budget=1500, gate=gate)
     print(next(line for line in shown.splitlines() if "[REDACTED:" in line))
     print(dict(gate.counts))
 

@@ -32,7 +32,7 @@ def line(summary: ContextSummary) -> str:
     progress = summary.progress
     changed = sum(file.action != "read" for file in summary.file_modifications)
     return (
-        f"{summary.stats.message_count:>3} messages, {progress.progress_percentage:>3} %, "
+        f"{summary.stats.message_count:>3} messages, {len(summary.checks)} checks, "
         f"{progress.current_stage or 'not begun'}, {changed} files changed"
     )
 

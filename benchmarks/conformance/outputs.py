@@ -34,7 +34,6 @@ from leftoff.handover.checkpoint.document import (
 from leftoff.handover.checkpoint.dumps import build_payload
 from leftoff.handover.checkpoint.file_names import dump_paths, project_name, task_file_name
 from leftoff.handover.checkpoint.injection import block
-from leftoff.handover.lost import compare, points
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
@@ -188,7 +187,7 @@ class Outputs:
         """The sections of the checkpoint's markdown."""
         about = checkpoint_source(self._recorded, "", None)
         cwd = self._recorded.summary.session.cwd
-        own = task_file_name(about.facts.task, self._checkpoint.task_id)
+        own = task_file_name(about.task, self._checkpoint.task_id)
         project, specific = dump_paths(project_name(cwd), own)
         made = build_payload(
             self._checkpoint,
@@ -223,8 +222,8 @@ class Outputs:
             saved.read_on(self.main)
         summary = _fixed(saved.summary(self.main, exact=False))
         own = [m.text for m in self._messages if m.origin == "compaction" and m.text]
-        lost = compare(points(summary), own[-1])[1] if own else ()
-        text = briefing(summary, where=LOG, lost=[point.text for point in lost])
+        recorded = Redactor().text(own[-1]) if own else ""
+        text = briefing(summary, where=LOG, recorded=recorded)
         (folder / BRIEFING).write_bytes(text.encode("utf-8", "replace"))
         return hook_block(folder)
 

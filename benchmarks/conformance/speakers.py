@@ -21,12 +21,13 @@ What no line can show (the output of a tool inside an old turn of Cursor) is mea
 in which readers marked the owner of each block: `owners/*.json`, positions only. Each has the
 `recording` (the key that the runs use), its `generation` and its `marks`: for each reader a
 list of [first line, last line, owner], 1-based and inclusive; lines without words and the
-recorder's headings need none. A file without marks has yet to be read. Lines on which two
-readers differ are counted, and not scored.
+recorder's headings need none. A file without marks has yet to be read. Where two readers
+differ, the lines under `settled` decide; lines that stand there neither are not scored.
 
 `--list` shows the worst files with the lines of the first differences, on the terminal only.
 `--write` writes `runs/speakers.json` anew: numbers by format and by recording, known by the
-hash of its content; no word and no name of a recording.
+hash of its content; no word and no name of a recording. Its part `before` is of an earlier
+version of the readers, measured with this account (`PYTHONPATH=OLD/src ... --before`).
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ from typing import Any
 from msgspec import Struct, structs
 
 from benchmarks.conformance.recordings import units
-from benchmarks.conformance.speakers_account import (
+from benchmarks.conformance.speakers_account import accounts
+from benchmarks.conformance.speakers_specstory import unmarked
+from benchmarks.conformance.speakers_turns import (
     AGENT,
     NOTICE,
     PERSON,
@@ -54,9 +57,7 @@ from benchmarks.conformance.speakers_account import (
     TOOL,
     Account,
     Line,
-    accounts,
     text_of,
-    unmarked,
     words,
 )
 from leftoff import read
@@ -315,7 +316,8 @@ def _messages(path: str) -> tuple[list[Message], str]:
 
 def marked(path: Path, file: str) -> tuple[Compared, int, int]:
     """The comparison of a marked recording; readers; characters on which they differ."""
-    marks = json.loads(path.read_text(encoding="utf-8"))["marks"]
+    given = json.loads(path.read_text(encoding="utf-8"))
+    marks, settled = given["marks"], _by_line(given.get("settled", ()))
     account = accounts(file)
     if account is None:
         raise ValueError(f"{file} is of no family that is known here")
@@ -326,8 +328,9 @@ def marked(path: Path, file: str) -> tuple[Compared, int, int]:
     for number, text in enumerate(lines, 1):
         found = {each.get(number, "") for each in owners}
         if len(found) > 1:
-            differing += sum(map(len, words(text)))
-        elif found != {""}:
+            differing += sum(map(len, words(unmarked(text))))
+            found = {settled.get(number, "")}
+        if found != {""}:
             turn = starts[max(0, bisect.bisect_right(starts, number) - 1)]
             made.lines.append(Line(turn, number, found.pop(), unmarked(text)))
     return compare(made, _messages(file)[0]), len(owners), differing
@@ -368,6 +371,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("paths", nargs="+", help="recordings, or folders of them")
     parser.add_argument("--list", action="store_true", help="show the worst files")
     parser.add_argument("--write", action="store_true", help=f"write {RUN.name}")
+    parser.add_argument("--before", action="store_true", help="write only its part `before`")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     args = parser.parse_args(argv)
 
@@ -392,8 +396,16 @@ def main(argv: Sequence[str]) -> int:
     marks = _marks({unit.key: unit.main for unit in found})
     if args.list:
         _list(known)
-    if args.write:
+    if args.before:
+        run = json.loads(RUN.read_text(encoding="utf-8"))
+        formats = {name: _numbers(tally) for name, tally in tallies.items()}
+        RUN.write_text(
+            _json({**run, "before": {"formats": formats, "marked": marks["all"]}}), "utf-8"
+        )
+    elif args.write:
+        earlier = json.loads(RUN.read_text(encoding="utf-8")) if RUN.exists() else {}
         run = {
+            "before": earlier.get("before", {}),
             "formats": {name: _numbers(tally) for name, tally in tallies.items()},
             "marked": marks,
             "recordings": {
@@ -402,9 +414,13 @@ def main(argv: Sequence[str]) -> int:
                 if row[3] is not None
             },
         }
-        RUN.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+        RUN.write_text(_json(run), encoding="utf-8")
     print(f"{len(known)} recordings; {time.monotonic() - began:.0f} s", file=sys.stderr)
     return int(bool(total.lost or total.other))
+
+
+def _json(run: dict[str, Any]) -> str:
+    return json.dumps(run, indent=1) + "\n"
 
 
 def _numbers(tally: Tally) -> dict[str, Any]:
@@ -432,7 +448,8 @@ def _marks(files: dict[str, str]) -> dict[str, Any]:
     if made:
         print(
             f"Marked by hand: {len(made)} files, {total.characters} characters, "
-            f"{total.share:.2f} % with another owner, {total.unfound:.2f} % not found."
+            f"{total.share:.2f} % with another owner, {total.unfound:.2f} % not found; "
+            f"the readers agree on {_agreement(made):.2f} %."
         )
         made["all"] = {
             "files": total.files,
@@ -440,8 +457,16 @@ def _marks(files: dict[str, str]) -> dict[str, Any]:
             "swapped": total.swapped,
             "share": round(total.share, 2),
             "unfound": round(total.unfound, 2),
+            "agreement": round(_agreement(made), 2),
         }
     return made
+
+
+def _agreement(made: dict[str, Any]) -> float:
+    """Share of the characters that two readers gave to one owner, in percent."""
+    twice = [each for name, each in made.items() if name != "all" and each["readers"] > 1]
+    apart = sum(int(each["differing"]) for each in twice)
+    return 100 * (1 - apart / max(1, sum(int(each["characters"]) for each in twice)))
 
 
 def _list(rows: Iterable[tuple[str, str, str, Compared | None, str]]) -> None:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -112,6 +112,7 @@ class ClaudeCode:
         self._answer: str | None = None
         self._before: list[str | None] = []
         self._stdin: IO[str] | None = None
+        self.printed: list[str] = []
         self._calls = _scripted_calls(scenario)
 
     def run(self) -> None:
@@ -183,7 +184,7 @@ class ClaudeCode:
             assert process.stdin is not None
             assert process.stdout is not None
             self._stdin = process.stdin
-            events = (json.loads(line) for line in process.stdout if line.startswith("{"))
+            events = self._events(process.stdout)
             for prompt in prompts:
                 time.sleep(_PAUSE)
                 self._before.append(self._answer)
@@ -198,6 +199,12 @@ class ClaudeCode:
             timer.cancel()
             process.kill()
             self._stdin = None
+
+    def _events(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        for line in lines:
+            if line.startswith("{"):
+                self.printed.append(line)
+                yield json.loads(line)
 
     def _until_result(self, events: Iterator[dict[str, Any]]) -> None:
         for event in events:
@@ -249,6 +256,7 @@ class Codex:
         self._scratch = scratch
         self._program = program
         self._config = scratch.home / ".codex"
+        self.printed: list[str] = []
 
     def run(self) -> None:
         """Play the whole scenario; every word the model owes must have been asked for."""
@@ -267,10 +275,11 @@ class Codex:
             }
             for number, prompt in enumerate(self._scenario.prompts):
                 resume = ["resume", "--last"] if number else []
-                subprocess.run(
+                done = subprocess.run(
                     [
                         self._program,
                         "exec",
+                        "--json",
                         *resume,
                         "--skip-git-repo-check",
                         "--dangerously-bypass-approvals-and-sandbox",
@@ -281,9 +290,11 @@ class Codex:
                     check=True,
                     timeout=_LIMIT,
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    text=True,
                 )
+                self.printed += done.stdout.splitlines(keepends=True)
         if model.left:
             raise SystemExit(
                 f"{self._scenario.name}: {model.left} scripted turns were left over"
@@ -319,7 +330,9 @@ def _key(name: str, given: Any) -> str:
     return f"{name} {json.dumps(given, sort_keys=True)}"
 
 
-def record(path: Path, out: Path, clients: Path | None) -> list[Path]:
+def record(
+    path: Path, out: Path, clients: Path | None, stream: Path | None = None
+) -> list[Path]:
     """Run the scenario's client and write the scrubbed transcript.
 
     Args:
@@ -327,6 +340,7 @@ def record(path: Path, out: Path, clients: Path | None) -> list[Path]:
         out: A folder, for the client's own file names; or a name ending in `.jsonl`, for a
             session that is one file.
         clients: A folder with `node_modules`, or None to look on PATH.
+        stream: A file for what the client printed, one JSON object on each line.
     """
     home = Path(tempfile.mkdtemp(prefix="recording-")).resolve() / "home"
     try:
@@ -348,6 +362,8 @@ def record(path: Path, out: Path, clients: Path | None) -> list[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
             written.append(target)
+        if stream is not None:
+            stream.write_text(scrubber.scrub("".join(client.printed)), encoding="utf-8")
         return written
     finally:
         shutil.rmtree(home.parent, ignore_errors=True)
@@ -359,8 +375,9 @@ def main() -> None:
     parser.add_argument("scenario", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--clients", type=Path)
+    parser.add_argument("--stream", type=Path, help="also write what the client printed")
     options = parser.parse_args()
-    for path in record(options.scenario, options.out, options.clients):
+    for path in record(options.scenario, options.out, options.clients, options.stream):
         print(path, path.stat().st_size)
 
 

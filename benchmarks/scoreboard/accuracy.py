@@ -198,33 +198,41 @@ def budget(setting: Setting) -> Values:
 
 
 RESUME = (
+    "state of the open turn",
+    "last message whole",
+    "messages of the person",
+    "directives",
     "decisions",
-    "standing directives",
-    "files",
-    "names",
-    "relations",
-    "stale",
+    "changed files with their change",
+    "names used later",
+    "next file, reciprocal rank",
+    "noise",
     "grounded",
 )
 """Measures of `leftoff eval resume` that are shown."""
 
+FORMS = (
+    "hook",
+    "prompt 1,500",
+    "checkpoint",
+    "log",
+    "recorder's summary",
+    "both, equal length",
+)
+"""Forms that are shown."""
+
 
 def resume(setting: Setting) -> Values:
-    """What a successor gets to know, by form, at recorded compactions and elsewhere."""
+    """What a successor is given, by form, at recorded compactions."""
     labels, public = setting.corpus("labels", "double"), setting.corpus("public")
-    run = evaluated("resume", labels, "--transcripts", public, "--cuts", "both")
-    found = {}
-    for group in run["groups"]:
-        if ", without" in group["name"]:
-            continue
-        for system, measured in group["systems"].items():
-            if "tail" in system:
-                continue
-            for name in RESUME:
-                value = measured["figures"].get(name)
-                if value is not None:
-                    found[f"{group['name']}, {system}: {name}"] = value["value"]
-    return found
+    run = evaluated("resume", public, "--labels", labels)
+    figures = run["groups"][0]["forms"]
+    return {
+        f"{form}: {name}": value
+        for form in FORMS
+        for name in RESUME
+        if (value := figures[form]["figures"][name]["value"]) is not None
+    }
 
 
 # -- leaks -----------------------------------------------------------------------------------

@@ -112,9 +112,8 @@ def _crashed(
 
     try:
         from leftoff.redaction.redactor import Redactor
-        from leftoff.text.sanitize import clean
 
-        report = clean(Redactor().text("".join(traceback.format_exception(kind, error, trace))))
+        report: str = Redactor().shown("".join(traceback.format_exception(kind, error, trace)))
     except Exception:  # noqa: BLE001 - redaction failed: print only the place
         report = "".join(traceback.format_tb(trace)) + f"{kind.__name__}\n"
     print(report, end="", file=sys.stderr)

@@ -16,7 +16,8 @@ from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.sources.open import open_lines, session_paths
+from leftoff.sources.open import STDIN, open_lines, session_paths
+from leftoff.sources.session_choice import CONTAINERS, Choice, choose, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
 
 
@@ -44,7 +45,7 @@ def summarize(
     *,
     format: str | None = None,
     extractors: Sequence[str] = (),
-    session: int | str = -1,
+    session: Choice = None,
     agent: str = "",
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
@@ -55,8 +56,9 @@ def summarize(
             which each record counts once.
         format: name of the format; recognised by content if None.
         extractors: plug-in extractors to run beside the built-in ones.
-        session: which one, where a file holds several: its place from 0, or its id; the last
-            by default.
+        session: which one, where a file holds several: its place from 0, its id or date; by
+            default the newest in which the agent said or did something. `FILE@3` as a path
+            names the third.
         agent: the summary of this subagent instead.
 
     Raises:
@@ -76,7 +78,7 @@ def gather(
     paths: Iterable[str | PathLike[str]],
     format: str | None = None,
     extractors: Sequence[str] = (),
-    session: int | str = -1,
+    session: Choice = None,
 ) -> SessionReading:
     """The recordings of one line of work, read once (see `summarize`)."""
     found = SessionReading()
@@ -141,18 +143,24 @@ class SessionReading:
         self.issues: list[Issue] = []
 
     def add(
-        self, path: str, format: str | None, extractors: Sequence[str], session: int | str
+        self, path: str, format: str | None, extractors: Sequence[str], session: Choice
     ) -> None:
-        """Reads a file or directory and the side files of its subagents."""
+        """Reads a file or directory and the side files of its subagents; `FILE@3` is the third
+        session of a file."""
+        path, named = split_choice(path)
+        session = session if named is None else named
         main, subagents = session_paths(path)
         reading = self._opened(main, format=format, extractors=extractors)
         self._account(reading, main)
         here = len(self.sources) - 1
         count = reading.earlier + len(reading.sessions)
+        chosen = _choose(reading, session)
         if count > 1:
-            what = f"sessions in {main}; one of them is told"
+            what = (
+                f"sessions in {main}; the summary is of number {reading.earlier + chosen + 1}"
+            )
             self.issues.append(Issue("several_sessions", "info", what, count))
-        for name, recording in _chosen(reading, session).items():
+        for name, recording in reading.sessions[chosen].items():
             if name == "":
                 self.mains.append((recording, here))
             elif len(recording.thread):
@@ -219,18 +227,17 @@ class SessionReading:
         )
 
 
-def _chosen(reading: Pass, session: int | str) -> dict[str, SessionState]:
-    """One of the sessions of a recording, by its place or its id."""
-    by_id = {found[""].header.id: found for found in reading.sessions}
-    if isinstance(session, str):
-        if session not in by_id:
-            raise UnknownName("session", session, [name for name in by_id if name][:50])
-        return by_id[session]
-    if not -len(reading.sessions) <= session < len(reading.sessions):
-        count = len(reading.sessions)
-        held = "one session" if count == 1 else f"{count} sessions"
-        raise UsageError(f"{reading.where}: holds {held}, and none of the number asked for")
-    return reading.sessions[session]
+def _choose(reading: Pass, choice: Choice) -> int:
+    """The place of the session that is meant among those that are in memory."""
+    if isinstance(choice, int) and choice >= 0 and reading.earlier:
+        held = len(reading.sessions)
+        if not reading.earlier <= choice < reading.earlier + held:
+            raise UsageError(
+                f"{reading.where}: holds {reading.earlier + held} sessions, of which the last "
+                f"{held} are read, and none of these has the number asked for"
+            )
+        choice -= reading.earlier
+    return choose(reading.sessions, choice, reading.where)
 
 
 class MessageCollector(Pass):
@@ -239,34 +246,77 @@ class MessageCollector(Pass):
     def __init__(self, where: str, format: str | None) -> None:
         super().__init__(where, format)
         self.messages: list[Message] = []
+        self._numbers: list[int] = []
 
     def _message(self, m: Message) -> None:
         before = self.cursor.taken.get(m.agent, 0)
         super()._message(m)
         if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
             self.messages.append(m)
+            self._numbers.append(self.earlier + len(self.sessions))
 
-    def take(self) -> list[Message]:
-        """The messages read since the last call."""
+    def take(self, number: int | None = None) -> list[Message]:
+        """The messages read since the last call, those of session `number` (from 1) alone
+        where it is given."""
         messages, self.messages = self.messages, []
-        return messages
+        numbers, self._numbers = self._numbers, []
+        if number is None:
+            return messages
+        return [m for m, n in zip(messages, numbers, strict=True) if n == number]
 
 
 def read(path: str, *, format: str | None = None) -> Iterator[Message]:
-    """The messages of a recording in file order, one at a time.
+    """The messages of a recording in file order, one at a time; of `FILE@3` those of its third
+    session.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
+        UnknownName, UsageError: it has no such session.
     """
-    main, _ = session_paths(path_given(path))
+    name, choice = split_choice(path_given(path))
+    main, _ = session_paths(name)
+    number = None if choice is None else _number_of(main, choice, format)
     reading = MessageCollector(main, format)
     with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))
-            yield from reading.take()
+            yield from reading.take(number)
     reading.close()
-    yield from reading.take()
+    yield from reading.take(number)
+    if number is not None:
+        _choose(reading, number - 1)
+
+
+def _number_of(path: str, choice: Choice, format: str | None) -> int:
+    """The number from 1 of the session of a recording that is meant."""
+    if isinstance(choice, int):
+        return choice + 1
+    if path == STDIN:
+        raise UsageError("a session of standard input is chosen by its number, as in -@3")
+    reading = open_pass(path, format=format)
+    return reading.earlier + _choose(reading, choice) + 1
+
+
+def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
+    """Which session of a recording a summary is of by default, from 1, and how many it holds;
+    (1, 1) where recordings of its format hold one, and for standard input.
+
+    Raises:
+        SourceError, FormatError: as for `read`.
+    """
+    main, _ = session_paths(path)
+    if main == STDIN:
+        return 1, 1
+    reading = Pass(main, format)
+    with open_lines(main) as lines:
+        for line in lines:
+            reading.feed_lines((line,))
+            if reading.format is not None and reading.format.name not in CONTAINERS:
+                return 1, 1
+    reading.close()
+    count = reading.earlier + len(reading.sessions)
+    return reading.earlier + _choose(reading, None) + 1, count
 
 
 # -- seed 001's functions, on lists of messages ---------------------------------------------
@@ -282,7 +332,13 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     Raises:
         FormatError: no message can be made of the values, or of those that are not
             `leftoff.Message` values when both stand in the list.
+        UsageError: it is a text or a dict instead of a list.
     """
+    if isinstance(messages, (str, bytes, bytearray, dict)):
+        # Their items would be letters, numbers or keys.
+        raise UsageError(
+            f"a list of messages is needed, and this is a {type(messages).__name__}"
+        )
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]
@@ -488,5 +544,8 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
             shown = gate.text(text)
             if not words or words in {text, shown, text.strip(), shown.strip()}:
                 return ""
+            own = shown.strip()
+            if f" → {own}" in words or words.startswith(f"{own}: "):
+                return ""  # an answer, beside its question or the option that it names
             return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"

@@ -40,12 +40,6 @@ MAX_DOCUMENT = 256 * 1024 * 1024
 """Bytes; a larger one-document recording is refused. Chosen by hand; not measured."""
 
 
-class Mended(Struct, frozen=True):
-    """A record that had to be repaired on the way in: what was wrong, in a word."""
-
-    codes: tuple[str, ...]
-
-
 class LineDecoder(Generic[T]):
     """Decodes one physical line into records of one Struct type."""
 

@@ -141,6 +141,8 @@ class Message(Struct, frozen=True, gc=False):
         model, cwd: as recorded at this message.
         usage: tokens of the API call that produced this message, where recorded.
         raw: the record's bytes, for references; not part of the content.
+        stop: what the recorder says of the agent's turn after this message: end, more, or ""
+            where it says nothing.
     """
 
     index: int
@@ -159,6 +161,7 @@ class Message(Struct, frozen=True, gc=False):
     cwd: str = ""
     usage: Usage | None = None
     raw: bytes = b""
+    stop: str = ""
 
     @property
     def text(self) -> str:
@@ -252,6 +255,16 @@ class TokenCount(Struct, frozen=True):
     window: int | None = None
 
 
+class Turn(Struct, frozen=True):
+    """The recorder says what became of the agent's turn, apart from any message.
+
+    `state`: started | ended | interrupted | failed; `why`: the recorder's words for a failure.
+    """
+
+    state: str
+    why: str = ""
+
+
 class NewSession(Struct, frozen=True):
     """From here on the file holds another session (containers of many sessions)."""
 
@@ -276,7 +289,7 @@ class Uncertain(Struct, frozen=True, gc=False):
 
 Record: TypeAlias = (
     Message | SessionFacts | Compaction | Changes | Presence | Link | TokenCount | NewSession
-    | Unknown | Uncertain
+    | Turn | Unknown | Uncertain
 )  # fmt: skip
 
 

@@ -144,6 +144,18 @@ class Resume(Struct, frozen=True):
     missing_tool_factor: Share = 0.7
 
 
+class Hooks(Struct, frozen=True):
+    """What the hooks of a client do.
+
+    Attributes:
+        recall: give the agent what earlier work says about a prompt, where it fits well.
+        recall_tokens: tokens of that at most, an upper bound.
+    """
+
+    recall: bool = True
+    recall_tokens: Positive = 1_300
+
+
 class Settings(Struct, frozen=True):
     """Everything that can be set. Paths may begin with `{home}`: see `place`.
 
@@ -165,6 +177,7 @@ class Settings(Struct, frozen=True):
     context_management: ContextManagement = ContextManagement()
     token_budget: TokenBudget = TokenBudget()
     resume: Resume = Resume()
+    hooks: Hooks = Hooks()
 
     def place(self, path: str) -> str:
         """A path of a setting with the home folder filled in."""

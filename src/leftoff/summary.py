@@ -25,6 +25,7 @@ MILESTONE_KINDS = (
     "tests_pass",
     "build_passes",
     "lint_passes",
+    "typecheck_passes",
     "committed",
     "pushed",
     "merged",
@@ -36,7 +37,20 @@ MILESTONE_KINDS = (
     "feature_done",
     "task_done",
 )
-REQUEST_KINDS = ("task", "constraint", "correction", "choice", "approval")
+REQUEST_KINDS = (
+    "task",
+    "plan",
+    "constraint",
+    "correction",
+    "choice",
+    "approval",
+    "question",
+    "remark",
+    "command",
+)
+CHECK_KINDS = ("test", "build", "lint", "typecheck", "format", "other")
+VERDICTS = ("passed", "failed", "unknown")
+GIT_KINDS = ("commit", "push", "pull_request", "merge", "tag")
 ACTIONS = ("created", "modified", "deleted", "read")
 
 
@@ -144,15 +158,97 @@ class KeyDecision(Struct, frozen=True):
     rule: str = ""
 
 
+class Check(Struct, frozen=True):
+    """One run of a command that checks the work: tests, a build, a linter, a type checker.
+
+    Attributes:
+        kind: test | build | lint | typecheck | format | other.
+        tool: the program that judged, e.g. "pytest", "tsc"; "" if only the command is known.
+        command: the command line of the call that ran it.
+        scope: what it ran on, as the command names it; "" for everything.
+        verdict: passed | failed | unknown.
+        basis: what the verdict rests on: output | recorder | exit_code | ""; "" if unknown.
+        passed, failed, skipped: counts as printed, None where none is printed.
+        failing: names of what failed, at most 20.
+        line: the line of the output that tells most; "" if there is none.
+        tail: the last lines of the output, at most 400 code points.
+        edited_since: a file was edited after it.
+        ref: the call.
+        result: its output, None if it was not recorded.
+    """
+
+    kind: str
+    tool: str
+    command: str
+    verdict: str
+    ref: Ref
+    scope: str = ""
+    basis: str = ""
+    passed: int | None = None
+    failed: int | None = None
+    skipped: int | None = None
+    failing: tuple[str, ...] = ()
+    line: str = ""
+    tail: str = ""
+    edited_since: bool = False
+    result: Ref | None = None
+
+
+class GitEvent(Struct, frozen=True):
+    """Something that git or a forge did, as its output or the recorder states it.
+
+    Attributes:
+        kind: commit | push | pull_request | merge | tag.
+        text: the subject of a commit, the title of a pull request, the name of a tag.
+        hash: of the commit, as printed.
+        branch: the branch it was made on, pushed to or merged from.
+        remote: where it was pushed, as printed.
+        number, url: of a pull request.
+        ref: the output that shows it, or the call where `shown` is false.
+        shown: a tool's output shows it; else the agent says so and the call succeeded.
+    """
+
+    kind: str
+    text: str
+    ref: Ref
+    hash: str = ""
+    branch: str = ""
+    remote: str = ""
+    number: int | None = None
+    url: str = ""
+    shown: bool = True
+
+
+class TurnState(Struct, frozen=True):
+    """Whose turn it is at the end of the recording.
+
+    Attributes:
+        status: open (the agent was at work), closed (it ended its turn), interrupted (the
+            person stopped it) or "" (no message).
+        since: time of the last event, ISO 8601, "" where the recorder gives none.
+        ref: the last event.
+        question: what the agent asked the person last, "" if it asked nothing.
+        failed: why the agent could not go on, e.g. a limit or an error of the provider.
+    """
+
+    status: str = ""
+    since: str = ""
+    ref: Ref | None = None
+    question: str = ""
+    failed: str = ""
+
+
 class Milestone(Struct, frozen=True):
     """A result said or shown to be reached. evidence: verified | claimed | contradicted.
-    speaker: agent | tool, whose words `text` is."""
+    speaker: agent | tool, whose words `text` is. `check`: index in `checks` of the run that
+    decided, None for other evidence."""
 
     text: str
     kind: str
     evidence: str
     ref: Ref
     speaker: str = "agent"
+    check: int | None = None
 
 
 class StageChange(Struct, frozen=True):
@@ -169,8 +265,7 @@ class ProgressInfo(Struct, frozen=True):
         completed_stages: stages that were passed through, in canonical order.
         current_stage: the stage at the end of the recording, "" if there is none.
         declared_stage: the last explicit marker as written.
-        progress_percentage: 0 to 100, by the formula in `judgement.progress`. It may fall when
-            work is reopened, and is 100 only if nothing is open and the last test run passed.
+        progress_percentage: 0 to 100, None where nothing can be said; see `analysis.progress`.
         tests_older_than_last_edit: the last test run came before the last edit; None if there
             was no test run.
     """
@@ -178,7 +273,7 @@ class ProgressInfo(Struct, frozen=True):
     completed_stages: tuple[str, ...] = ()
     current_stage: str = ""
     declared_stage: str = ""
-    progress_percentage: int = 0
+    progress_percentage: int | None = None
     tests_older_than_last_edit: bool | None = None
     milestones: tuple[Milestone, ...] = ()
     timeline: tuple[StageChange, ...] = ()
@@ -193,6 +288,14 @@ class FileModification(Struct, frozen=True):
         certainty: sure | likely | unknown.
         renamed_from: its path at the start, "" if it did not move.
         branch: "" or "abandoned", where a rewound conversation did it.
+        added, removed: lines, summed over the edits whose arguments show them; None where none
+            does.
+        lines: first and last line of the last edit that names them, from 1.
+        symbols: functions, classes and the like defined in changed lines, the latest first.
+        hunk: the first changed lines of the last edit, each after "+" or "-".
+        committed: a commit after the last change included the file; None where that is not
+            known.
+        last_message: index of the last message that touched it, -1 if a subagent did.
     """
 
     path: str
@@ -203,6 +306,13 @@ class FileModification(Struct, frozen=True):
     renamed_from: str = ""
     branch: str = ""
     refs: tuple[Ref, ...] = ()
+    added: int | None = None
+    removed: int | None = None
+    lines: tuple[int, int] | None = None
+    symbols: tuple[str, ...] = ()
+    hunk: str = ""
+    committed: bool | None = None
+    last_message: int = -1
 
 
 class UnknownEffect(Struct, frozen=True):
@@ -222,12 +332,21 @@ class UnknownEffect(Struct, frozen=True):
 
 
 class UserRequest(Struct, frozen=True):
-    """The person's own words. status: done | open | withdrawn."""
+    """The person's own words, or a plan that the client handed to the agent for the person.
+
+    Attributes:
+        kind: one of `REQUEST_KINDS`; "plan" is the accepted plan, and rules in it are its
+            constraints.
+        status: open (the agent has not ended its turn on it), interrupted, answered (the agent
+            ended its turn), done (and evidence shows the work) or withdrawn.
+        question: what the agent had asked, where `text` is the answer.
+    """
 
     text: str
     kind: str
     status: str
     ref: Ref
+    question: str = ""
 
 
 class Finding(Struct, frozen=True):
@@ -238,17 +357,24 @@ class Finding(Struct, frozen=True):
 
 
 class ErrorSeen(Struct, frozen=True):
-    """A tool call that failed. `fixed`: the same call or command worked later."""
+    """A tool call that failed. `fixed`: the same call or command worked later; `fixed_by`
+    names what was changed or run in between, `fixed_ref` is the call that worked."""
 
     text: str
     tool: str
     ref: Ref
     count: int = 1
     fixed: bool = False
+    fixed_by: str = ""
+    fixed_ref: Ref | None = None
 
 
 class NextStep(Struct, frozen=True):
-    """What was left to do. status: in_progress | pending | said."""
+    """What was left to do.
+
+    status: in_progress | pending (to-do list), agreed (put off, and the person knows), next
+    (the step that was about to be taken), question (asked of the person) or said.
+    """
 
     text: str
     status: str
@@ -264,6 +390,26 @@ class Command(Struct, frozen=True):
     kind: str
     passed: bool | None
     count: int
+    ref: Ref
+
+
+class CallOutcome(Struct, frozen=True):
+    """One of the last calls. status: ok | failed | denied | running | unknown, "" without a
+    result. `line`: the line that says why it failed."""
+
+    tool: str
+    text: str
+    status: str
+    ref: Ref
+    line: str = ""
+
+
+class ToDo(Struct, frozen=True):
+    """An item of the agent's to-do list as it stood last.
+    status: pending | in_progress | completed."""
+
+    text: str
+    status: str
     ref: Ref
 
 
@@ -294,6 +440,8 @@ class WorkingSet(Struct, frozen=True):
         names: those that came up often and late first, at most 200.
         last_words: the agent's last words, at most 2,000 code points.
         recent: its latest sentences that may matter, the latest first, at most 200.
+        calls: the last calls in order, at most 12.
+        to_dos: the to-do list at the end, in its order.
     """
 
     commit: str = ""
@@ -303,6 +451,8 @@ class WorkingSet(Struct, frozen=True):
     names: tuple[Name, ...] = ()
     last_words: Words = Words()
     recent: tuple[Words, ...] = ()
+    calls: tuple[CallOutcome, ...] = ()
+    to_dos: tuple[ToDo, ...] = ()
 
 
 class CompactionInfo(Struct, frozen=True):
@@ -331,6 +481,7 @@ class ContextInfo(Struct, frozen=True):
 
     Attributes:
         window: tokens that the model takes, None if neither recorded nor known.
+        window_source: recorded | user | model | shown (by occupancy or a compaction) | "".
         usable_window: window minus the recorder's compaction reserve.
         occupancy: tokens in the window at the end, None where no usage is recorded.
         fraction: occupancy of the usable window, 0 to 1.
@@ -338,6 +489,7 @@ class ContextInfo(Struct, frozen=True):
     """
 
     window: int | None = None
+    window_source: str = ""
     usable_window: int | None = None
     occupancy: int | None = None
     fraction: float | None = None
@@ -364,6 +516,9 @@ class ContextSummary(Struct, frozen=True):
     tools_used: tuple[str, ...] = ()
     tool_counts: dict[str, int] = field(default_factory=dict)
     user_requests: tuple[UserRequest, ...] = ()
+    turn: TurnState = TurnState()
+    checks: tuple[Check, ...] = ()
+    git: tuple[GitEvent, ...] = ()
     key_findings: tuple[Finding, ...] = ()
     errors: tuple[ErrorSeen, ...] = ()
     next_steps: tuple[NextStep, ...] = ()

@@ -27,7 +27,7 @@ def line(number: int, tokens: int) -> str:
             "id": f"msg_{number}",
             "type": "message",
             "role": "assistant",
-            "model": "claude-opus-4-6",
+            "model": "claude-opus-4-5",
             "content": [{"type": "text", "text": "Done."}],
             "usage": {
                 "input_tokens": 1,
@@ -68,7 +68,7 @@ def test_the_text_says_how_full_what_was_crossed_and_how_long(run: Run, growing:
     assert "135,000 tokens in context · 80.8% of 167,000 usable · 67.5% of 200,000" in text
     assert "caution  at 120,000 tokens  #5" in text
     assert "calls left (32,000 tokens" in text
-    assert "claude-opus-4-6" in text
+    assert "claude-opus-4-5" in text
     assert "█" in text
     assert "\x1b" not in text
     assert done.stderr == b""

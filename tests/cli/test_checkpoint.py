@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from leftoff.cli.checkpoint import checkpoint
 from leftoff.cli.redact import redact
 from leftoff.errors import Damaged, LeftoffError, SourceError, UnknownName, UsageError
+from leftoff.handover.packing import BudgetTooSmall
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
 
@@ -53,9 +54,8 @@ def test_create_list_show_inject(made: str, tmp_path: Path) -> None:
     assert whole.endswith(b"\nContinue task: " + prompt)
     (tmp_path / "p.txt").write_bytes(prompt)
     assert call(checkpoint, "inject", made, "--prompt", "p.txt").stdout_bytes == whole
-    alone = call(checkpoint, "inject", made, "--budget", "3", stdin=prompt)
-    assert alone.stdout_bytes == prompt
-    assert "does not fit" in alone.stderr
+    with pytest.raises(BudgetTooSmall, match=r"needs at least \d+ tokens, not 3"):
+        call(checkpoint, "inject", made, "--budget", "3", stdin=prompt)
 
 
 def test_create_prints_json_and_keeps_nothing(root: Path) -> None:

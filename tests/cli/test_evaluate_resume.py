@@ -39,54 +39,53 @@ def labels(tmp_path: Path) -> Path:
         ("acme__tools__2", False),
         ("marot__spotter__1", True),
     ):
-        text = "".join(json.dumps(line) + "\n" for line in lines(compacted))
+        hello = {"role": "user", "text": f"This is {name}."}
+        text = "".join(json.dumps(line) + "\n" for line in [hello, *lines(compacted)])
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
         value = {
             "file": f"{name}.jsonl",
             "annotator": "gold",
             "decisions": [
-                {"line": 2, "quote": CHOICE, "type": "architecture", "importance": 3}
+                {"line": 3, "quote": CHOICE, "type": "architecture", "importance": 3}
             ],
-            "directives": [{"line": 1, "quote": "survive a restart", "kind": "task"}],
+            "directives": [{"line": 2, "quote": "survive a restart", "kind": "task"}],
         }
         (folder / f"{name}.labels.json").write_text(json.dumps(value), encoding="utf-8")
     return folder
 
 
-def test_the_table_sets_ours_beside_the_summary_and_the_tail(run: Run, labels: Path) -> None:
-    done = run("eval", "resume", str(labels), "--resamples", "20")
+def test_the_table_sets_every_form_beside_the_summary_and_the_tail(
+    run: Run, labels: Path
+) -> None:
+    done = run(
+        *("eval", "resume", str(labels), "--labels", str(labels)),
+        *("--tuned", "marot__spotter", "--resamples", "20"),
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
-    assert "natural: 2 cuts in 2 sessions" in text
-    assert "natural, without marot__spotter: 1 cuts in 1 sessions" in text
-    for what in ("recorder's summary", "plain tail", "decisions", "stale", "grounded"):
+    assert "compactions: 2 cuts in 2 sessions, 2 labelled" in text
+    assert "not tuned on: 1 cuts in 1 sessions" in text
+    for what in ("hook", "checkpoint", "summary", "tail", "decisions", "noise", "grounded"):
         assert what in text
 
 
 def test_kinds_of_cuts_are_never_pooled(run: Run, labels: Path) -> None:
-    done = run(
-        "eval",
-        "resume",
-        str(labels),
-        "--cuts",
-        "both",
-        "--budget",
-        "200",
-        "--resamples",
-        "5",
-        "--json",
-    )
+    done = run("eval", "resume", str(labels), "--cuts", "both", "--resamples", "5", "--json")
     value = json.loads(done.stdout)
-    assert value["schema"] == "leftoff.eval.resume/1"
+    assert value["schema"] == "leftoff.eval.resume/2"
     counts = {g["name"]: g["cuts"] for g in value["groups"]}
-    assert counts["natural"] == 2
+    assert counts["compactions"] == 2
     assert {"25%", "50%", "75%"} & counts.keys()
     assert all(count == 1 for name, count in counts.items() if name.endswith("%"))
+    # Where no model wrote a summary there is nothing of its length.
+    artificial = next(g for g in value["groups"] if g["name"] == "50%")
+    assert "recorder's summary" not in artificial["forms"]
+    assert "tail" in artificial["forms"]
 
 
 def test_the_same_run_twice_is_the_same_bytes(run: Run, labels: Path) -> None:
-    args = ("eval", "resume", str(labels), "--resamples", "20", "--json")
-    first, second = run(*args, PYTHONHASHSEED="1"), run(*args, PYTHONHASHSEED="2")
+    args = ("eval", "resume", str(labels), "--labels", str(labels), "--resamples", "20")
+    first, second = (run(*args, "--json", PYTHONHASHSEED=seed) for seed in ("1", "2"))
     assert first.stdout
     assert first.stdout == second.stdout
 
@@ -96,15 +95,8 @@ def test_misses_are_written_where_asked_without_the_held_out(
 ) -> None:
     misses, kept = tmp_path / "misses.jsonl", tmp_path / "run.json"
     done = run(
-        "eval",
-        "resume",
-        str(labels),
-        "--resamples",
-        "5",
-        "--misses",
-        str(misses),
-        "-o",
-        str(kept),
+        *("eval", "resume", str(labels), "--labels", str(labels), "--resamples", "5"),
+        *("--misses", str(misses), "-o", str(kept)),
     )
     assert done.returncode == 0
     found = [json.loads(line) for line in misses.read_text(encoding="utf-8").splitlines()]
@@ -116,9 +108,8 @@ def test_misses_are_written_where_asked_without_the_held_out(
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("nowhere",), b"nowhere"),
-        (("{labels}", "--only", "no__body"), b"no labels are left"),
-        (("{labels}", "--only", "acme__tools", "--cuts", "artificial"), b"no cut to measure"),
+        (("{labels}", "--labels", "nowhere"), b"nowhere"),
+        (("{labels}/acme__tools__2.jsonl",), b"no cut to measure"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -25,8 +25,13 @@ def test_text_is_one_screen_without_colour(run: Run, session: Path) -> None:
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 96
     assert b"\x1b" not in done.stdout
-    for title in ("Asked", "Decided", "Progress", "Files"):
-        assert any(line.startswith(title) for line in lines)
+    heads = [line.split("  ")[0].split(":")[0] for line in lines if line[:1].isupper()]
+    order = [
+        "Goal ", "State", "You asked", "Likely decided by the agent", "Checks", "Git", "Files",
+        "Left open",
+    ]  # fmt: skip
+    assert [head.strip() for head in heads] == [title.strip() for title in order]
+    assert not any("%" in line for line in lines)
 
 
 def test_colour_only_when_asked(run: Run, session: Path) -> None:
@@ -40,7 +45,8 @@ def test_json_is_one_object_with_every_section(run: Run, session: Path) -> None:
     value = json.loads(done.stdout)
     assert list(value) == [
         "schema", "leftoff", "rules", "session", "stats", "key_decisions", "progress",
-        "file_modifications", "unknown_effects", "tools_used", "tool_counts", "user_requests", "key_findings",
+        "file_modifications", "unknown_effects", "tools_used", "tool_counts", "user_requests",
+        "turn", "checks", "git", "key_findings",
         "errors", "next_steps", "working_set", "context", "issues", "formatted",
     ]  # fmt: skip
     assert done.stdout == run("summarize", str(session), "-f", "json").stdout

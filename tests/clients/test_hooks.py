@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DECISION = "I'll keep the queue in SQLite because it survives a crash and needs no server."
 RULE = "Never touch legacy.py, the billing job imports it."
 OPEN = "Write the migration for rows that are queued already"
+CRASH = "Why is the queue in SQLite, will it survive a crash of the server?"
+MAIL = "I'll send mails as plain text because some readers show no markup."
 KEPT = "The queue lives in SQLite, since it survives a crash and needs no server."
 COMPACTING = "Your task is to create a detailed summary"
 
@@ -194,11 +196,11 @@ def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
         ]
         # Our words are known again: nobody asked or decided them a second time.
         seen = api.summarize(str(transcript))
-        assert sum("legacy.py" in r.text for r in seen.user_requests) == 1
+        assert {r.ref.message for r in seen.user_requests if "legacy.py" in r.text} == {0}
         assert sum("SQLite" in d.text for d in seen.key_decisions) <= 2
         # Two turns stood at 86 %: the person was told once.
         assert scratch.log().count(" said to the person") == 1
-        spoken = queue.load(next((scratch.kept / "state").glob("*/watch.json")))
+        spoken = queue.load(scratch.kept / "state" / name / "watch.json")
         assert spoken["usable"]
 
         scratch.leftoff("uninstall", "--yes")
@@ -239,3 +241,112 @@ def test_the_next_session_of_codex_begins_with_what_the_last_one_left(
         scratch.leftoff("uninstall", "--client", "codex", "--yes")
         assert not hooks.exists()
         assert list(hooks.parent.glob("hooks.json*")) == []
+
+
+_RUN = {
+    "claude": ["-p", "--permission-mode", "acceptEdits", "--output-format", "json"],
+    "codex": [
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--dangerously-bypass-hook-trust",
+    ],
+}
+_CONTINUE = {"claude": ["--continue"], "codex": ["resume", "--last"]}
+
+
+def test_after_a_compaction_codex_gets_what_stood_before_it(
+    tmp_path: Path, models: Any
+) -> None:
+    call, turn = models.Call, models.Turn
+    command = {"cmd": "echo 'import sqlite3' > queue.py"}
+    usage = {"input_tokens": 60_000, "output_tokens": 40}
+    turns = [
+        turn(text=(DECISION,), calls=(call("exec_command", command),)),
+        turn(text=("queue.py is written.",), usage=usage),
+        turn(text=("I go on.",)),
+    ]
+    summary = turn(text=("queue.py is written. " * 30,))
+    with models.ScriptedModel(turns, routes={"CONTEXT CHECKPOINT": [summary]}) as model:
+        scratch = Scratch("codex", tmp_path, model)
+        config = Path(scratch.environ["CODEX_HOME"]) / "config.toml"
+        config.write_text("model_auto_compact_token_limit = 50000\n" + config.read_text())
+        scratch.leftoff("install", "--client", "codex", "--yes")
+        run = _RUN["codex"]
+        scratch.run(*run, f"Write queue.py. {RULE}")
+        scratch.settle()
+        scratch.run(*run, *_CONTINUE["codex"], "Go on.")
+        scratch.settle()
+        *_, (block,) = scratch.blocks()
+        assert "SQLite" in block
+        assert "Never touch legacy.py" in block
+        assert "failed" not in scratch.log()
+        rows = {
+            r["event"]: r for r in json.loads(scratch.leftoff("status", "--json"))["events"]
+        }
+        assert rows["SessionStart"]["seen"] is True
+        assert rows["PreCompact"]["last"]
+        assert rows["PostCompact"]["last"]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_what_was_recorded_before_arrives_and_a_prompt_recalls_what_fits(
+    name: str, tmp_path: Path, models: Any
+) -> None:
+    call, turn = models.Call, models.Turn
+
+    def write(file: str, content: str) -> Any:
+        path = str(tmp_path / "home/shop" / file)
+        if name == "claude":
+            return call("Write", {"file_path": path, "content": content})
+        return call("exec_command", {"cmd": f"echo '{content.strip()}' > {file}"})
+
+    turns = [
+        turn(text=(DECISION,), calls=(write("queue.py", "import sqlite3\n"),)),
+        turn(text=("queue.py is written.",)),
+        turn(text=("Good morning.",)),
+        turn(text=("Thank you.",)),
+        turn(text=(MAIL,), calls=(write("mail.py", "import smtplib\n"),)),
+        turn(text=("mail.py is written.",)),
+        turn(text=("Because it survives a crash.",)),
+    ]
+    with models.ScriptedModel(turns) as model:
+        scratch = Scratch(name, tmp_path, model)
+        run = _RUN[name]
+        scratch.run(*run, f"Write queue.py. {RULE}")  # without hooks
+        assert not scratch.kept.exists()
+        scratch.leftoff("install", "--client", name, "--yes")
+
+        scratch.run(*run, "Good morning")
+        scratch.settle()
+        scratch.run(*run, *_CONTINUE[name], "Good to see you")
+        scratch.settle()
+        scratch.run(*run, "Write mail.py that sends receipts.")
+        scratch.settle()
+        scratch.run(*run, CRASH)
+        scratch.settle()
+
+        first, _, morning, second, mail, _, last = scratch.blocks()
+        assert first == []
+        # What was recorded before the installation came with the first prompt after it was read.
+        (block,) = dict.fromkeys([*morning, *second])
+        assert "SQLite" in block
+        assert "Never touch legacy.py" in block
+        # The session without work is not the memory of the next one.
+        assert mail == [block]
+        # The last one begins with the session before it; the prompt recalls the one before that.
+        begun, recalled = last
+        assert "plain text" in begun
+        assert "Said and done in session" in recalled
+        assert "SQLite" in recalled
+        assert "plain text" not in recalled
+        assert "failed" not in scratch.log()
+
+        rows = {
+            r["event"]: r for r in json.loads(scratch.leftoff("status", "--json"))["events"]
+        }
+        for event in ("SessionStart", "UserPromptSubmit"):
+            assert rows[event]["seen"] is True, (event, scratch.leftoff("status"))
+            assert rows[event]["output"] == "agent"
+        assert rows["Stop"]["installed"]
+        assert rows["Stop"]["last"]

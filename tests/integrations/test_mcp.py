@@ -165,6 +165,34 @@ def test_a_session_that_takes_long_is_said_to_be_read(home: Path) -> None:
     assert seen[-1]["messages"]
 
 
+def test_a_client_that_asks_for_it_is_notified_of_the_progress(home: Path) -> None:
+    """The client's own timeout begins anew with each notification."""
+    (found,) = home.glob(".claude/projects/*/695651b6*.jsonl")
+    long = found.with_name("99999999-2222-4333-8444-555555555555.jsonl")
+    with long.open("wb") as file:
+        for _ in range(3000):
+            file.write(found.read_bytes())
+    notified: list[tuple[float, str]] = []
+    answers: list[dict[str, Any]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        del total
+        notified.append((progress, message or ""))
+
+    async def ask(session: Any) -> None:
+        given = {"session": long.stem}
+        while not answers or answers[-1].get("status") == "reading":
+            result = await session.call_tool("summarize", given, progress_callback=note)
+            answers.append(json.loads(text_of(result)))
+
+    talk(home, ask, "--patience", "50")
+    times = [at for at, _ in notified]
+    assert times
+    assert times == sorted(set(times))
+    assert all("reading the session, " in words for _, words in notified)
+    assert answers[-1]["messages"]
+
+
 def test_an_unknown_argument_is_refused(home: Path) -> None:
     """The library drops it: a misspelled `session` was answered with the newest one."""
 

@@ -15,9 +15,9 @@ TELLS = {
     "checkpoint_with_a_role": "98 force_handoff small",
     "custom_extractor": "+ #46: I left it alone",
     "custom_format": "I'll open the valve by hand",
-    "own_redactor": "Support has [REDACTED:customers:1] tickets",
+    "own_redactor": "The [REDACTED:customers:1] customers were billed wrongly",
     "own_store": "drawer:task/t1 {'goal': 'rotate [REDACTED:aws-access-key-id:1]'}",
-    "watch_running_session": "47 messages,  95 %, deployment, 5 files changed",
+    "watch_running_session": "47 messages, 5 checks, deployment, 5 files changed",
 }
 """A program, and a line of what it prints."""
 

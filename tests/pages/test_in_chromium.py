@@ -185,7 +185,7 @@ def test_a_link_leads_to_the_quotation(
     chromium: Any, pages: dict[str, Path], name: str
 ) -> None:
     chromium.open(pages[name])
-    chromium.ask("document.querySelector('.decision .at').click()")
+    chromium.ask("document.querySelector('#likely .at').click()")
     assert chromium.ask("document.querySelector(':target').className") == "quote"
     top = chromium.ask("document.querySelector(':target').getBoundingClientRect().top")
     assert 0 <= top < 900

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,9 +23,11 @@ from leftoff.handover.checkpoint.document import (
     from_summary,
     validated,
 )
-from leftoff.handover.checkpoint.from_summary import TITLES, collect_facts
+from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.injection import block, inject
 from leftoff.handover.checkpoint.templates import TEMPLATES
+from leftoff.handover.lines import TITLES
+from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
@@ -90,7 +93,7 @@ def _holds(text: str) -> None:
         assert (
             line in known
             or line == ""
-            or line.startswith(("- ", "Files created: ", "(left out: "))
+            or line.startswith(("- ", "State: ", "Git: ", "Files created: ", "(left out: "))
         ), line
     assert sum(line.startswith("Files created: ") for line in lines) == 1
     assert "\x1b" not in text
@@ -108,14 +111,17 @@ def test_the_block_holds_and_the_prompt_stands_byte_for_byte(
     summary: str, files: list[str], error: str | None, prompt: str, budget: int
 ) -> None:
     made = _checkpoint(summary, tuple(files), error)
-    whole = inject(made, prompt, budget=budget)
+    try:
+        whole = inject(made, prompt, budget=budget)
+    except BudgetTooSmall:
+        assert budget < 600
+        return
     assert whole.endswith(prompt)
     before = whole[: len(whole) - len(prompt)]
-    assert before == "" or max_tokens(before) <= budget
-    if before:
-        _holds(before)
-        assert block_end(whole) == len(before)
-        assert inject(made, whole, budget=budget) == whole
+    assert max_tokens(before) <= budget
+    _holds(before)
+    assert block_end(whole) == len(before)
+    assert inject(made, whole, budget=budget) == whole
 
 
 @given(prompt=hostile.filter(lambda p: not p.startswith("[Context Checkpoint: ")))
@@ -189,14 +195,14 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
         kept = " ".join(e.content for e in checkpoint.conversation.full_history)
         assert all(mark in kept for mark in marks)
         facts = collect_facts(summary)
-        told = " ".join([*facts.asked, *facts.left_open, *facts.decided, facts.task])
+        quiet_facts = (*facts.said, *facts.to_dos, *facts.open_items, *facts.decisions)
+        told = " ".join(f.text for f in (*quiet_facts, *filter(None, [facts.goal])))
         assert not [mark for mark in marks if mark in told]
         text = block(checkpoint)
         _holds(text)
         sections = _sections(text)
-        loud = {"Errors", "Reached", "Found out"}
-        quiet = [words for title, words in sections.items() if title not in loud]
-        assert not [mark for mark in marks if mark in " ".join(quiet)]
+        bare = re.sub(r"`[^`\n]*`", "", "".join(sections.values()))
+        assert not [mark for mark in marks if mark in bare]
         page = dumps.build_payload(checkpoint, facts, project_path="p.md", specific_path="s.md")
         document = ""
         for part in (page.project_md, page.specific_project_md):
@@ -207,8 +213,7 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
             headings = [n for n in document.splitlines() if n.startswith("#")]
             level = TEMPLATES.for_capacity("95")
             own = {*level.dump.splitlines(), part.section}
-            own |= {f"### {n}" for n in ("Files", "Decisions", "Reached", "Validation",
-                                         "Errors", "Left open", "Constraints", "Git diff")}  # fmt: skip
+            own |= {f"### {name}" for name in (*TITLES, "Validation", "Git diff")}
             assert set(headings) <= own
         needed = _part(page.project_md.content, "### What needs to be finished:")
         needed += _part(page.project_md.content, "### Recommended Next Steps:")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.__main__ import main
+from leftoff.batch import files
 from leftoff.cli.group import _COMMANDS
 
 PROSE = "Rename the flag to --dry-run. "
@@ -189,3 +190,45 @@ def test_a_folder_with_two_recordings_names_them(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert b"is a directory with 2 recordings: a.jsonl, b.jsonl; name one" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["report", "batch"])
+@pytest.mark.parametrize("path", ["/", "//", "/../", "linked"])
+def test_the_whole_file_system_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    path: str,
+) -> None:
+    """It was walked, file by file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "linked").symlink_to("/")
+    assert main([command, path, "-o", str(tmp_path / "out.jsonl")]) == 2
+    said = capsys.readouterr().err
+    assert said == f"leftoff: {path}: is the whole file system; name a folder of recordings\n"
+
+
+def test_a_folder_of_very_many_other_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(files, "MAX_OTHERS", 5)
+    for number in range(7):
+        (tmp_path / f"{number}.txt").touch()
+    (tmp_path / "more").mkdir()
+    assert main(["report", str(tmp_path)]) == 2
+    assert "7 files are no recordings" in capsys.readouterr().err
+
+
+def test_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand levels ended in a RecursionError."""
+    (tmp_path / "s.jsonl").write_text(GOOD, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1500):
+        os.mkdir("d")  # noqa: PTH102 - the path is too long for the system
+        os.chdir("d")
+    code = main(["report", str(tmp_path), "-o", str(tmp_path / "a.html")])
+    for _ in range(1500):
+        os.chdir("..")
+        os.rmdir("d")  # noqa: PTH106
+    assert code == 0

@@ -20,7 +20,7 @@ import pytest
 from leftoff import Pass
 from leftoff.analysis.names import MAX_WORD, NameFinder
 from leftoff.formats import inspect
-from leftoff.formats.specstory_blocks import _NAMED
+from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell.effects import FileState
 

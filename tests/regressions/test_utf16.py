@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leftoff
+from leftoff.__main__ import main
 from leftoff.errors import SourceError
 from leftoff.sources.encodings import Utf8Reader, wide_encoding
 
@@ -107,6 +110,59 @@ def test_recordings(tmp_path: Path, root: Path, encoding: str) -> None:
     )
     assert done.returncode == 2
     assert f"is in {encoding[:6].upper()}".encode() in done.stderr
+
+
+READING: dict[str, list[str]] = {
+    "audit": [],
+    "budget": [],
+    "convert": ["--to", "atif"],
+    "export": [],
+    "log": ["create", "--stdout"],
+    "show": [],
+    "summarize": ["--json"],
+    "report": ["-o", "page.html"],
+    "batch": ["-o", "rows.jsonl"],
+}
+"""The commands that read a recording that is named, but for those that follow a growing one."""
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""], ids=["marked", "unmarked"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("command", sorted(READING))
+def test_every_command_that_reads(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    encoding: str,
+    mark: str,
+) -> None:
+    """What is printed and written is that of the same recording in UTF-8, secrets replaced."""
+    told = f"Use the token {TOKEN} for the upload."
+    records = ({"role": "user", "content": told}, {"role": "assistant", "content": LOG})
+    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    changing = r"\d{4}-\d\d-\d\dT[^\s\"<]*|\d+:\d+"  # times, and what identifies the file
+    results: list[list[object]] = []
+    for name, data in (("plain", text.encode()), ("wide", (mark + text).encode(encoding))):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("HOME", str(folder))
+        (folder / "s.jsonl").write_bytes(data)
+        os.utime("s.jsonl", (1_700_000_000, 1_700_000_000))
+        first = READING[command][:1] if command == "log" else []
+        rest = READING[command][len(first) :]
+        code = main([command, *first, "s.jsonl", *rest])
+        written = [
+            re.sub(rf"{changing}|\b{len(data)}\b", "", path.read_text("utf-8"))
+            for path in sorted(folder.glob("*"))
+            if path.name in {"page.html", "rows.jsonl"}
+        ]
+        shown = capsys.readouterr()
+        assert TOKEN not in shown.out + shown.err + "".join(written)
+        assert TOKEN[:20] not in shown.out + shown.err + "".join(written)
+        results.append([code, shown.out.replace(str(folder), ""), *written])
+    assert results[0] == results[1]
 
 
 def test_damaged_utf32_is_refused(tmp_path: Path) -> None:

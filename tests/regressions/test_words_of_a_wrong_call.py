@@ -79,12 +79,12 @@ def test_a_budget_that_fits_nothing(
     path, out = tmp_path / "a.jsonl", tmp_path / "out.md"
     path.write_bytes(GOOD)
     words = ["summarize", str(path), "-f", form, "--budget", "10"]
-    assert main(words) == 1
-    assert main([*words, "-o", str(out)]) == 1
+    assert main(words) == 2
+    assert main([*words, "-o", str(out)]) == 2
     assert not out.exists()
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "fits into 10 tokens" in shown.err
+    assert "a prompt needs at least" in shown.err
 
 
 # -- the index of a batch ---------------------------------------------------------------------

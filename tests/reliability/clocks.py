@@ -40,7 +40,7 @@ from leftoff.stores.files import FileStore
 from leftoff.stores.retention import Retention, prune
 
 YEARS = 10 * 365 * 86_400
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-haiku-4-5"
 WINDOW = 167_000
 """Usable tokens of that model in its client."""
 

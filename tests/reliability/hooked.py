@@ -85,7 +85,7 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
         worker.process_jobs(home, SESSION)
         expected = api.summarize(writer.path)
         where = sorted(project.glob(".leftoff/resume-logs/*.md"))
-        made = briefing(expected, where=str(where[0].absolute()) if where else "", lost=[])
+        made = briefing(expected, where=str(where[0].absolute()) if where else "")
         if files.read_text(folder / files.BRIEFING) != made:
             wrong.append("the block is another")
         kept = SavedPass(folder)

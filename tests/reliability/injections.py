@@ -177,7 +177,10 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
         "requests": [r.text for r in summary.user_requests],
         "next steps": [s.text for s in summary.next_steps],
         "claimed": [m.text for m in summary.progress.milestones if m.evidence == "claimed"],
-        "facts": [*facts.asked, *facts.left_open, *facts.decided, facts.task],
+        "facts": [
+            *(f.text for f in (*facts.said, *facts.to_dos, *facts.open_items, *facts.decisions)),
+            facts.goal.text if facts.goal else "",
+        ],
         "log": [*_texts(log.to_dict().get("decisions")), *_texts(log.to_dict().get("next_steps"))],
         "state": _texts({k: kept[k] for k in kept if re.search("goal|decision|next|insight", k)}),
         "answers": _texts({k: told[k] for k in ("open", "constraints", "decisions", "title")}),
@@ -192,7 +195,7 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
         "section": gate.text(payload.project_md.content),
         "own section": gate.text(payload.specific_project_md.content),
         "resume": resume_message(state, strategy="continue"),
-        "hook": briefing(summary, where="log.md", lost=[]),
+        "hook": briefing(summary, where="log.md"),
         **{form: render(summary, form) for form in ("prompt", "markdown", "text")},
     }
     pages = {"page": _page(path)}

@@ -85,6 +85,7 @@ def hooked(place: Place, who: int, seed: int) -> None:
             "transcript_path": str(path),
             "cwd": str(place.project),
             "hook_event_name": event,
+            "prompt": "Where do the charges of prorate.py come from?",
         }
         answer.answer(codec.dumps(told), {})
         worker.process_jobs(place.home, f"s{who}")
@@ -161,11 +162,13 @@ def wrong(place: Place) -> Iterator[str]:
             if codes - {"text_differs"}:
                 yield f"{kind} {entry.id}: {codes}"
     for state in (place.home / "state").glob("s*"):
-        for name in (queue.WATCH, queue.REPORTED, queue.LOST):
+        small = (queue.ABOUT_SESSION, queue.RECALL, queue.GIVEN, queue.SEEN)
+        for name in (queue.WATCH, queue.REPORTED, queue.LOST, *small):
             if (state / name).exists() and not queue.load(state / name):
                 yield f"{state.name}/{name} is torn"
-        if (state / queue.BRIEFING).exists() and not queue.read_briefing(state):
-            yield f"{state.name}/briefing is torn"
+        for name in (queue.BRIEFING, queue.BESIDE):
+            if (state / name).exists() and not queue.read_briefing(state, name):
+                yield f"{state.name}/{name} is torn"
         least = [
             int(w[2]) for line in lines if (w := line.split())[:2] == ["worker", state.name[1:]]
         ]

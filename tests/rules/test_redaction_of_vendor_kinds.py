@@ -19,7 +19,6 @@ LETTERS = {
     "h": "0123456789abcdef",
     "d": string.digits,
 }
-# Not here: kinds that are 15 letters, or a UUID under a name in which nothing says "key".
 UUID = "{h:8}-{h:4}-{h:4}-{h:4}-{h:12}"
 BARE = {
     "1password": "A3-{A:6}-{A:11}-{A:5}-{A:5}-{A:5}", "adobe": "p8e-{a:32}",
@@ -55,10 +54,11 @@ BARE = {
 NAMED = {
     "airtable": "{x:17}", "algolia": "{h:32}", "asana": "{h:32}", "beamer": "b_{x:44}",
     "bittrex": "{A:32}", "codecov": "{a:32}", "coinbase": "{x:64}", "confluent": "{x:64}",
-    "contentful": "{x:43}", "datadog": "{a:40}", "discord": "{h:64}", "droneci": "{a:32}",
+    "contentful": "{x:43}", "datadog": "{a:40}", "discord": "{h:64}", "dropbox": "{a:15}", "droneci": "{a:32}",
     "etsy": "{a:24}", "fastly": "{x:32}", "finicity": "{h:32}",
     "freshbooks": "{h:64}", "gitter": "{x:40}", "heroku": UUID, "hubspot": UUID,
     "intercom": "{x:60}", "jfrog": "{x:73}", "kraken": "{x:80}",
+    "kucoin": "{h:24}", "kucoin-secret": UUID, "squarespace": UUID,
     "launchdarkly": "{x:40}", "mapbox": "{x:40}", "mattermost": "{a:26}", "messagebird": "{a:25}",
     "netlify": "{x:43}", "nytimes": "{x:32}", "okta": "00{x:40}", "rapidapi": "{x:50}",
     "sendbird": "{h:40}", "snyk": UUID, "travis": "{x:22}",
@@ -67,6 +67,7 @@ NAMED = {
 LETTERS |= {"l": string.ascii_letters, "c": "023456789ACDEFGHJKLMNPQRSTUVWXYZ"}
 FRAMES = (
     "{} = '{}'", "export {}={}", '{{"{}": "{}"}}', "{}: {}", 'const {} = "{}"', "{}: '{}'",
+    "tool --{} {}",
 )  # fmt: skip
 
 

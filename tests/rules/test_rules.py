@@ -11,25 +11,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
+from leftoff.analysis.claim_checks import RULES as CLAIM_RULES
+from leftoff.extraction.errors import ERROR_RULES
+from leftoff.extraction.rule_sets import CHECK_RULES, GIT_RULES, GROUPS, OUTPUT_RULES
 from leftoff.extraction.rules import Gate, Rule, digest, lowered
 
-ALL: list[Rule] = [*(rule for group in GROUPS.values() for rule in group), *OUTPUT_RULES]
+ALL: list[Rule] = [
+    *(rule for group in GROUPS.values() for rule in group),
+    *OUTPUT_RULES,
+    *GIT_RULES,
+    *CHECK_RULES,
+    *ERROR_RULES,
+]
 ASSERTS = re.compile(r"\(\?<?[=!]")
 """Hypothesis cannot make text for patterns that look around."""
 PLAIN = [rule for rule in ALL if not ASSERTS.search(rule.pattern)]
 
 rules = pytest.mark.parametrize("rule", ALL, ids=[rule.id for rule in ALL])
+WITH_EXAMPLES = [*ALL, *CLAIM_RULES.values()]
+"""Rules on claims read single sentences, without a gate."""
+shown_rules = pytest.mark.parametrize(
+    "rule", WITH_EXAMPLES, ids=[rule.id for rule in WITH_EXAMPLES]
+)
 
 
-@rules
+@shown_rules
 def test_rule_matches_its_examples(rule: Rule) -> None:
     assert len(rule.matches) >= 3
     for line in rule.matches:
         assert rule.search(line), line
 
 
-@rules
+@shown_rules
 def test_rule_leaves_its_counterexamples(rule: Rule) -> None:
     assert len(rule.misses) >= 2
     for line in rule.misses:
@@ -62,7 +75,7 @@ _LETTERS = st.characters(
     min_codepoint=10,
     max_codepoint=126,
     exclude_characters="\x0b\x0c\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f",
-    include_characters="✅✔✓✖ℹ–—’×→←",
+    include_characters="✅✔✓✖ℹ–—’×→←›●─",
 )
 
 

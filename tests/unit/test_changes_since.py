@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from leftoff import api
 from leftoff.model import Ref
 from leftoff.rendering.changes_since import since
 from leftoff.summary import (
@@ -74,3 +77,13 @@ def test_the_whole_session_stays_told() -> None:
     assert view.stats == SUMMARY.stats
     assert view.session == SUMMARY.session
     assert not view.key_decisions
+
+
+def test_checks_and_git_are_only_those_that_are_new(root: Path) -> None:
+    whole = api.summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
+    late = since(whole, message=40)
+    assert len(late.checks) < len(whole.checks)
+    assert late.git == whole.git
+    for milestone in late.progress.milestones:
+        assert milestone.check is None or late.checks[milestone.check].ref.message >= 40
+    assert since(whole, message=10_000).git == ()

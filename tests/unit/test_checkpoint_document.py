@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
@@ -20,10 +21,10 @@ from leftoff.handover.checkpoint.document import (
     validated,
 )
 from leftoff.handover.checkpoint.from_summary import relative
-from leftoff.handover.checkpoint.prompt_log import history, validations
+from leftoff.handover.checkpoint.prompt_log import ValidationResult, history, validations
 from leftoff.handover.checkpoint.roles import ROLES, Role, role, roles
 from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, Typed
-from leftoff.summary import Command, ContextSummary, SessionInfo, Stats, WorkingSet
+from leftoff.summary import Check, ContextSummary, SessionInfo, Stats
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 BUDGET = TaskTokenBudget.start(
@@ -204,59 +205,22 @@ def test_only_a_prompt_begins_an_iteration(via: str) -> None:
 # -- checks ----------------------------------------------------------------------------------
 
 
-def _ran(command: str, text: str, *, name: str = "Bash", at: int = 0) -> list[Message]:
-    given: Any = {"command": command} if name == "Bash" else command
-    kind = "shell" if name == "Bash" else "script"
-    return [
-        Message(at, "assistant", (ToolCall(f"c{at}", name, kind, given),)),
-        Message(at + 1, "tool", (ToolResult(f"c{at}", text, "ok"),)),
-    ]
-
-
-def _knowing(command: str, passed: bool | None, at: int) -> Any:
-    ref = Ref(
-        source=0, line=at + 1, item=None, message=at, part=0, start=None, end=None, hash=""
-    )
-    known = WorkingSet(commands=(Command(command, "test", passed, 1, ref),))
-    return ContextSummary(schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
-                          working_set=known)  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    ("command", "text", "expected"),
-    [
-        ("pytest -q", "3 failed, 10 passed in 1.2s", (10, 3)),
-        ("npm test", "# pass 5\n# fail 0", (5, 0)),
-        ("pytest -q", "10 passed in 1.2s", (10, None)),
-        ("make build", "done", (None, None)),
-        ("ruff check .", "E501", (None, None)),
-    ],
+    ("verdict", "succeeded"), [("passed", True), ("failed", False), ("unknown", None)]
 )
-def test_a_check_tells_only_counts_that_its_output_gives(
-    command: str, text: str, expected: tuple[int | None, int | None]
-) -> None:
-    (found,) = validations(_knowing("", None, 9), _ran(command, text))
-    assert (found.passed, found.failed) == expected
-
-
-@pytest.mark.parametrize("passed", [True, False, None])
-def test_the_summary_says_whether_a_check_succeeded(passed: bool | None) -> None:
-    messages = [*_ran("pytest | tail -3", "x"), *_ran("pytest | tail -3", "y", at=2)]
-    earlier, last = validations(_knowing("pytest | tail -3", passed, 2), messages)
-    assert (earlier.succeeded, last.succeeded) == (None, passed)
-    assert last.output_tail == "y"
-
-
-def test_a_check_that_a_script_of_the_agent_runs_is_one() -> None:
-    script = 'const r = await tools.exec_command({ cmd: "pytest -q", workdir: "/w" });'
-    (found,) = validations(
-        _knowing("pytest -q", True, 0), _ran(script, "1 passed", name="exec")
-    )
-    assert (found.command, found.succeeded) == ("pytest -q", True)
-
-
-def test_looking_around_is_no_check() -> None:
-    assert validations(_knowing("", None, 9), _ran("ls tests", "1 passed")) == ()
+def test_a_check_is_told_as_the_summary_has_it(verdict: str, succeeded: bool | None) -> None:
+    ref = Ref(0, 3, None, 2, 0, 0, 1)
+    check = Check(
+        "test", "pytest", "pytest | tail -3", verdict, ref,
+        passed=3, failed=None, tail="E1\nE2", result=replace(ref, message=3),
+    )  # fmt: skip
+    summary = ContextSummary(schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
+                             checks=(check,))  # fmt: skip
+    (found,) = validations(summary, [Message(3, "tool", (), time="2026-01-02T03:04:05Z")])
+    assert found == ValidationResult(
+        command="pytest | tail -3", succeeded=succeeded, passed=3, failed=None,
+        output_tail="E1\nE2", at="2026-01-02T03:04:05Z",
+    )  # fmt: skip
 
 
 # -- roles -----------------------------------------------------------------------------------

@@ -11,25 +11,28 @@ from msgspec.structs import replace
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint.document import from_summary
 from leftoff.handover.checkpoint.from_summary import (
-    MAX_EARLIER_ERRORS,
-    CheckpointFacts,
+    blockers,
     collect_facts,
+    remaining,
+    summary_text,
 )
-from leftoff.handover.checkpoint.injection import FILLER_BUDGET, block
-from leftoff.handover.facts import EARLIER_NOTE, is_in_force
+from leftoff.handover.checkpoint.injection import block
+from leftoff.handover.checkpoint.roles import Role
+from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import Ref
 from leftoff.summary import (
-    Command,
+    Check,
     ContextSummary,
     ErrorSeen,
     FileModification,
     Finding,
+    GitEvent,
     KeyDecision,
-    Milestone,
     NextStep,
     ProgressInfo,
     SessionInfo,
     Stats,
+    TurnState,
     UserRequest,
     Words,
     WorkingSet,
@@ -49,10 +52,6 @@ def decision(text: str, at: int, **more: Any) -> KeyDecision:
     return KeyDecision(text, "approach", more.pop("confidence", 0.8), at, ref(at), **more)
 
 
-def command(text: str, kind: str, passed: bool | None, at: int) -> Command:
-    return Command(text, kind, passed, 1, ref(at, 0))
-
-
 SUMMARY = ContextSummary(
     schema="s", leftoff="0", rules="r",
     session=SessionInfo(cwd="/w"), stats=Stats(),
@@ -64,7 +63,7 @@ SUMMARY = ContextSummary(
         UserRequest("Print the currency, too", "task", "withdrawn", ref(11)),
         UserRequest("Round the cents", "correction", "done", ref(12)),
         UserRequest("Now write the export", "task", "open", ref(20)),
-        UserRequest("touch nothing in legacy", "constraint", "open", ref(21)),
+        UserRequest("touch nothing in legacy", "constraint", "open", ref(19)),
     ),
     key_decisions=(
         decision("keep cents as integers", 15, confidence=0.6),
@@ -72,18 +71,16 @@ SUMMARY = ContextSummary(
         decision("perhaps a cache", 6, confidence=0.3),
         decision("sort in memory", 4, status="reversed"),
     ),
-    progress=ProgressInfo(
-        completed_stages=("planning",), current_stage="implementation", progress_percentage=88,
-        tests_older_than_last_edit=True,
-        milestones=(
-            Milestone("the sorting tests pass", "tests_pass", "verified", ref(8), "tool"),
-            Milestone("the rounding is right", "bug_fixed", "claimed", ref(14)),
-        ),
+    progress=ProgressInfo(current_stage="implementation", progress_percentage=88),
+    turn=TurnState("open", "2026-01-02T10:00:00", ref(26)),
+    checks=(
+        Check("lint", "ruff", "ruff check .", "unknown", ref(9)),
+        Check("test", "pytest", "pytest -q", "failed", ref(23), failed=2, line="no header"),
     ),
     file_modifications=(
-        FileModification("/w/src/export.py", "created", 1, ("Write",)),
-        FileModification("/w/src/sort.py", "modified", 2, ("Edit",)),
-        FileModification("/w/old.py", "deleted", 1, ("Bash",)),
+        FileModification("/w/src/export.py", "created", 1, ("Write",), last_message=22),
+        FileModification("/w/src/sort.py", "modified", 2, ("Edit",), last_message=12, added=3, removed=1),
+        FileModification("/w/old.py", "deleted", 1, ("Bash",), last_message=6),
         FileModification("/w/README.md", "read", 1, ("Read",)),
     ),
     errors=(
@@ -94,155 +91,138 @@ SUMMARY = ContextSummary(
         ErrorSeen("no such file to look at", "Read", ref(25)),
         ErrorSeen("Output:", "Bash", ref(26)),
     ),
-    next_steps=(NextStep("write the header line", "in_progress", ref(24)),),
+    next_steps=(NextStep("write the header line", "said", ref(24)),),
     key_findings=(Finding("dates are strings in the old table", ref(7)),),
     working_set=WorkingSet(
-        commands=(
-            command("pytest -q", "test", False, 23),
-            command("ruff check .", "lint", None, 9),
-            command("make all", "build", True, 8),
-            command("pytest tests/old", "test", False, 3),
-            command("python -m shop serve", "run", True, 4),
-        ),
         last_words=Words("The header is missing still.", 25),
         recent=(Words("The header comes from the schema.", 24), Words("dates are strings in the old table", 7)),
     ),
 )  # fmt: skip
 
-
-@pytest.fixture
-def facts() -> CheckpointFacts:
-    return collect_facts(SUMMARY)
-
-
-@pytest.fixture
-def told(facts: CheckpointFacts) -> dict[str, tuple[str, ...]]:
-    return dict(facts.sections())
+BEGINNING = """\
+State: the agent was still at work; last event 2026-01-02T10:00:00.
+The person's last message:
+- Now write the export (open, #21)
+The agent's last words:
+- The header is missing still. (#26)
+"""
 
 
-@pytest.mark.parametrize(
-    ("title", "items"),
-    [
-        ("Task", ["Sort the invoices by date (done, as far as the recording shows, #1)"]),
-        ("Asked last", ["Now write the export (not seen done, #21)"]),
-        ("Asked", ["Add a total to each page (not seen done, #11)"]),
-        ("Asked and done", ["Round the cents (done, as far as the recording shows, #13)"]),
-        ("Constraints", [
-            "no new dependencies, ever again (#2)",
-            f"do not write code, only the page ({EARLIER_NOTE}, #3)",
-            "touch nothing in legacy (#22)",
-        ]),
-        ("Left open", ["write the header line (in_progress, #25)"]),
-        ("Last words", ["The header is missing still. (#26)"]),
-        ("Decided", ["sort in the database (#6)", "keep cents as integers (#16)"]),
-        ("Files modified", ["src/sort.py"]),
-        ("Files deleted", ["old.py"]),
-        ("Errors", [
-            "`the export has no header` (Bash, #25)",
-            "`cannot find column total` (Bash, #24)",
-            "`early failure of the linter` (Bash, before the last prompt, #10)",
-        ]),
-        ("Checks", [
-            "make all: passed (build, #9)",
-            "ruff check .: result unknown (lint, #10)",
-            "pytest -q: failed (test, #24)",
-        ]),
-        ("Commands", ["python -m shop serve: passed (run, #5)"]),
-        ("Progress", ["stage implementation; files were edited after the last test run"]),
-        ("Reached", [
-            "the sorting tests pass (tests_pass, #9)",
-            "the rounding is right (bug_fixed, #15) (said, not shown)",
-        ]),
-        ("Found out", ["dates are strings in the old table (#8)"]),
-        ("Also said", ["The header comes from the schema. (#25)"]),
-    ],
-)  # fmt: skip
-def test_each_part_is_told(
-    told: dict[str, tuple[str, ...]], title: str, items: list[str]
-) -> None:
-    assert list(told[title]) == items
+def test_state_last_message_and_last_words_come_first_and_no_stage_or_percentage() -> None:
+    text = summary_text(collect_facts(SUMMARY))
+    assert text.startswith(BEGINNING)
+    assert "%" not in text
+    assert "implementation" not in text
+    for line in (
+        "- `pytest -q` (failed (2 failed), #24): `no header`",
+        "- src/export.py (created, #23)",
+        "- src/sort.py (+3 -1, #13)",
+        "- Sort the invoices by date (#1)",
+        "- sort in the database (#6)",
+        "- `the export has no header` (Bash, #25)",
+        "- dates are strings in the old table (#8)",
+        "- The header comes from the schema. (#25)",
+    ):
+        assert line in text.splitlines()
 
 
-def test_every_title_stands_in_the_block_with_its_items(
-    told: dict[str, tuple[str, ...]],
-) -> None:
+def test_the_block_holds_all_of_it_in_the_same_order() -> None:
     made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
     text = block(made)
-    for title, items in told.items():
-        assert "\n".join([f"{title}:", *(f"- {item}" for item in items)]) in text
-    assert "\nFiles created: src/export.py\n" in text
-    assert "%" not in text
-    assert made.execution_state.current_error == told["Errors"][0]
+    stored = summary_text(collect_facts(SUMMARY))
+    assert f"{stored}\n\nFiles created: src/export.py\n" in text
+    assert made.execution_state.files_modified == ("src/sort.py",)
 
 
-def test_what_is_to_be_finished_holds_no_constraint(facts: CheckpointFacts) -> None:
-    assert facts.to_finish == (
-        "write the header line (in_progress, #25)",
-        "Add a total to each page (not seen done, #11)",
-        "Now write the export (not seen done, #21)",
+def test_the_current_error_is_the_latest_failure_that_nothing_mended() -> None:
+    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    assert made.execution_state.current_error == "`the export has no header` (Bash, #25)"
+    assert blockers(collect_facts(SUMMARY))[1].startswith("`pytest -q` (failed")
+
+
+def test_what_remains_is_the_open_turn_then_steps_then_open_requests() -> None:
+    assert remaining(collect_facts(SUMMARY)) == (
+        "Now write the export (open, #21)",
+        "write the header line (said, #25)",
+        "Add a total to each page (open, #11)",
     )
 
 
-def test_the_owners_words_come_before_the_first_request() -> None:
+def test_the_owners_words_are_the_task_and_the_first_request_is_still_there() -> None:
     facts = collect_facts(SUMMARY, goal="Ship the export")
-    assert (facts.task, facts.task_state) == ("Ship the export", "")
-    assert any(item.startswith("Sort the invoices") for item in facts.done)
+    assert facts.goal is not None
+    assert facts.goal.text == "Ship the export"
+    assert facts.said[-1].text == "Sort the invoices by date"
+    long = "\n\n".join(f"Paragraph {n} of the order. " + "It is long. " * 20 for n in range(9))
+    assert len(collect_facts(SUMMARY, goal=long).task) == 9
+    assert collect_facts(SUMMARY, goal="Now write the export") == collect_facts(SUMMARY)
 
 
-def test_of_the_failures_before_the_last_prompt_the_latest_are_told() -> None:
-    errors = tuple(ErrorSeen(f"failure number {n}", "Bash", ref(n)) for n in range(20))
-    told = collect_facts(replace(SUMMARY, errors=errors)).errors
-    assert len(told) == MAX_EARLIER_ERRORS
-    assert told[0].startswith("`failure number 19` ")
+def test_a_role_lists_its_files_only() -> None:
+    role = Role(files_to_track=("**/*.md",))
+    assert collect_facts(SUMMARY, role=role).files == ()
+    assert len(collect_facts(SUMMARY).files) == 3
 
 
-def test_a_small_block_keeps_what_is_open_and_fills_its_room() -> None:
+def test_a_small_block_keeps_what_comes_first_and_uses_its_room() -> None:
     many = tuple(Words(f"Sentence number {n} about the export.", n) for n in range(200))
-    done = tuple(
-        UserRequest(f"Old wish number {n}", "task", "done", ref(n)) for n in range(1, 9)
-    )
-    summary = replace(
-        SUMMARY,
-        user_requests=(*SUMMARY.user_requests[:1], *done, *SUMMARY.user_requests[1:]),
-        working_set=replace(SUMMARY.working_set, recent=many),
-    )
+    summary = replace(SUMMARY, working_set=replace(SUMMARY.working_set, recent=many))
     made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
-    for budget in (450, 700, 1000, 1500):
+    for budget in (500, 700, 1000, 1500):
         text = block(made, budget)
-        used = max_tokens(text)
-        assert 0.85 * budget < used <= budget
-        for wanted in ("Sort the invoices", "Now write the export", "write the header line",
-                       "Add a total", "src/sort.py", "src/export.py"):  # fmt: skip
+        assert 0.8 * budget < max_tokens(text) <= budget
+        for wanted in ("still at work", "Now write the export", "The header is missing",
+                       "src/sort.py", "src/export.py"):  # fmt: skip
             assert wanted in text
         assert "left out: " in text
-    assert "- Sentence number" not in block(made, 450)
     assert "- Sentence number 0 " in block(made, 1500)
-    assert FILLER_BUDGET - 100 < max_tokens(block(made, 100_000)) <= FILLER_BUDGET
 
 
-def test_items_stand_in_the_order_of_the_recording_where_the_latest_are_taken_first() -> None:
-    decisions = tuple(decision(f"decide on matter number {n}", n) for n in range(60))
-    made = from_summary(
-        replace(SUMMARY, key_decisions=decisions), budget=BUDGET, capacity="95", at=AT
+def test_a_budget_too_small_for_a_bare_block_is_an_error_in_words() -> None:
+    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    with pytest.raises(BudgetTooSmall, match=r"a checkpoint's block needs at least \d+ tokens"):
+        block(made, 20)
+
+
+def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> None:
+    """Version 0.1 began with the task and had titles of its own; the stage is left out."""
+    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    earlier = (
+        "Task:\n- sort the invoices (done, as far as the recording shows, #1)\n"
+        "Asked last:\n- write the export (not seen done, #21)\n"
+        "Last words:\n- The header is missing still. (#26)\n"
+        "Errors:\n- `no header` (Bash, #25)\n"
+        "Progress:\n- stage implementation; files were edited after the last test run\n"
+        "Reached:\n- the sorting tests pass (tests_pass, #9)\n"
     )
-    lines = [n for n in block(made, 900).splitlines() if n.startswith("- decide on")]
-    assert lines == [f"- {d.text} (#{d.message_index + 1})" for d in decisions[-len(lines) :]]
-    assert 0 < len(lines) < 60
+    conversation = replace(made.conversation, summary=earlier)
+    text = block(replace(made, conversation=conversation))
+    assert "stage implementation" not in text
+    titles = [line for line in text.splitlines() if line.endswith(":")]
+    assert titles == [
+        "Progress Summary:",
+        "The person's last message:",
+        "The agent's last words:",
+        "Files changed, latest first:",
+        "The task:",
+        "Failed and not mended:",
+        "Noted:",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("text", "later", "holds"),
-    [
-        ("do not write code. just the doc", True, False),
-        ("do not write code. just the doc", False, True),
-        ("never write to the ledger", True, True),
-        ("never mind the tests here", True, False),
-        ("from now on use tabs", True, True),
-    ],
-)
-def test_a_constraint_of_an_earlier_task_stands_only_where_it_says_so(
-    text: str, later: bool, holds: bool
-) -> None:
-    constraint = UserRequest(text, "constraint", "open", ref(3))
-    task = UserRequest("great, let's implement it", "task", "open", ref(9 if later else 2))
-    assert is_in_force(constraint, [constraint, task]) is holds
+def test_long_items_are_shortened_and_keep_their_place() -> None:
+    long = UserRequest("word " * 250 + "end", "task", "open", ref(30))
+    summary = replace(SUMMARY, user_requests=(*SUMMARY.user_requests, long))
+    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    line = next(n for n in block(made, 500).splitlines() if n.startswith("- word"))
+    assert line.endswith("… (open, #31)")
+    assert any("word end (open, #31)" in n for n in block(made).splitlines())
+
+
+def test_the_branch_is_the_one_that_the_last_commit_printed() -> None:
+    """A recorder stated `main` at the start; the agent then made a branch and committed."""
+    commit = GitEvent("commit", "Sort by date", ref(24), hash="0123abcd", branch="sorting")
+    session = replace(SUMMARY.session, branch="main")
+    summary = replace(SUMMARY, session=session, git=(commit,))
+    assert "branch sorting" in summary_text(collect_facts(summary))
+    assert "branch main" in summary_text(collect_facts(replace(summary, git=())))

@@ -13,10 +13,11 @@ from leftoff.extraction.decision_model import (
     Scorer,
     any_log_odds,
     bucket,
+    calibrated,
     is_english,
+    layout_features,
     message_features,
     place_features,
-    probability,
     sentence_subjects,
     subject_features,
     subjects,
@@ -24,16 +25,21 @@ from leftoff.extraction.decision_model import (
     word_features,
     words,
 )
+from leftoff.text.markdown import block_before, blocks_of
 
 
 def test_a_number_falls_to_the_first_edge_that_it_does_not_exceed() -> None:
     assert [bucket(n, (2, 4)) for n in (0, 2, 3, 4, 5)] == [0, 0, 1, 1, 2]
 
 
+def probability(log_odds: float) -> float:
+    return calibrated(log_odds, 0, (1000, 0, 0))
+
+
 def test_probabilities_are_calibrated_by_a_line() -> None:
     assert probability(0.0) == 0.5
     assert probability(1.0) == pytest.approx(1 / (1 + math.exp(-1)))
-    assert probability(2.0, (500, -1000)) == 0.5
+    assert calibrated(2.0, 0, (500, -1000, 0)) == 0.5
     assert probability(1e9) == probability(30.0) < 1
     assert probability(-1e9) == probability(-30.0) > 0
 
@@ -47,11 +53,35 @@ def test_several_sentences_are_taken_as_independent() -> None:
 
 
 def test_a_later_rank_in_a_session_counts_by_its_logarithm() -> None:
-    model = Model(calibration=(1000, 200, -500))
-    assert model.message_probability(0.3, 0) == probability(0.3, (1000, 200))
-    assert model.message_probability(0.3, 3) == probability(
-        0.3, (1000, round(200 - 500 * math.log(4)))
+    model = Model(calibration=(1000, 200, -500), message=(2000, 0, -100))
+    assert model.statement_probability(0.3, 0) == probability(0.5)
+    assert model.statement_probability(0.3, 3) == pytest.approx(
+        probability(0.5 - 0.5 * math.log(4))
     )
+    assert model.message_probability(0.3, 0) == probability(0.6)
+
+
+def test_what_stands_around_a_sentence_is_told() -> None:
+    text = "# Storage\n\nWe change two things:\n\n- Keep rows sorted. Then read.\n- Drop `b`."
+    blocks = blocks_of(text)[0]
+    start = text.index("Keep")
+    number = block_before(blocks, start)
+    found = layout_features(text, blocks, number, start, start + len("Keep rows sorted."))
+    assert {"l:ord0", "l:items1", "l:headed", "hd:storage", "ld:things", "ld:end:"} <= set(
+        found
+    )
+    assert "nx:then" in found
+    assert not {"l:bold", "ld:keep"} & set(found)
+    first = blocks[1]
+    alone = layout_features(text, blocks, 1, first[0], first[1])
+    assert "l:ord0" not in alone
+    assert "l:headed" in alone
+
+
+def test_a_model_without_weights_may_learn_every_feature() -> None:
+    assert Model().knows("l:k0")
+    assert Model(weights={"l:k0": 3}).knows("l:k0")
+    assert not Model(weights={"l:k0": 3}).knows("l:k1")
 
 
 def test_a_gate_a_score_a_kind_and_its_reasons() -> None:

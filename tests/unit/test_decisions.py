@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.analysis.decisions import select
+from leftoff.analysis.decisions import person, select
+from leftoff.analysis.decisions.person import ANSWER_CONFIDENCE
+from leftoff.analysis.decisions.reversals import by_words
 from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import (
     MIN_LOG_ODDS,
@@ -18,13 +21,14 @@ from leftoff.extraction.decision_model import (
     Model,
     any_log_odds,
     is_english,
-    probability,
     shipped_scorer,
     word_features,
     words,
 )
 from leftoff.extraction.decisions import candidates, pieces
+from leftoff.extraction.evidence import Asked
 from leftoff.extraction.sentences import MAX_SENTENCE
+from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.text import sentences
@@ -45,8 +49,6 @@ def made(*texts: str, owner: str = "agent") -> list[KeyDecision]:
     """Decisions as judged before repeats and reversals are looked at."""
     one = select.key_decisions(story(("user", "Go."), ("assistant", "Hm.")), least=0.0)
     assert one == ()
-    from leftoff.model import Ref
-
     return [
         KeyDecision(
             text, "approach", 0.5, n, Ref(0, n + 1, None, n, 0, 0, len(text), ""), owner
@@ -92,7 +94,7 @@ def test_code_quotes_and_endless_sentences_are_none() -> None:
 
 def test_where_a_sentence_stands_is_told() -> None:
     text = "- Keep the old endpoint. It has callers.\n\nPlain words follow here."
-    assert [where for _, _, where in candidates(text, OPEN)] == [
+    assert [" ".join(where.split()[:3]) for _, _, where in candidates(text, OPEN)] == [
         f"item 1 {len(text)}",
         f"item 0 {len(text)}",
         f"paragraph 1 {len(text)}",
@@ -136,7 +138,7 @@ def test_joined_odds_grow_with_every_sentence() -> None:
     assert any_log_odds([]) == MIN_LOG_ODDS
     assert any_log_odds([0.0]) == pytest.approx(0.0)
     assert any_log_odds([0.0, 0.0]) == pytest.approx(1.0986, abs=1e-3)
-    assert probability(any_log_odds([-1.0, -2.0])) > probability(any_log_odds([-1.0]))
+    assert any_log_odds([-1.0, -2.0]) > any_log_odds([-1.0])
 
 
 def test_the_fast_layout_gives_the_same_scores() -> None:
@@ -156,6 +158,13 @@ def test_a_commitment_is_surer_than_a_routine_step() -> None:
     by_text = {d.text: d.confidence for d in found}
     assert by_text[STRONG] > 2 * by_text.get(ROUTINE, 0.0)
     assert by_text[STRONG] >= select.REPORT_THRESHOLD
+
+
+def test_each_statement_of_a_message_has_its_own_confidence() -> None:
+    view = story(("user", "Uploads sometimes break."), ("assistant", f"{ROUTINE}\n\n{STRONG}"))
+    found = {d.text: d.confidence for d in select.key_decisions(view, least=0.0)}
+    assert found[STRONG] > 2 * found.get(ROUTINE, 0.0)
+    assert {d.text for d in select.key_decisions(view)} == {STRONG}
 
 
 def test_reasons_and_alternative_are_told_apart() -> None:
@@ -212,14 +221,65 @@ def test_another_language_is_met_with_silence(text: str) -> None:
 def test_a_choice_of_the_person_is_theirs() -> None:
     found = select.key_decisions(
         story(
-            ("assistant", "Two options: A, one table. B, one table per tenant."),
-            ("user", "let's go with option B, because tenants move."),
+            ("assistant", "Which layout?\n\nA. one table\nB. one table per tenant"),
+            ("user", "let's go with option B, because tenants move"),
         )
     )
     (own,) = [d for d in found if d.owner == "user"]
-    assert own.text == "let's go with option B, because tenants move."
+    assert own.text == (
+        "Which layout? → let's go with option B, because tenants move: one table per tenant"
+    )
     assert own.rationale.startswith("because tenants move")
-    assert own.confidence == select.CHOICE_CONFIDENCE
+    assert own.confidence == ANSWER_CONFIDENCE
+
+
+def test_a_label_without_its_option_is_no_decision() -> None:
+    found = select.key_decisions(
+        story(("assistant", "All done."), ("user", "option B"), ("user", "Next area"))
+    )
+    assert found == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "decided"),
+    [
+        ("Should I keep the old endpoint beside the new one?", "no", True),
+        ("Would you like me to add a lock around the writer process?", "yes please", True),
+        ("Shall I commit this now?", "yes", False),
+        ("Ready?", "yes", False),
+        ("Should I keep the old endpoint beside the new one?", "is it slow?", False),
+    ],
+)
+def test_a_yes_decides_what_the_question_names(
+    question: str, reply: str, decided: bool
+) -> None:
+    found = select.key_decisions(story(("assistant", f"Found it. {question}"), ("user", reply)))
+    own = [d.text for d in found if d.owner == "user"]
+    assert own == ([f"{question} → {reply}"] if decided else [])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no, use the header for that",
+        "No, the header should stay as it is",
+        "I don't want any padding there.",
+        "never use pandas here",
+        "let's use SQLite for this",
+    ],
+)
+def test_the_person_overrules_rejects_and_requires(words: str) -> None:
+    found = select.key_decisions(story(("assistant", "Done."), ("user", words)))
+    assert [d.text for d in found if d.owner == "user"] == [words]
+
+
+def test_a_question_tool_is_answered_with_its_question() -> None:
+    asked = Asked(Ref(message=1, part=0, start=4, end=8), "Both", "answer", question="Which?")
+    assert person._answer(asked) is None  # says nothing by itself
+    named = msgspec.structs.replace(asked, question="Which tables should the export hold?")
+    assert person._answer(named) == (
+        "Which tables should the export hold? → Both", "answer", ANSWER_CONFIDENCE,
+    )  # fmt: skip
 
 
 def test_a_question_of_the_person_is_no_choice() -> None:
@@ -247,7 +307,7 @@ def test_the_persons_words_are_never_merged_away() -> None:
 
 
 def test_a_later_statement_takes_an_earlier_one_back() -> None:
-    out = select._with_status(
+    out = by_words(
         made(
             "I'll cache parsed results in `load_rows` for each request.",
             "Names stay in snake case.",
@@ -260,16 +320,53 @@ def test_a_later_statement_takes_an_earlier_one_back() -> None:
 
 
 def test_a_replacement_is_linked_and_strangers_are_not() -> None:
-    out = select._with_status(
+    out = by_words(
         made(
-            "Store sessions in a JSON document beside the recording.",
-            "Actually, store sessions in a SQLite document instead of JSON.",
+            "Store sessions as JSON beside the recording.",
+            "Actually, store sessions in a database instead of JSON.",
             "Actually, the colour of buttons is green.",
         )
     )
     assert [(d.status, d.replaced_by) for d in out] == [
         ("superseded", 1), ("made", None), ("made", None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        # it says the same thing again
+        (
+            "Replace `stat_rows` with `list_rows`.",
+            "I'll use `list_rows` instead of `stat_rows`.",
+        ),
+        # the earlier one rejects what the later one rejects
+        ("Use a queue instead of the `RowLock`.", "Use two queues rather than the `RowLock`."),
+        # the earlier one only describes
+        (
+            "The reader holds a `RowLock` while parsing.",
+            "Use a queue instead of the `RowLock`.",
+        ),
+        # likeness alone
+        (
+            "I'll store the rows of a tenant in one table.",
+            "I'll store the logs in a new table.",
+        ),
+    ],
+)
+def test_what_still_holds_is_never_struck_through(earlier: str, later: str) -> None:
+    assert [d.status for d in by_words(made(earlier, later))] == ["made", "made"]
+
+
+def test_the_person_ends_a_decision_of_the_agent() -> None:
+    agent = made("I'll store the addresses of customers in `profile.json`.")
+    own = [
+        msgspec.structs.replace(d, rule="instead", message_index=9)
+        for d in made("No, keep addresses of customers in the vault instead.", owner="user")
+    ]
+    first, second = by_words([*agent, *own])
+    assert (first.status, first.replaced_by) == ("reversed", 1)
+    assert second.status == "made"
 
 
 # -- without spaCy -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.errors import NotPlainName
 from leftoff.handover.checkpoint import dumps
-from leftoff.handover.checkpoint.document import ContextCheckpoint, from_summary
+from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, from_summary
 from leftoff.handover.checkpoint.file_names import (
     dump_paths,
     project_name,
@@ -22,6 +22,16 @@ from leftoff.handover.checkpoint.file_names import (
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.roles import role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
+from leftoff.model import Ref
+from leftoff.summary import (
+    ContextSummary,
+    FileModification,
+    SessionInfo,
+    Stats,
+    TurnState,
+    UserRequest,
+)
+from leftoff.tokens import max_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -80,11 +90,43 @@ def test_a_dump_of_ours_fills_every_place(
     assert page.section == "## CRITICAL Checkpoint at 95% Capacity (Iteration 5)"
     assert "**Tokens Remaining**: 100K (CRITICAL)" in page.content
     assert "**Tokens Consumed**: 1900K / 2000K" in page.content
-    assert "{" not in page.content.replace("{}", "")
+    level = TEMPLATES.for_capacity("95")
+    assert not [place for place in level.placeholders if "{" + place + "}" in page.content]
+    assert "- src/outbox.js (created, +45 -1, committed, #20): Outbox" in page.content
     special = payload.specific_project_md
     assert special.section == "## 95% Capacity Checkpoint"
     assert special.content.endswith("````diff\ndiff --git a/a.md b/a.md\n--- a/a.md\n"
                                     "+++ b/a.md\n+```\n-x\n````")  # fmt: skip
+
+
+@pytest.mark.parametrize("capacity", ["90", "95", "98"])
+@pytest.mark.parametrize("count", [0, 3, 400])
+def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
+    capacity: Capacity, count: int
+) -> None:
+    ref = Ref(0, 1, None, 0, 0, 0, 1)
+    summary = ContextSummary(
+        "s", "0", "0", SessionInfo(), Stats(),
+        user_requests=tuple(
+            UserRequest(f"Write report number {n} " * 9, "task", "open", ref) for n in range(count)
+        ),
+        file_modifications=tuple(
+            FileModification(f"src/report_{n}.py", "modified", 1, ()) for n in range(count)
+        ),
+        turn=TurnState("open", "2026-01-02T10:00:00", ref),
+    )  # fmt: skip
+    budget = TaskTokenBudget.start("t", "g", created_at="", total_allocated=1_000).used(950)
+    made = from_summary(summary, budget=budget, capacity=capacity, at=AT)
+    page = dumps.build_payload(
+        made, collect_facts(summary), project_path="p.md", specific_path="s.md"
+    )
+    most = dumps.BUDGETS[capacity]
+    assert max_tokens(page.project_md.content) <= most + 100  # with the design's own lines
+    assert max_tokens(page.specific_project_md.content) <= dumps.BUDGETS["95"]
+    assert ("left out)" in page.project_md.content) == (count == 400 and capacity != "98")
+    assert "the agent was still at work" in page.project_md.content or capacity == "95"
+    if capacity != "90":
+        assert "%" not in page.project_md.content.replace(f"{capacity}%", "")
 
 
 def test_the_instruction_names_form_files_and_role(
@@ -119,7 +161,7 @@ def test_half_a_marker_loses_nothing_around_it() -> None:
 @pytest.mark.parametrize("task", ["a--b", "a-->b", "a---b"])
 def test_no_task_id_breaks_a_marker(task: str) -> None:
     budget = TaskTokenBudget.start(task, "g", created_at="", total_allocated=1)
-    from leftoff.handover.checkpoint.document import Capacity, ExecutionState, Tokens
+    from leftoff.handover.checkpoint.document import ExecutionState, Tokens
 
     capacity: Capacity = "90"
     made = ContextCheckpoint(

@@ -11,7 +11,10 @@ from leftoff.evaluation.matching import (
     Counts,
     assignment,
     compare_sets,
+    confidence_by_place,
+    count_statements,
     match_spans,
+    match_statements,
     similarity,
     tokens,
     total,
@@ -91,3 +94,26 @@ def test_a_pair_needs_half_of_the_tokens() -> None:
 
 def test_one_statement_answers_for_one_label() -> None:
     assert match_spans([(1, "keep it")], [(1, "keep it"), (1, "keep it")]) == [(0, 0)]
+
+
+def test_a_sentence_around_a_labelled_clause_is_one_statement_with_it() -> None:
+    label = (3, "keep one queue for each tenant")
+    around = (3, "For now I'll keep one queue for each tenant, and merge them later.")
+    longer = (3, f"{around[1]} {'Nothing else of the layout changes here. ' * 4}")
+    assert match_statements([around, longer, (4, around[1])], [label]) == [0, -1, -1]
+    assert match_statements([(3, "")], [label]) == [-1]
+
+
+def test_a_second_statement_of_a_label_is_wrong_but_no_false_line_to_a_reader() -> None:
+    labels = [(1, "use a ring buffer"), (2, "drop the cache")]
+    found = [(1, "use a ring buffer", 0.5), (1, "so use a ring buffer", 0.9), (1, "hm", 0.7)]
+    counts, first = count_statements(found, labels)
+    assert (counts.right, counts.wrong, counts.missed) == (1, 2, 1)
+    assert first == (True, False, True)
+    assert count_statements(found, labels, {1})[0] == Counts(1, 1, 1)
+    assert count_statements([], labels) == (Counts(0, 0, 2), ())
+
+
+def test_the_statements_of_a_place_are_taken_as_independent() -> None:
+    found = confidence_by_place([(1, "a", 0.5), (1, "b", 0.5), (2, "c", 0.2)])
+    assert found == {1: 0.75, 2: pytest.approx(0.2)}

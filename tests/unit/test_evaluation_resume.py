@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from leftoff.errors import UsageError
 from leftoff.evaluation import resume_cuts, resume_grounds, resume_scores
 from leftoff.evaluation.labels import Decision, Directive, Labels
-from leftoff.evaluation.resume_cuts import tail, tail_without_calls
+from leftoff.evaluation.resume_cuts import tail
+from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, with_recorded
 from leftoff.evaluation.resume_grounds import GroundingSource, claims
 from leftoff.evaluation.resume_reports import groups, lost, misses_to_lines, table, to_run
-from leftoff.evaluation.resume_runs import RECORDED, TAIL, ResumeReport, evaluate_resume
+from leftoff.evaluation.resume_runs import ResumeReport, evaluate_resume
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
 from leftoff.handover.stated_facts import (
@@ -245,8 +246,8 @@ def recorded(later: str = MADE_UP) -> list[Line]:
     ]
 
 
-def saying(text: str) -> Callable[[ContextSummary, int], str]:
-    """A system that says the same of every session."""
+def saying(text: str) -> Form:
+    """A form that says the same of every session."""
     return lambda *_: text
 
 
@@ -312,8 +313,7 @@ def test_artificial_cuts_are_made_only_where_there_is_no_compaction(tmp_path: Pa
 def test_a_tail_never_takes_more_than_it_may(texts: list[str], room: int) -> None:
     messages = tuple(Message(n, "assistant", (Text(text),)) for n, text in enumerate(texts))
     found = Cut("", True, 0, messages, (), "", ())
-    for make in (tail, tail_without_calls):
-        assert len(make(found, room, len)) <= room
+    assert len(tail(found, room, len)) <= room
     if texts and texts[-1].strip() and len(texts[-1]) + 13 <= room:
         assert tail(found, room, len).endswith(texts[-1] + "\n")
 
@@ -326,7 +326,6 @@ def test_the_truth_is_what_the_recording_shows(cut: Cut) -> None:
     assert found.files == ("src/upload.py",)  # the failed edit changed nothing
     # upload.py is told again by the person; what was not known before cannot be kept.
     assert [name.name for name in found.names] == ["retry_limit"]
-    assert MADE_UP in found.written
     facts = {(f.kind, f.subject): f for f in found.facts}
     assert facts["command", "pytest -q tests"].values == ("failed", "passed")
     assert facts["command", "pytest -q tests"].used
@@ -387,9 +386,10 @@ def test_a_subagent_may_finish_what_the_list_holds(tmp_path: Path) -> None:
 def measured(tmp_path: Path) -> Callable[..., ResumeReport]:
     write(tmp_path, recorded())
 
-    def run(system: Callable[[ContextSummary, int], str], **options: Any) -> ResumeReport:
+    def run(form: Form, **options: Any) -> ResumeReport:
         labels = options.pop("labels", (LABELS,))
-        return evaluate_resume(labels, str(tmp_path), {"ours": system}, **options)
+        forms = {"ours": form, **with_recorded(lambda *_: "")}
+        return evaluate_resume([str(tmp_path)], labels, forms, misses_of=("ours",), **options)
 
     return run
 
@@ -403,10 +403,20 @@ def test_a_text_that_says_everything_keeps_everything(
     )
     (one,) = measured(saying(everything)).cuts
     shares = one.texts["ours"].shares
-    for name in ("decisions", "directives", "files", "names", "relations", "grounded"):
+    for name in (
+        "decisions",
+        "directives",
+        "changed files",
+        "changed files with their change",
+        "names used later",
+        "commands run again",
+        "messages of the person",
+        "last message whole",
+        "grounded",
+    ):
         assert shares[name].value == 1.0, name
     assert shares["decisions"].whole == 1  # neither the minor one nor the one of the future
-    assert shares["stale"].value == 0.0
+    assert shares["outdated"].value == 0.0
 
 
 def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
@@ -414,7 +424,7 @@ def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
 ) -> None:
     report = measured(saying(""))
     shares = report.cuts[0].texts["ours"].shares
-    assert shares["decisions"].value == shares["files"].value == 0.0
+    assert shares["decisions"].value == shares["changed files"].value == 0.0
     assert shares["grounded"].value is None
     told = {(m.what, m.text): m.where for m in report.misses}
     assert told["decision", CHOICE]  # the summary has it: lost by the text, not by detection
@@ -422,19 +432,18 @@ def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
     assert lost(report.misses)["ours"]["file"] == {"not told": 1}
 
 
-def test_the_system_sees_the_prefix_alone_and_the_recorders_length(
+def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(
     measured: Callable[..., ResumeReport],
 ) -> None:
-    seen: list[tuple[ContextSummary, int]] = []
+    seen: list[ContextSummary] = []
 
-    def look(summary: ContextSummary, budget: int) -> str:
-        seen.append((summary, budget))
+    def look(_: Cut, summary: ContextSummary) -> str:
+        seen.append(summary)
         return ""
 
     (one,) = measured(look).cuts
-    ((summary, budget),) = seen
-    assert budget == one.texts[RECORDED].tokens
-    assert one.texts[TAIL].tokens <= budget
+    (summary,) = seen
+    assert one.texts[TAIL].tokens <= one.texts[RECORDED].tokens
     assert MADE_UP not in repr(summary)
     assert "continued from a previous" not in repr(summary)
 
@@ -445,7 +454,7 @@ def test_the_recorders_summary_is_measured_like_any_text(
     shares = measured(saying("")).cuts[0].texts[RECORDED].shares
     assert shares["decisions"].value == 1.0
     assert (shares["directives"].part, shares["directives"].whole) == (1, 2)
-    assert shares["files"].value == 1.0
+    assert shares["changed files"].value == 1.0
 
 
 def test_without_a_cut_there_is_nothing_to_measure(
@@ -453,8 +462,15 @@ def test_without_a_cut_there_is_nothing_to_measure(
 ) -> None:
     with pytest.raises(UsageError, match="no cut"):
         measured(saying(""), natural=False, artificial=True)
-    with pytest.raises(UsageError, match="no such recording"):
-        measured(saying(""), labels=(Labels(file="other.jsonl"),))
+
+
+def test_decisions_and_directives_need_labels_and_nothing_else_does(
+    measured: Callable[..., ResumeReport],
+) -> None:
+    (one,) = measured(saying(CHOICE), labels=()).cuts
+    assert not one.labelled
+    assert one.texts["ours"].shares["decisions"].value is None
+    assert one.texts["ours"].shares["changed files"].value == 0.0
 
 
 def test_a_run_holds_numbers_and_the_same_each_time(
@@ -465,23 +481,33 @@ def test_a_run_holds_numbers_and_the_same_each_time(
     assert b"SQLite" not in runs[0]
     assert b"retry_limit" not in runs[0]
     shown = table(runs[0])
-    assert "natural: 1 cuts in 1 sessions" in shown
+    assert "compactions: 1 cuts in 1 sessions" in shown
     assert "lost by ours" in shown
 
 
-def test_a_held_out_repository_is_told_apart_and_its_words_are_never_written(
+def test_repositories_that_were_tuned_on_are_reported_apart_and_held_out_words_not_written(
     tmp_path: Path,
 ) -> None:
-    both = []
-    for name in (NAME, "zeta__site__1.jsonl"):
-        write(tmp_path, recorded(), name)
-        both.append(Labels(file=name, decisions=LABELS.decisions, directives=LABELS.directives))
-    report = evaluate_resume(both, str(tmp_path), {"ours": saying("")})
-    named = [g["name"] for g in groups(report, held_out="zeta__site", resamples=5)]
-    assert named == ["natural", "natural, without zeta__site"]
+    for name, first in ((NAME, "Hello."), ("zeta__site__1.jsonl", "Good morning.")):
+        write(tmp_path, [{"role": "user", "text": first}, *recorded()], name)
+    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, misses_of=("ours",))
+    found = groups(report, tuned=("zeta__site",), resamples=5)
+    assert [(g["name"], g["cuts"]) for g in found] == [
+        ("compactions", 2),
+        ("not tuned on", 1),
+        ("tuned on", 1),
+    ]
     written = misses_to_lines(report.misses, without="zeta__site")
     assert "acme__tools" in written
     assert "zeta__site" not in written
+
+
+def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
+    for name in (NAME, "zeta__site__1.jsonl"):
+        write(tmp_path, recorded(), name)
+    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")})
+    assert len(report.cuts) == 1
+    assert "in another file" in report.left_out[0]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from leftoff import codec
-from leftoff.formats.aider import FORMAT, AiderReader, edits_in
+from leftoff.formats.aider import FORMAT, AiderReader, _answers, edits_in
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
     Changes,
@@ -20,6 +20,7 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Usage,
 )
 
@@ -95,8 +96,15 @@ I will change it.
     assert (found[2].model, found[2].cwd) == ("model-a", "/w")
     assert found[2].raw.startswith(b"I will change it.\n")
     assert found[3].parts[0] == ToolResult("edit-1", "Applied edit to src/a.py", "ok")
-    assert found[3].text.endswith("Commit abc1234 fix: tabs")
-    assert records[-1] == TokenCount(Usage(3900, 310, 1200), Usage(3900, 310, 1200))
+    assert found[3].parts[1:3] == (
+        ToolCall("commit-1", "git commit", "shell", {"command": "git commit"}),
+        ToolResult("commit-1", "Commit abc1234 fix: tabs", "ok"),
+    )
+    assert found[3].text.startswith("Tokens: 5.1k sent")
+    assert records[-2:] == [
+        TokenCount(Usage(3900, 310, 1200), Usage(3900, 310, 1200)),
+        Turn("ended"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -211,6 +219,58 @@ def test_odd_bytes() -> None:
     assert [m.role for m in found if isinstance(m, Message)] == ["user", "assistant"]
 
 
+@pytest.mark.parametrize(
+    "printed,answers",
+    [
+        ("> Create new file? (Y)es/(N)o [Yes]: y  ", ["y"]),
+        (
+            "> a.py\n> Add file to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: skip  ",
+            ["skip"],
+        ),
+        ("> Fix lint errors in a.py? n  ", ["n"]),
+        ("> Run pip install? yes  ", []),  # the option --yes answers in whole words
+        ("> Did it work? Maybe.  ", []),
+        ("> Create new file? (Y)es/(N)o [Yes]:  ", []),
+    ],
+)
+def test_answers_to_questions_of_aider_are_the_persons(
+    printed: str, answers: list[str]
+) -> None:
+    (found,) = _messages(f"{HEADER}\n\n{printed}\n")
+    assert _typed(found) == [(answer, "answer") for answer in answers]
+    assert found.role == "system"
+
+
+@pytest.mark.parametrize(
+    "printed,states",
+    [
+        ("> Tokens: 5k sent, 3 received.  ", ["ended"]),
+        ("> Tokens: 5k sent, 3 received.  \n> Attempt to fix lint errors? y  ", []),
+        ("> Tokens: 5k sent, 3 received.  \n> Attempt to fix lint errors? n  ", ["ended"]),
+        ("> Create new file? (Y)es/(N)o [Yes]: y  \n> Applied edit to a.py  ", ["ended"]),
+        ("> ^C KeyboardInterrupt  ", ["interrupted"]),
+        ("> a.py  ", []),
+    ],
+)
+def test_what_became_of_the_turn(printed: str, states: list[str]) -> None:
+    records = _read(f"{HEADER}\n\n#### go  \n\nDone.\n\n{printed}\n")
+    assert [r.state for r in records if isinstance(r, Turn)] == states
+
+
+def test_a_commit_with_a_long_message_keeps_its_subject_and_its_body() -> None:
+    text = f"{HEADER}\n\n#### /commit  \n\n> Commit abc1234 fix: tabs\n\nThey were dropped.  \n"
+    (_, found) = _messages(text)
+    assert isinstance(found.parts[1], ToolResult)
+    assert found.parts[1].text == "Commit abc1234 fix: tabs"
+    assert "They were dropped." in found.text
+
+
+def test_words_about_a_commit_are_none() -> None:
+    text = f"{HEADER}\n\n> Commit messages are short.  \n> Removed: abc1234 fix: tabs  \n"
+    (found,) = _messages(text)
+    assert [type(part) for part in found.parts] == [Text]
+
+
 PLAN = "Add a route that lists the gardens, newest first.\n\n1) a route\n2) a test for it"
 
 
@@ -262,3 +322,8 @@ def test_the_words_of_a_command_count_once() -> None:
 def test_thoughts_are_apart_from_the_reply(reply: str, parts: tuple[object, ...]) -> None:
     found = _messages(f"{HEADER}\n\n#### go  \n\n{reply}\n")
     assert found[1].parts == parts
+
+
+@pytest.mark.parametrize("piece", ["?", "? (Y)es/(N)o ", "? (Y)es/(N)o [a]: ", "? y"])
+def test_questions_in_hostile_numbers(piece: str, assert_linear: Callable[..., None]) -> None:
+    assert_linear(lambda size: lambda: _answers(0, [piece * (size // len(piece))]), 200_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from leftoff import ContextSummary, Pass
 from leftoff.api import create_context_summary
 from leftoff.extraction.evidence import Asked, Called, Compacted, Returned, Stood
+from leftoff.formats.claude_code import ClaudeReader
 from leftoff.model import Message, ToolResult, Usage
 
 BASE = {"sessionId": "s-1", "cwd": "/home/dev/app", "version": "2.1.0", "gitBranch": "main"}
@@ -522,3 +524,73 @@ def test_the_last_line_alone_is_the_agents_words() -> None:
     reading.feed(json.dumps(STREAM[-1]).encode() + b"\n")
     got = reading.summary()
     assert (got.session.format, got.stats.message_count) == ("claude_code", 1)
+
+
+@pytest.mark.parametrize(
+    "last,turn",
+    [
+        ({}, ("closed", "")),
+        ({"is_error": True, "result": "Credit is too low"}, ("open", "Credit is too low")),
+        ({"subtype": "error_max_turns", "result": None}, ("open", "error_max_turns")),
+    ],
+)
+def test_the_last_line_of_a_stream_ends_the_turn(
+    last: dict[str, Any], turn: tuple[str, str]
+) -> None:
+    reading = Pass()
+    for line in (*STREAM[:-1], STREAM[-1] | last):
+        reading.feed(json.dumps(line).encode() + b"\n")
+    got = reading.summary().turn
+    assert (got.status, got.failed) == turn
+
+
+def test_a_command_of_the_persons_own_shell_is_theirs_and_its_output_a_tools() -> None:
+    reading = fed(
+        user("<bash-input>git pull --rebase</bash-input>"),
+        user("<bash-stdout>Already up to date.</bash-stdout><bash-stderr>hint</bash-stderr>"),
+        user("<bash-stdout>of no command</bash-stdout>"),
+    )
+    assert asked(reading) == [("command", "!git pull --rebase")]
+    evidence = reading.sessions[-1][""].evidence
+    (called,) = [e for e in evidence if isinstance(e, Called)]
+    assert (called.name, called.kind, called.text) == (
+        "bash-input",
+        "shell",
+        "git pull --rebase",
+    )
+    found = returned(reading)
+    assert (found.call_message, found.status, found.exit_code) == (0, "unknown", None)
+
+
+def test_a_plan_that_comes_back_as_a_prompt_was_not_typed() -> None:
+    """In plan mode "clear the context and go on" begins a session with the agent's own plan."""
+    words = "Implement the following plan:\n\n# Rows\n\nCount them."
+    assert asked(fed(user(words, planContent="# Rows\n\nCount them."))) == [("plan", words)]
+
+
+PASTED = "⏺ Bash(ls)\n  ⎿  rows.py\n\n⏺ I see one file.\n"
+
+
+@pytest.mark.parametrize(
+    "prompt,typed",
+    [
+        (f"The other window says\n\n{PASTED}", ["The other window says"]),
+        (f"Look:\n{PASTED}\nWhy only one?", ["Look:", "Why only one?"]),
+        ("• one thing\n• another", ["• one thing\n• another"]),
+    ],
+)
+def test_a_pasted_transcript_is_not_the_persons_words(prompt: str, typed: list[str]) -> None:
+    assert [text for _, text in asked(fed(user(prompt)))] == typed
+
+
+@pytest.mark.parametrize("name", ["bash-input", "bash-stdout", "bash-stderr"])
+@pytest.mark.parametrize("piece", ["<{0}>", "</{0}>", "</{0}><bash-stderr>", "</{0}> "])
+def test_marks_of_the_shell_mode_in_hostile_numbers(
+    name: str, piece: str, assert_linear: Callable[..., None]
+) -> None:
+    def prepare(size: int) -> Callable[[], object]:
+        text = f"<{name}>" + piece.format(name) * (size // 20) + "x"
+        reader = ClaudeReader(running=True)
+        return lambda: reader._shell_mode(text)
+
+    assert_linear(prepare, 200_000)

@@ -21,6 +21,7 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Unknown,
     Usage,
 )
@@ -167,9 +168,19 @@ def test_ids_of_items_begin_anew_in_each_run() -> None:
 
 def test_usage_is_the_running_total() -> None:
     usage = {"input_tokens": 90, "cached_input_tokens": 80, "output_tokens": 7}
-    (found,) = read({"type": "turn.completed", "usage": usage})
+    found, ended = read({"type": "turn.completed", "usage": usage})
     assert found == TokenCount(Usage(), Usage(10, 7, 80))
-    assert read({"type": "turn.completed", "usage": None}) == []
+    assert read({"type": "turn.completed", "usage": None}) == [ended]
+
+
+def test_what_became_of_a_turn() -> None:
+    failure = {"type": "turn.failed", "error": {"message": "no credit"}}
+    records = read({"type": "turn.started"}, failure, {"type": "turn.completed"})
+    assert [r for r in records if isinstance(r, Turn)] == [
+        Turn("started"),
+        Turn("failed", "no credit"),
+        Turn("ended"),
+    ]
 
 
 def test_unknown_events_are_named() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -143,10 +143,54 @@ def test_turns() -> None:
             None,
         ),
         (_tool("Bash", "\n`sleep 9`"), {"command": "sleep 9"}, None),
+        (
+            _tool("copilot_readFile", "\nRead [](file:///c%3A/a%20b.py#3-4), lines 3 to 4\n"),
+            {"file_path": "c:/a b.py"},
+            None,
+        ),
+        (
+            _tool("write", "\n**Chunk 1**\n\n```diff\n+ x\n```\n", rest=" • Edit file: a.py"),
+            {"file_path": "a.py", "diff": "+ x"},
+            None,
+        ),
+        (
+            _tool(
+                "write_file", "\nPath: `a.md`\n\n```md\n# A\n```\n\nResult: Wrote it to a.md."
+            ),
+            {"file_path": "a.md", "content": "# A\n"},
+            "Wrote it to a.md.",
+        ),
+        (
+            _tool("write_file", "\nPath: `s/a.md`\n\nResult: Wrote to file: /w/s/a.md."),
+            {"file_path": "/w/s/a.md", "content": ""},
+            "Wrote to file: /w/s/a.md.",
+        ),
+        (
+            _tool("run_shell_command", "\n```bash\nls\nls x\n```\n\nResult:\n```text\na\n```"),
+            {"command": "ls\nls x"},
+            "a",
+        ),
+        (
+            _tool(
+                "AskUserQuestion",
+                "\nWhich?\n\n```text\n<tool_use_error>no</tool_use_error>\n```",
+            ),
+            {"question": "Which?"},
+            "<tool_use_error>no</tool_use_error>",
+        ),
+        (
+            _tool(
+                "todo_write",
+                '\nParameters:\n\n```json\n{"merge": true}\n```\nResult:\n\n```json\n{"finalTodos": '
+                '[{"content": "look"}]}\n```\nStatus: **completed**',
+            ),
+            {"merge": True, "todos": [{"content": "look"}]},
+            '{"finalTodos": [{"content": "look"}]}',
+        ),
         (_tool("Odd", "words", "unknown"), {"description": "words"}, None),
     ],
 )
-def test_tools(tool: str, given: dict[str, str], output: str | None) -> None:
+def test_tools(tool: str, given: dict[str, object], output: str | None) -> None:
     call, result = _use(tool)
     assert call.input == given
     assert (result.text if result is not None else None) == output
@@ -328,3 +372,181 @@ def test_steps_of_the_oldest_layout() -> None:
     assert [m.role for m in found] == ["user", "assistant", "tool"]
     assert [type(p) for p in found[1].parts] == [Text, ToolCall, ToolCall, Text]
     assert found[2].parts == (ToolResult("call-2", "a.py", "ok"),)
+
+
+def _steps(*steps: str) -> list[Message]:
+    body = "\n\n---\n\n".join(steps)
+    return _messages(_turn("go", "User"), _turn(body, "Assistant"))[1:]
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "given"),
+    [
+        ("Read file: a.py", "read_file", {"file_path": "a.py"}),
+        ("```diff\n- a\n+ b\n```\n\n```diff\n+ c\n```", "edit_file",
+         {"file_path": "", "diff": "- a\n+ b\n+ c"}),
+        ("````diff\n- ```\n````", "edit_file", {"file_path": "", "diff": "- ```"}),
+        ("```bash\nnpm run dev\n```", "run_terminal_cmd", {"command": "npm run dev"}),
+        ("Error calling tool 'list_dir'.", "list_dir", {}),
+        ("**Agent task list:**\n- [X] 🔥 look\n- [⚡] mend\n- [ ] check", "TodoWrite",
+         {"todos": [{"content": "look", "status": "completed"},
+                    {"content": "mend", "status": "in_progress"},
+                    {"content": "check", "status": "pending"}]}),
+        ("### Rule: style\n\n```markdown\nShort names.", "fetch_rules", {"rule": "style"}),
+    ],
+)  # fmt: skip
+def test_a_step_that_is_a_tool_use(step: str, name: str, given: dict[str, object]) -> None:
+    found = _steps("I look.", step, "Done.")
+    first, call, last = found[0].parts
+    assert (first, last) == (Text("I look."), Text("Done."))
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.input) == (name, given)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "```diff\n- a\n```\n\nwould be better.",
+        "```bash\nls\n```\n\nlists them, like this:\n\n```\na.py\n```",
+        "### Rule: be brief\n\nAnd clear.",
+        "File not found errors are rare.\n\nMend them.",
+    ],
+)
+def test_a_step_of_the_agents_own_words(step: str) -> None:
+    (found,) = _steps("I look.", step, "Done.")
+    assert [type(part) for part in found.parts] == [Text]
+
+
+def test_a_failure_in_place_of_a_step_is_of_no_known_call() -> None:
+    """It was the result of whatever call stood before it."""
+    agent, tool = _steps("Read file: a.py", "Could not find file 'b.py' in the workspace.")
+    assert len(agent.parts) == 1
+    text = "Could not find file 'b.py' in the workspace."
+    assert tool.parts == (ToolResult("", text, "error"),)
+
+
+def test_an_odd_fence_hides_no_later_step() -> None:
+    found = _steps("Look:\n\n````\nodd", "```diff\n- a\n```", "Done.")
+    assert [type(part) for part in found[0].parts] == [Text, ToolCall, Text]
+
+
+def test_results_below_several_calls() -> None:
+    """The results of the last one swallowed those of the others and all that followed."""
+    fence = "Result:\n\n```\n{}\n```"
+    agent, side = "Agent (model-a)", "Agent (model-a) (sidechain)"
+    found = _messages(
+        _turn("go", "User"),
+        _turn("Tool use: **Task** Look around", agent),
+        _turn("look around", "User (sidechain)"),
+        _turn("Tool use: **Read** `a.py`", side),
+        _turn(
+            f"Tool use: **Grep** path `.`\n\n{fence.format('b')}\n\n{fence.format('a')}", side
+        ),
+        _turn(f"All seen.\n\n{fence.format('All seen.')}", side),
+        _turn("Tool use: **Read** `c.py`\n\nError:\n\n```\nno\n```", agent),
+    )
+    results = [part for m in found for part in m.parts if isinstance(part, ToolResult)]
+    assert results == [
+        ToolResult("", "b", "ok"),
+        ToolResult("", "a", "ok"),
+        ToolResult("call-1", "All seen.", "ok"),
+        ToolResult("call-4", "no", "error"),
+    ]
+    assert Text("All seen.") in [part for m in found for part in m.parts]
+
+
+def test_the_client_among_the_agents_words() -> None:
+    limit = (
+        "Copilot has been working on this problem for a while. It can continue to iterate, or "
+        "you can send a new message to refine your prompt."
+    )
+    agent, client = _steps(f"Next the door. {limit}")
+    assert (agent.origin, agent.parts) == ("agent", (Text("Next the door."),))
+    assert (client.origin, client.parts) == ("meta", (Text(limit),))
+    (alone,) = _steps(limit)
+    assert alone.origin == "meta"
+    (synthetic,) = _messages(_turn("No response requested.", "Agent (<synthetic>)"))
+    assert synthetic.origin == "meta"
+
+
+def test_thoughts_with_fences_inside() -> None:
+    body = "```thinking\nhm\n```\nquoted\n```\n\nso\n```\n\nDone."
+    (found,) = _messages(_turn(body))
+    assert found.parts == (Reasoning("hm\n```\nquoted\n```\n\nso"), Text("Done."))
+
+
+def test_the_path_stands_in_the_summary_line() -> None:
+    for name, kind in (("edit_file_v2", "edit"), ("read_file_v2", "read")):
+        verb = kind.capitalize()
+        call, result = _use(
+            _tool(name, "\nStatus: **loading**\n", rest=f" • {verb} file: a b.py")
+        )
+        assert (call.kind, text_argument(call, "path"), result) == (kind, "a b.py", None)
+
+
+def test_a_session_that_specstory_continued_in_another_agent() -> None:
+    """Its tool uses lost their markup; their output was the agent's words."""
+    output = "```text\n1\tx\n```"
+    resumed = _turn("Resumed from a Claude Code session via SpecStory.\n\n---")
+    uses = (
+        " `./a.py`\n\n",
+        "List\n\n`ls &#96;x&#96;`\n\n",
+        "List\n\n```bash\nls\nls x\n```\n\n",
+        "",
+    )
+    turns = [_turn(use + output) for use in uses]
+    words = [_turn("It prints:\n\n" + output), _turn(output + "\n\nis wrong.")]
+    found = _messages(resumed, *turns, *words)
+    calls = [p for m in found for p in m.parts if isinstance(p, ToolCall)]
+    assert [(c.name, c.input) for c in calls] == [
+        ("Read", {"file_path": "./a.py"}),
+        ("Bash", {"command": "ls `x`"}),
+        ("Bash", {"command": "ls\nls x"}),
+    ]
+    results = [p for m in found for p in m.parts if isinstance(p, ToolResult)]
+    assert [(r.call_id, r.text) for r in results] == [
+        ("call-1", "1\tx"), ("call-2", "1\tx"), ("call-3", "1\tx"), ("", "1\tx")
+    ]  # fmt: skip
+    assert [type(m.parts[0]) for m in found[-2:]] == [Text, Text]
+    assert all(type(m.parts[0]) is Text for m in _messages(*turns[1:]))
+
+
+def test_a_command_of_a_terminal_that_holds_its_output() -> None:
+    state = (
+        '{"kind": "terminal", "commandLine": {"original": "ls", "userEdited": "ls -l"},'
+        ' "terminalCommandState": {"exitCode": 2}, "terminalCommandOutput": {"text": "no"}}'
+    )
+    call, result = _use(
+        _tool(
+            "run_in_terminal",
+            f"\nParameters:\n\n```json\n{state}\n```\nResult:\n\n```json\n{{}}\n```",
+        )
+    )
+    assert call.input == {"command": "ls -l", "exit_code": 2}
+    assert result == ToolResult("call-1", "no", "error", 2)
+
+
+@pytest.mark.parametrize(
+    "head", ["", _tool("Bash", "`ls`") + "\n\n"], ids=["bare", "after a call"]
+)
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "---\n\n```bash\nx\n\n", "```bash\nx\n```\n", "Result:\n\n```\n", "Path: `a`\n", "```diff\n",
+        "**Agent task list:**\n- [ ] a\n", "Read file: a\n\n---\n\n", "### Rule: a\n```\n", "[",
+        "Tool use: **Read**\n\nResult:\n\n```\n", "Status: **a**\n", "Cancelled\n", " \t",
+        "```thinking\n```\nx\n", "```text\n",
+    ],
+)  # fmt: skip
+def test_repeated_markup_is_read_in_time_that_grows_with_its_length(
+    head: str, piece: str, assert_linear: Callable[..., None]
+) -> None:
+    claude = HEAD + _turn("Resumed from a Claude Code session via SpecStory.")
+
+    def prepare(size: int) -> Callable[[], object]:
+        body = _tool("Bash", piece * 20) if head else ""
+        body += (head + piece) * (size // len(head + piece)) + "\n```"
+        lines = (claude + _turn(body)).encode().splitlines(keepends=True)
+        return lambda: _records(lines, resumed=False)
+
+    assert_linear(prepare, 60_000)

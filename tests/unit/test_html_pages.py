@@ -189,7 +189,8 @@ def test_every_claim_links_to_the_message_that_holds_its_words(root: Path, name:
     for claim in claims:
         quote = made.split(f'id="m{claim.ref.message + 1}"')[1].split("</article>")[0]
         marked = Seen(" ".join(re.findall("<mark>.*?</mark>", quote, re.DOTALL))).text
-        assert " ".join(claim.text.split()) in " ".join(marked.split())
+        own = claim.text.rsplit(" → ", 1)[-1]  # an answer stands beside its question
+        assert " ".join(own.split()) in " ".join(marked.split())
 
 
 def test_a_summary_alone_quotes_its_own_words(root: Path) -> None:
@@ -226,9 +227,11 @@ def test_a_long_session_is_cut_and_says_so() -> None:
     summary = replace(
         said("x")[0], key_decisions=tuple(decisions), stats=Stats(message_count=4000)
     )
-    made = page(summary, messages=messages)
-    assert len(made.encode()) < 1_000_000
-    assert re.search(r"3,\d\d\d more decisions", made)
+    for everything in (False, True):
+        made = page(summary, messages=messages, everything=everything)
+        assert len(made.encode()) < 1_000_000
+        what = "items" if everything else "statements"
+        assert re.search(rf"3,\d\d\d more {what}", made)
     assert_links_resolve(Seen(made))
 
 
@@ -350,7 +353,7 @@ def test_what_was_gathered_has_the_account_of_its_file(root: Path, name: str) ->
 
 def test_stages_follow_each_other_to_the_end() -> None:
     changes = [("planning", 0), ("testing", 4), ("testing", 6), ("review", 6), ("other", 9)]
-    timeline = [{"stage": name, "ref": {"message": start}} for name, start in changes]
+    timeline = [StageChange(name, Ref(message=start)) for name, start in changes]
     assert charts.stage_runs(timeline, 12) == [
         ("planning", 0, 4),
         ("testing", 4, 6),

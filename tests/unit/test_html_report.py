@@ -34,7 +34,7 @@ def session(name: str, started: str, project: str, decisions: int = 0) -> Contex
         ),
         stats=Stats(message_count=5, tool_call_count=2),
         key_decisions=tuple(
-            KeyDecision(f"{name} decides {n}", "fix", 0.6 + n / 100, n, Ref(message=n))
+            KeyDecision(f"{name} decides {n}", "fix", 0.9 + n / 100, n, Ref(message=n))
             for n in range(decisions)
         ),
         progress=ProgressInfo(current_stage="testing"),
@@ -53,11 +53,17 @@ def words(made: str) -> str:
 
 
 def test_a_row_counts_a_moved_file_once_and_subagents_too() -> None:
-    told = report_row(session("s", "2026-04-14T13:02:40Z", "/p", decisions=9))
-    assert told["files"] == ["new.py"]
-    assert (told["written"], told["tokens"]) == (107, 1117)
-    assert told["decision_count"] == 9
-    assert [d["text"] for d in told["decisions"]] == [f"s decides {n}" for n in (8, 7, 6, 5, 4)]
+    row = report_row(session("s", "2026-04-14T13:02:40Z", "/p", decisions=9))
+    assert row.files == ("new.py",)
+    assert (row.written, row.tokens) == (107, 1117)
+
+
+def test_a_row_has_the_decisions_that_every_form_shows() -> None:
+    """The report once counted 29 where the screen said 9 and the page 8."""
+    summary = session("s", "2026-04-14T13:02:40Z", "/p", decisions=9)
+    row = report_row(summary)
+    assert row.decision_count == 5
+    assert [item.text for item in row.likely] == [f"s decides {n}" for n in (4, 5, 6, 7, 8)]
 
 
 def test_totals_by_project_and_week_newest_first() -> None:

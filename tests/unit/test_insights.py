@@ -67,6 +67,64 @@ def test_an_error_names_the_line_that_tells_and_whether_it_worked_later() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    "output, line",
+    [
+        ("<tool_use_error>File does not exist.</tool_use_error>", "File does not exist."),
+        ("### Error\nTypeError: cart is not iterable\nOutput:\n---", "TypeError: cart is not iterable"),
+        ("Exit code 1\nFAIL\ncart_test.go:51: sync failed: closed\nFAIL", "cart_test.go:51: sync failed: closed"),
+        (
+            (
+            'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n'
+            "    raise ValueError(error)\nKeyError: 'id'\n\nDuring handling:\nValueError: no cart"
+            ),
+            "ValueError: no cart",
+        ),
+        ("Command exited with code 1", "Command exited with code 1"),
+        ("ok  \tcart\t0.1s\n--- FAIL: TestRead (0.00s)\nFAIL\tcart", "--- FAIL: TestRead (0.00s)"),
+        ("var a=1;" * 200 + "error\nsh: 1: jq: not found", "sh: 1: jq: not found"),
+        ("Validation failed for tool:\n  - path: invalid value", "- path: invalid value"),
+    ],
+)  # fmt: skip
+def test_the_line_that_says_what_went_wrong(output: str, line: str) -> None:
+    view = story(
+        ("user", "Go."), call("1", "Bash", command="x"), back("1", output, failed=True)
+    )
+    assert [e.text for e in errors(view)] == [line]
+
+
+def test_what_an_editor_refused_is_its_first_line_whatever_it_quotes() -> None:
+    words = "String to replace not found in file.\nString: raise ValueError: bad"
+    view = story(
+        ("user", "Go."),
+        call("1", "Edit", file_path="a.py", old_string="a", new_string="b"),
+        back("1", words, failed=True),
+    )
+    assert [e.text for e in errors(view)] == ["String to replace not found in file."]
+
+
+def test_a_call_that_was_not_made_is_no_error() -> None:
+    words = "<tool_use_error>Sibling tool call errored</tool_use_error>"
+    view = story(("user", "Go."), call("1", "Bash", command="x"), back("1", words, failed=True))
+    assert errors(view) == ()
+
+
+def test_an_error_that_was_fixed_says_by_what_and_where() -> None:
+    view = story(
+        ("user", "Build it."),
+        call("1", "Bash", command="make"),
+        back("1", "cart.c:3: error: no such type", failed=True),
+        call("2", "Edit", file_path="/w/cart.c", old_string="a", new_string="b"),
+        back("2", "ok"),
+        call("3", "Bash", command="make"),
+        back("3", "done"),
+    )
+    (found,) = errors(view)
+    assert (found.fixed, found.fixed_by) == (True, "changes to /w/cart.c")
+    assert found.fixed_ref is not None
+    assert found.fixed_ref.message == 5
+
+
 def test_the_same_error_is_counted_once() -> None:
     again = [
         step
@@ -157,7 +215,7 @@ def test_what_was_put_off_stays() -> None:
         ("user", "Thanks, now the docs."),
         ("agent", "Good."),
     ]
-    assert [s.status for s in next_steps(story(*lines, *later))] == ["said"]
+    assert [s.status for s in next_steps(story(*lines, *later))] == ["agreed"]
 
 
 def test_a_push_settles_what_was_not_pushed() -> None:

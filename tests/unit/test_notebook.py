@@ -77,7 +77,7 @@ def test_secrets_and_markup_stay_out(summary: ContextSummary) -> None:
     from msgspec.structs import replace
 
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
-    session = replace(summary.session, title=f"[bold]no markup[/bold] {secret}")
+    session = replace(summary.session, branch=f"[bold]no markup[/bold] {secret}")
     hostile = replace(summary, session=session)
     text = shown(hostile, terminal=True, width=110)
     assert "[bold]no markup[/bold]" in text

@@ -1,88 +1,107 @@
-"""Markdown within a budget: what is taken, what is left out, what flows where."""
+"""One packer: whole facts within a budget, the weightiest first, and what was left out."""
 
 from __future__ import annotations
 
-from leftoff.handover.packing import FILLER_RANK, TRUNCATED, Item, Section, fit
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leftoff.errors import UsageError
+from leftoff.handover.packing import BudgetTooSmall, Chosen, Line, Part, pack
 from leftoff.tokens import max_tokens
 
-WORDS = "The parser keeps its own table of names so that nothing is looked up twice."
+FORMS = st.lists(
+    st.text(st.characters(exclude_characters="\n"), max_size=60), min_size=1, max_size=3
+)
+LINES = st.builds(
+    Line,
+    FORMS.map(tuple),
+    st.floats(0, 1),
+    st.sampled_from(["", "**A:**", "**B:**"]),
+    st.just(1),
+)
+PARTS = st.builds(
+    Part,
+    st.sampled_from(["One", "Two", "Three"]),
+    st.lists(LINES, max_size=12).map(tuple),
+    st.floats(0, 0.5),
+    st.floats(0, 1),
+    st.integers(0, 3),
+    st.booleans(),
+)  # fmt: skip
 
 
-def section(title: str, count: int, share: int = 100, urgency: int = 0) -> Section:
-    items = tuple(Item(f"- {title} {n}: {WORDS}", rank=n) for n in range(count))
-    return Section(title, items, share, urgency)
+def render(chosen: Sequence[Chosen]) -> str:
+    text = "HEAD\n"
+    for part in chosen:
+        if part.lines:
+            text += f"{part.title}:\n"
+        group = ""
+        for line, own in part.lines:
+            text += (f"{own}\n" if own and own != group else "") + f"{line}\n"
+            group = own
+        text += f"({part.left_out})\n" if part.left_out else ""
+    return text
 
 
-def test_everything_stands_where_there_is_room() -> None:
-    text = fit("# Title", [section("A", 2), Section("B", share=10)], 1000)
-    assert text == (
-        f"# Title\n\n## A\n\n- A 0: {WORDS}\n- A 1: {WORDS}\n\n## B\n\n(nothing recorded)\n"
-    )
+@given(st.lists(PARTS, max_size=5), st.integers(0, 400))
+def test_a_text_never_costs_more_than_its_budget_and_every_line_is_whole(
+    parts: list[Part], budget: int
+) -> None:
+    given_lines = {form for part in parts for line in part.lines for form in line.forms}
+    taken: list[Sequence[Chosen]] = []
+
+    def seen(chosen: Sequence[Chosen]) -> str:
+        taken.append(chosen)
+        return render(chosen)
+
+    try:
+        text = pack(parts, budget, measure=max_tokens, render=seen)
+    except BudgetTooSmall:
+        assert max_tokens(render([Chosen(p.title, (), len(p.lines)) for p in parts])) > budget
+        return
+    assert max_tokens(text) <= budget
+    for part, chosen in zip(parts, taken[-1], strict=True):
+        assert {line for line, _ in chosen.lines} <= given_lines
+        assert len(chosen.lines) + chosen.left_out == len(part.lines)
 
 
-def test_items_are_dropped_whole_and_counted() -> None:
-    text = fit("# Title", [section("A", 50), section("B", 1)], 200)
-    lines = [line for line in text.splitlines() if line.startswith("- A")]
-    assert 0 < len(lines) < 50
-    assert all(line.endswith(WORDS) for line in lines)
-    assert f"- ({50 - len(lines)} left out)" in text
-    assert "- B 0" in text
-    assert max_tokens(text) <= 200
+def test_everything_is_there_where_there_is_room() -> None:
+    parts = [
+        Part("One", (Line(("long form", "short")), Line(("b",)))),
+        Part("Two", (Line(("c",)),)),
+    ]
+    text = pack(parts, 1000, measure=len, render=render)
+    assert text == "HEAD\nOne:\nlong form\nb\nTwo:\nc\n"
 
 
-def test_the_most_important_are_taken_and_shown_in_their_place() -> None:
-    items = (Item("- first", rank=2), Item(f"- second {WORDS * 3}", rank=1), Item("- third"))
-    text = fit("#", [Section("A", items, 10)], 40)
-    assert "- first\n- third\n- (1 left out)" in text
+def test_short_forms_are_taken_within_the_floors_before_any_line_is_long() -> None:
+    lines = tuple(Line((f"{n}" * 50, f"{n}" * 5), 1 - n / 10) for n in range(4))
+    text = pack([Part("One", lines, 0.4, 0.4)], 100, measure=len, render=render)
+    assert [f"{n}" * 5 in text for n in range(4)] == [True] * 4
 
 
-def test_what_one_section_leaves_flows_on() -> None:
-    starved = fit("#", [section("A", 40, share=10), section("B", 40, share=10)], 500)
-    fed = fit("#", [Section("A", share=10), section("B", 40, share=10)], 500)
-    assert fed.count("- B") > starved.count("- B")
-    assert max_tokens(fed) >= 0.95 * 500
+def test_room_that_a_part_does_not_use_flows_on_by_priority_and_last_to_fillers() -> None:
+    many = tuple(Line((c * 10,)) for c in "abcdefgh")
+    parts = [
+        Part("Filler", many, filler=True),
+        Part("Later", tuple(Line((c * 10,)) for c in "qrst"), 0.1, 0.2, 5),
+        Part("Sooner", tuple(Line((c * 10,)) for c in "mnop"), 0.1, 0.2, 1),
+    ]
+    text = pack(parts, 115, measure=len, render=render)
+    assert all(c * 10 in text for c in "mnop")
+    assert "q" * 10 in text
+    assert "a" * 10 not in text
 
 
-def test_what_is_left_at_the_end_goes_to_the_more_urgent() -> None:
-    def shown(urgent: str) -> int:
-        parts = [section(t, 30, share=1, urgency=t != urgent) for t in "AB"]
-        return fit("#", [*parts, Section("C", share=98)], 800).count(f"- {urgent} ")
-
-    assert shown("A") > 15
-    assert shown("B") > 15
+def test_the_weightiest_lines_are_taken_and_shown_in_their_order() -> None:
+    lines = (Line(("first low",), 0.1), Line(("second high",), 0.9), Line(("third mid",), 0.5))
+    text = pack([Part("P", lines)], 37, measure=len, render=render)
+    assert text == "HEAD\nP:\nsecond high\nthird mid\n(1)\n"
 
 
-def test_what_must_be_told_comes_before_every_share() -> None:
-    must = tuple(Item(f"- must {n}: {WORDS}", rank=-1) for n in range(3))
-    text = fit("#", [section("A", 40, share=1000), Section("B", must, 0, 9)], 300)
-    assert text.count("- must") == 3
-
-
-def test_fillers_come_when_nobody_else_has_more_to_say() -> None:
-    filler = tuple(Item(f"- filler {n}: {WORDS}", rank=FILLER_RANK + n) for n in range(40))
-    full = fit("#", [Section("F", filler, 1000), section("A", 40, share=1, urgency=5)], 600)
-    assert "- filler" not in full
-    spare = fit("#", [Section("F", filler, 1000), section("A", 2, share=1)], 600)
-    assert spare.count("- A") == 2
-    assert spare.count("- filler") > 5
-
-
-def test_an_item_that_alone_is_too_long_is_cut_at_a_sentence() -> None:
-    text = fit("#", [Section("A", (Item(" ".join([WORDS] * 60)),), 10)], 200)
-    body, _, marker = text.partition(TRUNCATED)
-    assert not marker.strip()
-    assert body.endswith(WORDS)
-    assert max_tokens(text) <= 200
-
-
-def test_groups_stand_once_and_only_with_items() -> None:
-    items = tuple(Item(f"- {g}{n}", group=f"**{g}:**") for g in "xy" for n in range(2))
-    text = fit("#", [Section("A", items, 10)], 200)
-    assert "## A\n\n**x:**\n- x0\n- x1\n\n**y:**\n- y0\n- y1\n" in text
-    none_of_y = (*items[:2], Item(f"- y {WORDS * 20}", rank=5, group="**y:**"))
-    assert "**y:**" not in fit("#", [Section("A", none_of_y, 10)], 60)
-
-
-def test_a_budget_below_the_frame_gives_what_fits() -> None:
-    for budget in range(0, 40, 3):
-        assert max_tokens(fit("# Title of it", [section("A", 3)], budget)) <= budget
+def test_a_budget_too_small_for_the_frame_is_an_error_in_words() -> None:
+    with pytest.raises(UsageError, match="a prompt needs at least 5 bytes, not 3"):
+        pack([], 3, measure=len, render=render, what="a prompt", unit="bytes")

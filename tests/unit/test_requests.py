@@ -14,6 +14,8 @@ from leftoff.analysis.requests import (
     user_requests,
     wants_words,
 )
+from leftoff.analysis.standing import rules_in
+from leftoff.evaluation.predictions import _is_directive as is_directive
 from leftoff.extraction.collector import Collector
 from leftoff.session_view import SessionView
 from leftoff.summary import UserRequest
@@ -54,7 +56,9 @@ def back(identity: str, words: str = "a.py") -> list[dict[str, Any]]:
 
 def test_the_first_words_are_the_task() -> None:
     found = asked(("user", "The till is red?"), ("agent", text("Yes.")))
-    assert [(r.text, r.kind, r.status) for r in found] == [("The till is red?", "task", "done")]
+    assert [(r.text, r.kind, r.status) for r in found] == [
+        ("The till is red?", "task", "answered")
+    ]
 
 
 def test_the_last_request_is_open_while_a_call_hangs() -> None:
@@ -66,7 +70,7 @@ def test_the_last_request_is_open_while_a_call_hangs() -> None:
         ("user", back("t1")),
         ("agent", text("Done.")),
     )
-    assert [r.status for r in ended] == ["done"]
+    assert [r.status for r in ended] == ["answered"]  # nothing shows that it was added
 
 
 def test_injected_words_are_never_a_request() -> None:
@@ -84,16 +88,107 @@ def test_words_that_were_sent_again_count_once() -> None:
     assert len(found) == 1
 
 
-def test_remarks_after_the_task_are_left_out() -> None:
+def edit(identity: str) -> list[dict[str, Any]]:
+    given = {"file_path": "/srv/till.py", "old_string": "a", "new_string": "b"}
+    return [{"type": "tool_use", "id": identity, "name": "Edit", "input": given}]
+
+
+WORK = (("agent", edit("e1")), ("user", back("e1", "The file has been updated.")))
+
+
+def test_a_task_is_done_where_the_work_shows_and_the_turn_ended() -> None:
+    def statuses(*lines: tuple[str, Any]) -> list[str]:
+        return [r.status for r in asked(("user", "Add a till."), *lines)]
+
+    assert statuses(*WORK) == ["open"]
+    assert statuses(*WORK, ("agent", text("Done."))) == ["done"]
+    assert statuses(*WORK, ("agent", text("Half of it is still missing."))) == ["answered"]
+    assert statuses(*WORK, ("agent", text("Let me run the tests."))) == ["open"]
+    assert statuses(*WORK, ("user", text("[Request interrupted by user]"))) == ["interrupted"]
+
+
+def test_an_interrupted_task_that_goes_on_is_open_until_its_turn_ends() -> None:
+    lines = [("user", "Add a till."), *WORK, ("user", text("[Request interrupted by user]"))]
+    assert [r.status for r in asked(*lines, ("user", "rename it instead"))] == [
+        "interrupted", "open",
+    ]  # fmt: skip
+    lines.append(("user", "continue"))
+    assert [(r.kind, r.status) for r in asked(*lines)] == [
+        ("task", "open"), ("approval", "open"),
+    ]  # fmt: skip
+    assert asked(*lines, ("agent", text("Done.")))[0].status == "done"
+
+
+def test_a_task_is_withdrawn() -> None:
+    found = asked(("user", "Add a till."), ("agent", text("Where?")), ("user", "never mind"))
+    assert [r.status for r in found] == ["withdrawn", "open"]
+
+
+def test_everything_typed_is_there_as_what_it_is() -> None:
     found = asked(
         ("user", "Add a till."),
         ("agent", text("Done.")),
         ("user", "the old till was nicer to look at"),
         ("agent", text("Yes.")),
+        ("user", "which one is heavier?"),
+        ("agent", text("This one.")),
         ("user", "rename it to Counter please"),
         ("agent", text("Done.")),
+        ("user", "/review the till"),
     )
-    assert [r.text for r in found] == ["Add a till.", "rename it to Counter please"]
+    assert [(r.text, r.kind) for r in found] == [
+        ("Add a till.", "task"),
+        ("the old till was nicer to look at", "remark"),
+        ("which one is heavier?", "question"),
+        ("rename it to Counter please", "task"),
+        ("/review the till", "command"),
+    ]
+    assert [is_directive(r) for r in found] == [True, False, False, True, True]
+
+
+def test_an_answer_stands_with_its_question() -> None:
+    found = asked(
+        ("user", "Add a till."),
+        ("agent", text("Which colour?\n\nA) a light red\nB) a dark red")),
+        ("user", "B"),
+        ("agent", text("Done. Want me to add a drawer as well?")),
+        ("user", "yes"),
+    )
+    assert [(r.text, r.kind, r.question) for r in found[1:]] == [
+        ("B", "choice", "Which colour? [B: a dark red]"),
+        ("yes", "approval", "Want me to add a drawer as well?"),
+    ]
+
+
+def test_rules_inside_a_prompt_are_constraints_of_their_own() -> None:
+    words = (
+        "Port the till to the new API.\n\nNever use pandas. It may be slow.\n\n"
+        "Rules:\n- names stay in English\n- one class for each file\n\n"
+        "Do not:\n- touch the schema\n- push\n"
+    )
+    found = asked(("user", words), ("agent", text("Done.")))
+    assert found[0].kind == "task"
+    assert [(r.kind, r.text) for r in found[1:]] == [
+        ("constraint", "Never use pandas."),
+        ("constraint", "names stay in English"),
+        ("constraint", "one class for each file"),
+        ("constraint", "Do not:\n- touch the schema\n- push"),
+    ]
+    for rule in found[1:]:
+        assert words[rule.ref.start : rule.ref.end] == rule.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Why don't you push?",
+        "We don't use a queue here, so the till waits.",
+        "I don't know why it is red. Look at it.",
+        "```\nnever = 1\n# do not touch\n```\nWhat does it do?",
+    ],
+)
+def test_these_words_hold_no_rule(words: str) -> None:
+    assert rules_in(words) == []
 
 
 @pytest.mark.parametrize(

@@ -204,12 +204,13 @@ def test_a_to_do_list() -> None:
 def test_a_recorded_session(root: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
     log = ResumeLog.from_summary(leftoff.summarize(path))
-    assert log.mission_summary.startswith("Asked first (#1): Support has eleven tickets")
-    assert "Correction (#22): You didn't run them." in log.mission_summary
-    assert log.accomplishments[0].endswith("(tests pass verified, #36)")
+    assert log.mission_summary.startswith("State: the agent ended its turn")
+    assert "\nAsked first: Support has eleven tickets" in log.mission_summary
+    assert "\nSaid: You didn't run them." in log.mission_summary
+    assert any("tests pass verified" in done for done in log.accomplishments)
     assert any("running totals" in d["decision"] for d in log.decisions)
-    assert log.metadata["files_modified"][0] == "billing/old_rounding.py"
-    assert log.metadata["file_notes"]["billing/old_rounding.py"] == "deleted"
+    assert "billing/old_rounding.py" in log.metadata["files_modified"]
+    assert log.metadata["file_notes"]["billing/old_rounding.py"].startswith("deleted")
     assert log.critical_context["important_ids"]["branch"] == "main"
 
 
@@ -217,7 +218,7 @@ def test_a_long_request_is_told_block_by_block_and_its_rules_first() -> None:
     filler = [f"Some background on matter number {n} and how it came about." for n in range(60)]
     brief = "\n\n".join(["Build the exporter.", *filler, "- Never write to /etc."])
     text = log_of(message("user", brief)).to_markdown(700)
-    assert "Asked first (#1, open): Build the exporter." in text
+    assert "Asked last: Build the exporter." in text
     assert "Never write to /etc." in text
     assert "matter number 59" not in text
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.errors import StateError, UsageError
-from leftoff.handover.facts import EARLIER_NOTE
+from leftoff.errors import StateError
+from leftoff.handover.lines import TITLES
+from leftoff.handover.packing import BudgetTooSmall
 from leftoff.handover.resume_state.calls import commands_of, describe_call
 from leftoff.handover.resume_state.document import (
     ChatMessage,
@@ -25,7 +26,12 @@ from leftoff.handover.resume_state.document import (
     needs_value,
     schema,
 )
-from leftoff.handover.resume_state.from_summary import from_summary, workflow_id, workflow_name
+from leftoff.handover.resume_state.from_summary import (
+    KEYS,
+    from_summary,
+    workflow_id,
+    workflow_name,
+)
 from leftoff.handover.resume_state.limits import Bounds, importance, optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import (
@@ -35,7 +41,15 @@ from leftoff.handover.resume_state.templates import (
     format_elapsed,
 )
 from leftoff.model import Ref
-from leftoff.summary import Command, ContextSummary, SessionInfo, Stats, UserRequest, WorkingSet
+from leftoff.summary import (
+    Check,
+    ContextSummary,
+    ProgressInfo,
+    SessionInfo,
+    Stats,
+    TurnState,
+    UserRequest,
+)
 from leftoff.tokens import max_tokens
 
 
@@ -452,7 +466,7 @@ def test_the_message_keeps_its_budget_and_counts_what_is_left_out(strategy: Any)
         assert "Left out for room" in text
         assert "main_goal: the goal" in text
     assert "Left out" not in resume_message(state, budget=20_000, strategy=strategy)
-    with pytest.raises(UsageError, match="tokens at least"):
+    with pytest.raises(BudgetTooSmall, match="a resume message needs at least"):
         resume_message(state, budget=50, strategy=strategy)
 
 
@@ -519,53 +533,73 @@ def at(message: int) -> Ref:
                start=None, end=None, hash="")  # fmt: skip
 
 
-def known_of(
-    requests: tuple[UserRequest, ...] = (), commands: tuple[Command, ...] = ()
-) -> dict[str, Any]:
-    """What the state of a recording says is known."""
+def state_of(
+    requests: tuple[UserRequest, ...] = (),
+    checks: tuple[Check, ...] = (),
+    turn: TurnState | None = None,
+) -> ResumeState:
     summary = ContextSummary(
         schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
-        user_requests=requests, working_set=WorkingSet(commands=commands),
+        user_requests=requests, checks=checks, turn=turn or TurnState(),
+        progress=ProgressInfo(current_stage="testing", progress_percentage=88),
     )  # fmt: skip
-    return from_summary(summary).context_evolution.current_context
+    return from_summary(summary)
 
 
-def test_a_request_that_nothing_shows_as_done_is_not_told_as_undone() -> None:
-    known = known_of(
-        (
-            UserRequest("Sort the list", "task", "done", at(0)),
-            UserRequest("Show the size of the diff", "task", "open", at(5)),
-            UserRequest("only in the page", "constraint", "open", at(6)),
-        )
+def test_what_a_recording_left_is_known_in_the_order_of_every_handover() -> None:
+    requests = (
+        UserRequest("Sort the list", "task", "done", at(0)),
+        UserRequest("Why is it slow?", "question", "done", at(3)),
+        UserRequest("only in the page", "constraint", "open", at(4)),
+        UserRequest("Show the size of the diff", "task", "open", at(5)),
     )
-    assert known["main_goal"] == "Sort the list [done, as far as the recording shows]"
-    assert known["latest_request"] == "Show the size of the diff [not seen done]"
+    failed = Check("test", "pytest", "pytest | tail", "failed", at(6), failed=1)
+    state = state_of(requests, (failed,), TurnState("open", "2026-01-02T10:00:00", at(6)))
+    known = state.context_evolution.current_context
+    assert known == {
+        "state": ["State: the agent was still at work; last event 2026-01-02T10:00:00."],
+        "latest_request": "Show the size of the diff (open, #6)",
+        "checks": ["`pytest | tail` (failed (1 failed), #7)"],
+        "main_goal": "Sort the list (#1)",
+        "constraints": ["only in the page (constraint, open, #5)"],
+        "said_before": ["Why is it slow? (question, #4)"],
+    }
+    assert list(known) == [
+        "state", "latest_request", "checks", "main_goal", "constraints", "said_before",
+    ]  # fmt: skip
 
 
-def test_constraints_of_an_earlier_task_are_told_as_such() -> None:
-    known = known_of(
-        (
-            UserRequest("Write the page", "task", "done", at(0)),
-            UserRequest("do not write code. just the page", "constraint", "open", at(1)),
-            UserRequest("never push", "constraint", "open", at(2)),
-            UserRequest("great, let's implement it", "task", "open", at(9)),
-            UserRequest("without new packages", "constraint", "open", at(10)),
-        )
-    )
-    assert known["constraints"] == [
-        f"do not write code. just the page ({EARLIER_NOTE})",
-        "never push",
-        "without new packages",
-    ]
+def test_the_message_says_whose_turn_it_is_and_neither_stage_nor_percentage() -> None:
+    task = UserRequest("Sort the list", "task", "open", at(0))
+    state = state_of((task,), turn=TurnState("interrupted", "", at(1)))
+    text = resume_message(state)
+    assert "• Phase when interrupted: the person interrupted the agent\n" in text
+    assert "testing" not in text
+    assert "%" not in text
+    assert "• Phase when interrupted: unknown\n" in resume_message(state_of((task,)))
 
 
-@pytest.mark.parametrize(
-    ("passed", "words"),
-    [(True, "passed"), (False, "failed"), (None, "result unknown")],
-)
-def test_checks_end_as_the_summary_says(passed: bool | None, words: str) -> None:
-    known = known_of(commands=(Command("pytest | tail", "test", passed, 1, at(3)),))
-    assert known["checks"] == [f"pytest | tail → {words}"]
+def test_the_only_request_is_the_goal_and_stands_once_in_the_message() -> None:
+    state = state_of((UserRequest("Sort the list", "task", "open", at(0)),))
+    known = state.context_evolution.current_context
+    assert known["main_goal"] == known["latest_request"] == "Sort the list (open, #1)"
+    assert resume_message(state).count("Sort the list") == 1
+
+
+def test_every_part_of_a_handover_has_a_variable() -> None:
+    assert {*TITLES} - {"Found out"} == {*KEYS}
+
+
+def test_a_state_of_an_earlier_version_is_still_given(root: Path) -> None:
+    """Its variables had other names and no places; they are packed and marked all the same."""
+    earlier = (root / "tests/golden/versions/1/resume_state.json").read_text("utf-8")
+    state = decode(earlier.encode())
+    known = state.context_evolution.current_context
+    assert "open_work" in known or "latest_request" in known
+    for budget in (800, 4000):
+        text = resume_message(state, budget=budget)
+        assert max_tokens(text) <= budget
+        assert str(known["latest_request"])[:100] in text
 
 
 # -- scripts of the agent --------------------------------------------------------------------

@@ -16,7 +16,11 @@ from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow, fit, reserve_of, w
 from leftoff.model import Usage
 from leftoff.session_view import SessionView
 
-OPUS = "claude-opus-4-6"
+OPUS = "claude-opus-4-5"
+"""Sold with one window only."""
+
+SEVERAL = "claude-sonnet-4-5"
+"""Sold with 200,000 and with 1,000,000 tokens under one name."""
 
 
 def call(
@@ -99,10 +103,31 @@ def test_an_automatic_compaction_teaches_the_usable_window() -> None:
 
 
 def test_a_session_that_held_more_than_the_window_has_the_larger_one_or_none() -> None:
-    told = story(call("a", 300_000), compaction(300_000, "manual"), call("b", 20_000))
-    assert context(told, {}, "claude_code").window == 1_000_000
+    large = call("a", 300_000, model=SEVERAL)
+    told = story(large, compaction(300_000, "manual"), call("b", 20_000, model=SEVERAL))
+    found = context(told, {}, "claude_code")
+    assert (found.window, found.window_source) == (1_000_000, "shown")
     told = story(call("a", 300_000, model="o3-mini"))
     assert context(told, {}, "claude_code").window is None
+
+
+def test_of_several_windows_none_is_assumed_until_the_session_shows_one() -> None:
+    """A model sold with 200,000 and 1,000,000 tokens: a threshold fired at 15 % of the window."""
+    quiet = story(call("a", 160_000, model=SEVERAL))
+    found = context(quiet, {}, "claude_code")
+    assert (found.window, found.window_source, found.fraction) == (None, "", None)
+    assert account(quiet, [], preset("advisory"), "claude_code").crossed == ()
+    by_hand = story(call("a", 160_000, model=SEVERAL), compaction(161_000, "manual"))
+    assert context(by_hand, {}, "claude_code").window is None
+    full = story(call("a", 160_000, model=SEVERAL), compaction(161_000))
+    found = context(full, {}, "claude_code")
+    assert (found.window, found.window_source) == (200_000, "shown")
+    mine = [ModelRow(SEVERAL, 200_000, 33_000)]
+    found = context(quiet, {}, "claude_code", windows=mine)
+    assert (found.window, found.window_source) == (200_000, "user")
+    named = story(call("a", 160_000, model=SEVERAL + "[1m]"))
+    found = context(named, {}, "claude_code")
+    assert (found.window, found.window_source) == (1_000_000, "model")
 
 
 def test_a_model_that_nobody_knows_has_no_window() -> None:

@@ -1,10 +1,11 @@
 r"""Trains the decision model and says how good it is on repositories it has not seen.
 
-    python -m benchmarks.accuracy.decisions LABELS TRANSCRIPTS \
+    python -m benchmarks.accuracy.decisions LABELS TRANSCRIPTS... \
         --write src/leftoff/extraction/rules/decisions.json
 
-LABELS holds `double/` (trained on and reported) and `single/` (trained on only). Folds are
-whole source repositories. Needs numpy; the same labels and transcripts give the same weights.
+LABELS holds `double/` and `more/` (trained on and reported, apart) and `single/` (trained on
+only). Folds are whole source repositories. Needs numpy; the same labels and transcripts give
+the same weights.
 """
 
 from __future__ import annotations
@@ -13,25 +14,32 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.accuracy.decisions import figures
 from benchmarks.accuracy.decisions.bag import Bag
-from benchmarks.accuracy.decisions.labelled import load
+from benchmarks.accuracy.decisions.labelled import KINDS_OF_LABELS, Session, load
 from benchmarks.accuracy.decisions.training import Claims, folds, train, without
 from msgspec.structs import replace
 
 from leftoff import codec
+
+_REPORTED = [kind for kind in KINDS_OF_LABELS if kind != "single"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Cross-validates, trains on everything, writes weights and figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.decisions")
     parser.add_argument("labels", type=Path)
-    parser.add_argument("transcripts", type=Path)
+    parser.add_argument("transcripts", type=Path, nargs="+")
     parser.add_argument("--write", type=Path, help="where the weights go")
     parser.add_argument("--json", type=Path, help="where the figures go")
     parser.add_argument("--no-validation", action="store_true", help="only train")
+    parser.add_argument("--folds", type=int, help="groups of repositories; one each if absent")
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
         "--held-out", action="store_true", help="report the held-out repository"
     )
@@ -39,39 +47,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     sessions = load(args.labels, args.transcripts)
     report: dict[str, object] = {}
     if not args.no_validation:
-        ours: list[Claims] = []
-        theirs: list[set[int]] = []
-        for fold in folds(sessions):
-            rest = without(sessions, fold)
-            model, bag = train(rest), Bag(rest)
-            told = [s for s in fold if s.double]
-            ours += [Claims(s, model) for s in told]
-            theirs += [bag.chosen(s) for s in told]
-            print(fold[0].repository, len(told), model.least, figures.f1(ours[-len(told) :]),
-                  file=sys.stderr)  # fmt: skip
-        report["cross_validated"] = figures.table(ours)
-        report["against_bag_of_words"] = figures.paired(ours, theirs)
-        report["sessions"] = {c.name: round(figures.f1([c]), 3) for c in ours}
+        report |= _validated(args, sessions)
     model = replace(train(sessions), learnt_from=tuple(sorted(s.fingerprint for s in sessions)))
-    report["training"] = figures.table([Claims(s, model) for s in sessions if s.double])
+    if args.write:
+        args.write.write_bytes(codec.dumps(codec.to_builtins(model)) + b"\n")
+    claims = [Claims(s, model) for s in sessions if s.kind != "single"]
+    report["training"] = _by_kind(claims)
     if args.held_out:
-        unseen = [s for s in load(args.labels, args.transcripts, held_out=True) if s.double]
-        report["held_out"] = figures.table([Claims(s, model) for s in unseen])
+        unseen = load(args.labels, args.transcripts, held_out=True)
+        claims = [Claims(s, model) for s in unseen if s.kind != "single"]
+        report["held_out"] = figures.table(claims)
     report["model"] = {
         "features": len(model.weights),
         "gate_words": len(model.gate),
         "least": model.least,
-        "least_alone": model.least_alone,
+        "likely": model.likely,
         "calibration": model.calibration,
+        "message": model.message,
         **model.trained,
     }
-    if args.write:
-        args.write.write_bytes(codec.dumps(codec.to_builtins(model)) + b"\n")
     text = json.dumps(report, indent=2)
     if args.json:
         args.json.write_text(text + "\n", "utf-8")
     print(text)
     return 0
+
+
+def _validated(args: argparse.Namespace, sessions: Sequence[Session]) -> dict[str, object]:
+    """The figures over repositories that were left out, and against a bag of words."""
+    ours: list[Claims] = []
+    theirs: list[set[int]] = []
+    count = len(folds(sessions, args.folds))
+    _loaded[:] = sessions
+    with ProcessPoolExecutor(args.workers, get_context("fork")) as pool:
+        every = pool.map(_fold, repeat(args.folds), range(count))
+        for claims, bags in every:
+            ours += claims
+            theirs += bags
+            print(len(ours), round(figures.statements_f1(ours), 3), file=sys.stderr)
+    return {
+        "cross_validated": _by_kind(ours),
+        "against_bag_of_words": figures.paired(ours, theirs),
+        "sessions": {c.name: round(figures.statements_f1([c]), 3) for c in ours},
+    }
+
+
+_loaded: list[Session] = []
+"""The sessions for the workers, which are forked."""
+
+
+def _fold(most: int | None, number: int) -> tuple[list[Claims], list[set[int]]]:
+    """The claims of a model, and of a bag of words, on the repositories of one fold."""
+    fold = folds(_loaded, most)[number]
+    rest = without(_loaded, fold)
+    told = [s for s in fold if s.kind != "single"]
+    if not told:
+        return [], []
+    model, bag = train(rest), Bag(rest)
+    return [Claims(s, model) for s in told], [bag.chosen(s) for s in told]
+
+
+def _by_kind(claims: Sequence[Claims]) -> dict[str, object]:
+    found: dict[str, object] = {"all": figures.table(claims)}
+    for kind in _REPORTED:
+        of_kind = [c for c in claims if c.kind == kind]
+        if of_kind:
+            found[kind] = figures.table(of_kind)
+    return found
 
 
 if __name__ == "__main__":

@@ -28,31 +28,86 @@ def recall(claims: Sequence[Claims]) -> float:
     return right / max(1, sum(len(c.truth) for c in claims))
 
 
-def joint(claims: Sequence[Claims]) -> float:
-    """F1 of (message, type)."""
-    right = sum(len(c.true_types & c.types) for c in claims)
-    return 2 * right / max(1, sum(len(c.true_types) + len(c.types) for c in claims))
+def statements_f1(claims: Sequence[Claims]) -> float:
+    """F1 of statements; a second one that states the same decision is wrong."""
+    right = sum(s.first for c in claims for s in c.statements)
+    found = sum(len(c.statements) + len(c.kinds) for c in claims)
+    return 2 * right / max(1, found)
 
 
-def at_ten(claims: Sequence[Claims]) -> float:
-    """Precision among the first min(10, labelled) messages by confidence, over sessions with
-    at least five labelled messages; fewer claims than that are charged."""
-    found = []
-    for c in claims:
-        count = min(10, len(c.truth))
-        if len(c.truth) >= 5:
-            first = sorted(c.chosen, key=lambda m: (-c.chosen[m], m))[:count]
-            found.append(len(c.truth & set(first)) / count)
-    return sum(found) / max(1, len(found))
+def statements_precision(claims: Sequence[Claims]) -> float:
+    """Precision of the reported statements."""
+    return _precision([s.first for c in claims for s in c.statements])
 
 
-def _pairs(claims: Sequence[Claims]) -> list[tuple[float, float]]:
-    return sorted((p, float(m in c.truth)) for c in claims for m, p in c.chosen.items())
+def statements_recall(claims: Sequence[Claims]) -> float:
+    """Share of the labels that a reported statement states."""
+    right = sum(s.first for c in claims for s in c.statements)
+    return right / max(1, sum(len(c.kinds) for c in claims))
 
 
-def ece(claims: Sequence[Claims]) -> float:
-    """Expected calibration error of the claims, ten bins of equal mass."""
-    pairs = _pairs(claims)
+def at(count: int, *, likely: bool = False) -> Figure:
+    """Precision of the first `count` statements of each session by confidence, over all
+    sessions; `likely`: only of those that are shown without being asked for."""
+
+    def figure(claims: Sequence[Claims]) -> float:
+        return _precision(
+            [
+                s.label >= 0
+                for c in claims
+                for s in c.statements[:count]
+                if not likely or s.confidence >= c.likely
+            ]
+        )
+
+    return figure
+
+
+def covered(claims: Sequence[Claims]) -> float:
+    """Share of the sessions with three or more labels that show a likely statement."""
+    wanted = [c for c in claims if len(c.kinds) >= 3]
+    shown = sum(any(s.confidence >= c.likely for s in c.statements) for c in wanted)
+    return shown / max(1, len(wanted))
+
+
+def types_right(classes: dict[str, str]) -> Figure:
+    """Share of the labelled statements that are found whose type is right."""
+
+    def figure(claims: Sequence[Claims]) -> float:
+        return _precision(
+            [
+                classes.get(s.kind, s.kind) == classes.get(c.kinds[s.label], c.kinds[s.label])
+                for c in claims
+                for s in c.statements
+                if s.label >= 0
+            ]
+        )
+
+    return figure
+
+
+DESIGN = {"architecture": "design", "implementation": "design"}
+"""Types that are one of the three."""
+
+
+def _precision(right: Sequence[bool]) -> float:
+    return sum(right) / max(1, len(right))
+
+
+def statements_ece(claims: Sequence[Claims]) -> float:
+    """Expected calibration error of the reported statements."""
+    return _ece([(s.confidence, float(s.label >= 0)) for c in claims for s in c.statements])
+
+
+def messages_ece(claims: Sequence[Claims]) -> float:
+    """Expected calibration error of the messages that hold one, by the messages' own
+    probability."""
+    return _ece([(p, float(m in c.truth)) for c in claims for m, p in c.chosen.items()])
+
+
+def _ece(found: Sequence[tuple[float, float]]) -> float:
+    """Expected calibration error, ten bins of equal mass."""
+    pairs = sorted(found)
     bins = min(10, len(pairs))
     total = 0.0
     for k in range(bins):
@@ -62,19 +117,9 @@ def ece(claims: Sequence[Claims]) -> float:
     return total / max(1, len(pairs))
 
 
-def skill(claims: Sequence[Claims]) -> float:
-    """Brier skill of the claims against their base rate."""
-    pairs = _pairs(claims)
-    if not pairs:
-        return 0.0
-    base = sum(y for _, y in pairs) / len(pairs)
-    brier = sum((p - y) ** 2 for p, y in pairs) / len(pairs)
-    return 1 - brier / max(1e-9, base * (1 - base))
-
-
 def gate_recall(claims: Sequence[Claims]) -> float:
     """Share of the labelled statements that pass the gate."""
-    return sum(c.kept for c in claims) / max(1, sum(c.statements for c in claims))
+    return sum(c.kept for c in claims) / max(1, sum(c.stated for c in claims))
 
 
 def gate_share(claims: Sequence[Claims]) -> float:
@@ -83,20 +128,28 @@ def gate_share(claims: Sequence[Claims]) -> float:
 
 
 FIGURES: dict[str, Figure] = {
-    "f1": f1,
-    "precision": precision,
-    "recall": recall,
-    "p_at_10": at_ten,
-    "joint_f1": joint,
-    "ece": ece,
-    "brier_skill": skill,
+    "statements_f1": statements_f1,
+    "statements_precision": statements_precision,
+    "statements_recall": statements_recall,
+    "first_3": at(3),
+    "first_5": at(5),
+    "likely_first_3": at(3, likely=True),
+    "likely_first_5": at(5, likely=True),
+    "likely_covered": covered,
+    "messages_f1": f1,
+    "messages_precision": precision,
+    "messages_recall": recall,
+    "statements_ece": statements_ece,
+    "messages_ece": messages_ece,
+    "types_right": types_right({}),
+    "three_types_right": types_right(DESIGN),
     "gate_recall": gate_recall,
     "gate_share": gate_share,
 }
 
 
 def table(
-    claims: Sequence[Claims], resamples: int = 2000
+    claims: Sequence[Claims], resamples: int = 500
 ) -> dict[str, tuple[float, float, float]]:
     """Each figure with its 95 % interval by bootstrap over sessions."""
     chance = random.Random(1)

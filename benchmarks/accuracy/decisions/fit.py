@@ -100,14 +100,17 @@ def minimise(
     return x
 
 
-def logistic(table: Table, truth: Vector, penalty: float) -> tuple[Vector, float]:
-    """Weights and bias of a logistic model with an L2 penalty on the weights."""
+def logistic(
+    table: Table, truth: Vector, penalty: float, mass: Vector = 1.0
+) -> tuple[Vector, float]:
+    """Weights and bias of a logistic model with an L2 penalty on the weights; `mass` is how
+    much each row counts."""
 
     def value(wb: Vector) -> tuple[float, Vector]:
         w, b = wb[:-1], wb[-1]
         z = table.times(w) + b
-        off = _sigmoid(z) - truth
-        loss = float((np.logaddexp(0, z) - truth * z).sum() + penalty / 2 * (w @ w))
+        off = mass * (_sigmoid(z) - truth)
+        loss = float((mass * (np.logaddexp(0, z) - truth * z)).sum() + penalty / 2 * (w @ w))
         return loss, np.append(table.back(off) + penalty * w, off.sum())
 
     share = min(max(float(truth.mean()), 1e-3), 1 - 1e-3)
@@ -117,8 +120,11 @@ def logistic(table: Table, truth: Vector, penalty: float) -> tuple[Vector, float
     return wb[:-1], float(wb[-1])
 
 
-def softmax(table: Table, truth: Vector, kinds: int, penalty: float) -> tuple[Vector, Vector]:
-    """Weights (columns by kinds) and biases of a softmax model with an L2 penalty."""
+def softmax(
+    table: Table, truth: Vector, kinds: int, penalty: float, mass: Vector
+) -> tuple[Vector, Vector]:
+    """Weights (columns by kinds) and biases of a softmax model with an L2 penalty; `mass` is
+    how much each row counts."""
     width, wanted = table.width, np.eye(kinds)[truth]
 
     def value(flat: Vector) -> tuple[float, Vector]:
@@ -126,9 +132,9 @@ def softmax(table: Table, truth: Vector, kinds: int, penalty: float) -> tuple[Ve
         z = np.stack([table.times(w[:, k]) for k in range(kinds)], 1) + flat[width * kinds :]
         z -= z.max(1, keepdims=True)
         logs = z - np.log(np.exp(z).sum(1, keepdims=True))
-        off = np.exp(logs) - wanted
+        off = mass[:, None] * (np.exp(logs) - wanted)
         grad = np.stack([table.back(off[:, k]) for k in range(kinds)], 1) + penalty * w
-        loss = float(-(wanted * logs).sum() + penalty / 2 * (w * w).sum())
+        loss = float(-(mass[:, None] * wanted * logs).sum() + penalty / 2 * (w * w).sum())
         return loss, np.append(grad.ravel(), off.sum(0))
 
     flat = minimise(value, np.zeros(width * kinds + kinds))

@@ -2,6 +2,8 @@
 
     python -m benchmarks.accuracy.redaction                     recall, per kind and carrier
     python -m benchmarks.accuracy.redaction --benign DIR        false redactions, speed
+    python -m benchmarks.accuracy.redaction --shapes        digests, UUIDs, images spoiled
+    python -m benchmarks.accuracy.redaction --repeated      its own literals, 1 MB of each
     python -m benchmarks.accuracy.redaction --documents         pieces that any output shows
 
 Prints one JSON object: numbers, names and positions only.
@@ -18,6 +20,8 @@ from typing import Any
 
 import orjson
 from benchmarks.accuracy.redaction.planted import Planted, plants
+from benchmarks.accuracy.redaction.repeated import figures
+from benchmarks.accuracy.redaction.shapes import in_text, made
 
 from leftoff.redaction.redactor import Redactor, rules_digest
 
@@ -103,6 +107,8 @@ def benign(roots: list[Path]) -> dict[str, Any]:
     lines = replaced = characters = 0
     spent = 0.0
     kinds: Counter[str] = Counter()
+    there: Counter[str] = Counter()
+    changed: Counter[str] = Counter()
     files = sorted(
         p for r in roots for p in r.rglob("*") if p.suffix in {".json", ".jsonl", ".md"}
     )
@@ -118,6 +124,9 @@ def benign(roots: list[Path]) -> dict[str, Any]:
         characters += len(whole)
         replaced += redactor.total
         kinds.update(redactor.counts)
+        found, gone = in_text(whole)
+        there.update(found)
+        changed.update(gone)
     return {
         "files": len(files),
         "lines": lines,
@@ -125,6 +134,7 @@ def benign(roots: list[Path]) -> dict[str, Any]:
         "redactions": replaced,
         "per_10000_lines": round(replaced * 10_000 / max(1, lines), 4),
         "kinds": dict(sorted(kinds.items())),
+        "shapes": {name: {"there": there[name], "changed": changed[name]} for name in there},
         "megabytes_per_cpu_second": round(characters / 1e6 / max(spent, 1e-9), 1),
     }
 
@@ -135,12 +145,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--benign", type=Path, action="append", default=[])
     parser.add_argument("--documents", action="store_true")
+    parser.add_argument("--shapes", action="store_true")
+    parser.add_argument("--repeated", action="store_true")
     options = parser.parse_args()
     report: dict[str, Any] = {"rules": rules_digest()}
     if options.documents:
         from benchmarks.accuracy.redaction.documents import documents
 
         report["documents"], _ = documents(options.count, options.seed)
+    elif options.shapes:
+        report["shapes"] = made(options.count, options.seed)
+    elif options.repeated:
+        report["repeated"] = figures()
     elif options.benign:
         report["benign"] = benign(options.benign)
     else:

@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from leftoff._version import __version__
-from leftoff.analysis import insights, progress, requests
+from leftoff.analysis import git, insights, progress, requests
+from leftoff.analysis.checks import checks
 from leftoff.analysis.decisions import select
 from leftoff.analysis.files import track
+from leftoff.analysis.files.edits import with_changes
+from leftoff.analysis.recent_calls import recent_calls, to_do_list
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
 from leftoff.analysis.working_set import working_set
@@ -20,6 +23,7 @@ from leftoff.budget.usage import context, conversation_tokens, spend
 from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.extraction.session_state import Lines, SessionState
+from leftoff.formats.vocabulary import PERSONS_SHELL
 from leftoff.model import Issue, Usage
 from leftoff.session_view import SessionView
 from leftoff.summary import (
@@ -72,7 +76,9 @@ def assemble(
             _child(child, track.file_modifications(child_events, session_header.cwd))
         )
         child.release()
-    modifications = track.file_modifications(events, session_header.cwd)
+    modifications = with_changes(
+        track.file_modifications(events, session_header.cwd), view, children, session_header.cwd
+    )
     unknown_effects = track.unknown_effects(unseen)
     del tracker, events, unseen
     summary = ContextSummary(
@@ -100,10 +106,15 @@ def assemble(
         file_modifications=modifications,
         unknown_effects=unknown_effects,
         user_requests=requests.user_requests(view),
+        turn=requests.turn_state(view),
+        checks=_analysed(checks, view),
+        git=_analysed(git.git_events, view),
         key_findings=insights.key_findings(view),
         errors=insights.errors(view),
         next_steps=_analysed(insights.next_steps, view),
-        working_set=_analysed(working_set, view),
+        working_set=msgspec.structs.replace(
+            _analysed(working_set, view), calls=recent_calls(view), to_dos=to_do_list(view)
+        ),
         context=context(view, spent, format),
         issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
         **_tools([view, *children]),
@@ -139,10 +150,15 @@ def view_of(
 def _tools(views: Sequence[SessionView]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for view in views:
-        for call in view.all(Called):
+        for call in _own_calls(view):
             counts[call.name] += 1
     ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     return {"tools_used": tuple(ordered), "tool_counts": ordered}
+
+
+def _own_calls(view: SessionView) -> list[Called]:
+    """The agent's calls: without the commands of the person's own shell."""
+    return [c for c in view.all(Called) if c.name != PERSONS_SHELL]
 
 
 def _total(by_model: Mapping[str, Usage]) -> Usage:
@@ -170,7 +186,7 @@ def _child(view: SessionView, changed: Sequence[FileModification]) -> Child:
         request=asked,
         result=said,
         message_count=len(view.thread),
-        tool_call_count=len(view.all(Called)),
+        tool_call_count=len(_own_calls(view)),
         models=tuple(view.state.header.models),
         spend=_total(spend(view)),
         decisions=select.key_decisions(view),
@@ -186,9 +202,9 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
     return Stats(
         message_count=sum(counts[r] for r in ("user", "assistant", "system", "tool")),
         turn_count=counts["turns"],
-        tool_call_count=len(view.all(Called)),
+        tool_call_count=len(_own_calls(view)),
         estimated_tokens=tokens if tokens is not None else view.state.text_tokens,
-        user_message_count=len({a.ref.message for a in view.all(Asked)}),
+        user_message_count=len({a.ref.message for a in view.all(Asked) if a.via != "plan"}),
         assistant_message_count=counts["assistant"],
         error_count=len(view.all(Failed)),
         duration_seconds=_duration(header.started, header.ended),

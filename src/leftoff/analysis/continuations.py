@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from leftoff.extraction.evidence import Asked, Evidence
+from leftoff.extraction.requests import Requests
 from leftoff.extraction.session_state import Header, SessionState
 from leftoff.formats.thread import Thread
 
@@ -78,6 +79,10 @@ def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
         _learn(whole.header, recording.header)
         whole.occupancy = recording.occupancy
         whole.pending = recording.pending
+        heard = recording.extractors.get("requests")
+        if isinstance(heard, Requests) and heard.said in moved:
+            place = moved[heard.said][0]
+            whole.extractors["requests"] = msgspec.structs.replace(heard, said=place)
         if recording.last_at in fresh:
             whole.last_words, whole.last_at = recording.last_words, moved[recording.last_at][0]
     return whole

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import re
 
-from leftoff.analysis.requests import user_requests
-from leftoff.extraction.evidence import Asked, Called, Failed, Planned
-from leftoff.model import Ref
+from msgspec.structs import replace
+
+from leftoff.analysis.activities import of_command
+from leftoff.analysis.checks import checks
+from leftoff.analysis.git import git_events
+from leftoff.analysis.requests import turn_state, user_requests
+from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
+from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
+from leftoff.text.truncation import whole
 
 RECENT_PROMPTS = 2
 """A statement of what is left counts if it answers one of the last so many prompts. Chosen by
 hand; not measured."""
 
 _DEFERRED = re.compile(
-    r"\b(?:deferred|future|separate|follow[- ]?up|out of scope)\b", re.IGNORECASE
+    r"\bdeferred\b|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
+    r"|\bseparate (?:pr|pull request|task|issue|ticket|feature|change|investigation|commit)\b"
+    r"|\bfollow[- ]?ups?\b|\bout of scope\b",
+    re.IGNORECASE,
 )
 _NOTHING_LEFT = re.compile(r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$", re.IGNORECASE)
 _UNDELIVERED = re.compile(
@@ -26,26 +36,112 @@ MAX_FINDINGS = 40
 """At most so many findings, the latest."""
 
 
+_NOT_RUN = re.compile(
+    r"sibling tool call errored|cancelled: parallel tool call|request interrupted by user",
+    re.IGNORECASE,
+)
+"""What a client writes for a call that it did not make, or that the person stopped."""
+
+MAX_FIXES = 3
+"""At most so many changed files are named in what fixed an error."""
+
+
 def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
-    """Failed calls, equal messages merged, with whether the call succeeded later."""
-    worked: dict[tuple[str, str], int] = {}
-    for call in view.all(Called):
-        if view.succeeded(call.message, call.part):
-            worked[call.name, call.text] = call.message
+    """Failed calls, equal messages merged, with whether the call succeeded later and what was
+    changed in between. The same check counts as the same call, however it was typed."""
+    clean = _clean_runs(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
-        made = view.calls.get((failed.call_message, failed.call_part))
-        tool, about = (made.name, made.text) if made else ("", "")
-        later = worked.get((tool, about), -1) if about else -1
+        if _NOT_RUN.search(failed.text):
+            continue
+        place = (failed.call_message, failed.call_part)
+        made = view.calls.get(place)
+        tool = made.name if made else ""
+        later = min(
+            (
+                p
+                for key in clean.keys_of(place, made)
+                for p in clean.at.get(key, ())
+                if p > place
+            ),
+            default=None,
+        )
         known = found.get((tool, failed.text))
         found[tool, failed.text] = ErrorSeen(
             text=failed.text,
             tool=tool,
             ref=known.ref if known else view.ref(failed.ref),
             count=known.count + 1 if known else 1,
-            fixed=later > failed.ref.message,
+            fixed=later is not None,
+            fixed_by=_between(view, place, later) if later else "",
+            fixed_ref=clean.refs.get(later) if later else None,
         )
     return tuple(found.values())
+
+
+class _CleanRuns:
+    """Calls that worked, by what they did."""
+
+    def __init__(self) -> None:
+        self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        self.refs: dict[tuple[int, int], Ref] = {}
+        self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
+
+    def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
+        """What the call at a place did: its text, and the checks that it ran."""
+        keys = list(self.checks.get(place, ()))
+        if made is not None and made.text:
+            keys.append((made.name, made.text))
+        return keys
+
+
+def _clean_runs(view: SessionView) -> _CleanRuns:
+    found = _CleanRuns()
+    bad: set[tuple[int, int]] = set()
+    for check in checks(view):
+        place = (check.ref.message, check.ref.part or 0)
+        key = ("check", check.kind, check.tool, check.scope)
+        found.checks.setdefault(place, []).append(key)
+        if check.verdict == "passed":
+            found.at.setdefault(key, []).append(place)
+            found.refs[place] = check.ref
+        elif check.verdict == "failed":
+            bad.add(place)
+    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.all(Ran)}
+    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
+    for call in view.all(Called):
+        place = (call.message, call.part)
+        if call.text and place not in bad and view.succeeded(*place):
+            found.at.setdefault((call.name, call.text), []).append(place)
+            if place in refs:
+                found.refs.setdefault(place, refs[place])
+    return found
+
+
+def _between(view: SessionView, start: tuple[int, int], end: tuple[int, int]) -> str:
+    """What was changed between a failed call and the one that worked: names of files, else the
+    last command that worked; "" if nothing is known."""
+    names: dict[str, None] = {}
+    for item in view.all(Touched):
+        place = (item.ref.message, item.part)
+        if start < place < end and item.verb != "read" and view.succeeded(*place):
+            names.pop(item.path, None)
+            names[item.path] = None
+    cwd = view.state.header.cwd
+    if names:
+        shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
+        more = len(names) - len(shown)
+        return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
+    for ran in reversed(view.all(Ran)):
+        place = (ran.ref.message, ran.part)
+        if start < place < end and view.succeeded(*place) and not _LOOKS.issuperset(
+            of_command(ran.command, ran.language)
+        ):  # fmt: skip
+            return whole(ran.command.strip().partition("\n")[0], 120)
+    return ""
+
+
+_LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})
 
 
 def key_findings(view: SessionView) -> tuple[Finding, ...]:
@@ -59,11 +155,9 @@ def key_findings(view: SessionView) -> tuple[Finding, ...]:
 
 
 def next_steps(view: SessionView) -> tuple[NextStep, ...]:
-    """What is left to do: open items of the last to-do list, then what the agent said to be
-    left and nothing shows as done since, the latest last.
-
-    A sentence counts if it answers one of the last `RECENT_PROMPTS` prompts, or at any time if
-    it defers something ("deferred", "a separate task"). Questions do not count.
+    """What is left to do: open items of the last to-do list, the question that the agent ended
+    with or the step that it was about to take, what was put off, and what the agent said to be
+    left; nothing that later words or commits say to be done. The latest last.
     """
     found = [
         NextStep(words, status, view.ref(ref))
@@ -71,26 +165,170 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         if status in {"in_progress", "pending"}
     ]
     found.sort(key=lambda step: step.status != "in_progress")
+    turn = turn_state(view)
+    last = view.state.last_at
+    ref = turn.ref or Ref(message=last)
+    prompts = [a for a in view.active(Asked) if a.via in {"prompt", "queued"}]
+    if turn.question:
+        found.append(NextStep(turn.question, "question", ref))
+    elif turn.status != "closed" and prompts and prompts[-1].ref.message > last:
+        asked = prompts[-1]  # nothing was said to it
+        found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
+    elif turn.status != "closed" and (about := _about_to(view)):
+        found.append(NextStep(about, "next", _place_of(view, last) or ref))
+    seen = {_key(step.text) for step in found}
+    steps = [*_put_off(view), *_said_left(view)]
+    for step in sorted(steps, key=lambda step: step.ref.message):
+        key = _key(step.text)
+        if key not in seen:
+            seen.add(key)
+            found.append(step)
+    return tuple(found)
+
+
+def _about_to(view: SessionView) -> str:
+    """The last sentence of the agent's last words that announces a step, after the one before
+    it, which often says why."""
+    if view.state.last_at in view.abandoned:
+        return ""
+    sentences = [
+        sentence.strip(" *_#>-")
+        for sentence in re.split(r"(?<=[.!?:])\s+|\n+", view.state.last_words)
+    ]
+    for at in range(len(sentences) - 1, -1, -1):
+        words = sentences[at]
+        if _ANNOUNCES.search(words) and not _CONDITION.search(words):
+            return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
+    return ""
+
+
+MAX_STEP = 400
+"""Code points of a step that was about to be taken."""
+
+_ANNOUNCES = re.compile(
+    r"^\W{0,4}(?:(?:ok(?:ay)?|good|great|perfect|right|now|next|first|then|finally|so)\b"
+    r"[,:]? ?)*"
+    r"(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:going to|now|\w+ing)|i am (?:going to|now)"
+    r"|we need to|i need to|i should|now task|next task|we should)\b"
+    r"|\b(?:let me|i['’]ll|i['’]m going to) (?:now )?\w+ \w+|我会|让我|接下来|voy a |vou ",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"\blet me know\b|\bif you\b|\?\s*$|\bonce you\b", re.IGNORECASE)
+
+
+def _place_of(view: SessionView, message: int) -> Ref | None:
+    """A reference to a message: that of any call in it."""
+    kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
+    for kind in kinds:
+        for item in view.active(kind):
+            if item.ref.message == message:
+                return view.ref(item.ref)
+    return None
+
+
+def _put_off(view: SessionView) -> list[NextStep]:
+    """What the person put off in so many words."""
+    found = []
+    for asked in view.active(Asked):
+        if asked.text.isascii():
+            low = asked.text.lower()
+            if not any(word in low for word in _LATER):
+                continue
+        for match in re.finditer(r"[^.!?\n]+[.!?]?", asked.text):
+            words = match[0].strip()
+            if 15 < len(words) <= 300 and _PERSON_DEFERS.search(words) and words[-1] != "?":
+                start = match.start() + match[0].index(words)
+                found.append(_quoted(view, asked, words, start, "agreed"))
+    return found
+
+
+def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str) -> NextStep:
+    """A step in the person's words, with the reference to just these."""
+    ref = asked.ref
+    if ref.start is not None:
+        first = ref.start + start
+        ref = replace(ref, start=first, end=first + len(words), hash=slice_hash(words))
+    return NextStep(words, status, view.ref(ref))
+
+
+_LATER = (
+    "later", "at some point", "afterwards", "another time", "next time", "future", "separate",
+    "follow", "our next ",
+)  # fmt: skip
+"""One of these stands in whatever `_PERSON_DEFERS` matches."""
+
+_PERSON_DEFERS = re.compile(
+    r"\b(?:(?:we|i|let['’]s)(?:['’]ll| will| can| should| could|)\b.{0,60}"
+    r"\b(?:later(?! (?:more|than|on in))|at some point|afterwards|another time|next time)\b"
+    r"|(?:future|separate|follow[- ]?up)"
+    r" (?:exercise|enhancement|work|task|feature|plan|pr|issue|ticket|story)"
+    r"|our next (?:feature|task|step))\b",
+    re.IGNORECASE,
+)
+
+
+def _said_left(view: SessionView) -> list[NextStep]:
+    """What the agent said to be left: in answer to the last prompts, or put off at any time."""
     prompts = [a.ref.message for a in view.active(Asked) if a.via == "prompt"]
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
-    sent = max(
-        (s.ref.message for s in view.shown({"pushed", "committed"}) if s.good), default=-1
-    )
-    seen: set[str] = set()
+    last = view.state.last_at
+    sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
+    done = _done_words(view)
+    found = []
     for said in view.sentences("next_step"):
-        text = said.text.strip()
-        later = said.ref.message >= since and len(prompts) >= 1
-        if text.endswith("?") or _NOTHING_LEFT.search(text):
+        text, at = said.text.strip(), said.ref.message
+        deferred = _DEFERRED.search(text) is not None
+        if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
             continue
-        if not (later or _DEFERRED.search(text)):
+        if said.rule == "left-undone" and at != last and not deferred:
             continue
-        if _UNDELIVERED.search(text) and sent > said.ref.message:
+        if not (deferred or (at >= since and prompts)):
             continue
-        words = " ".join(re.findall(r"\w+", text.casefold()))
-        if words not in seen:
-            seen.add(words)
-            found.append(NextStep(said.text, "said", view.ref(said.ref)))
-    return tuple(found)
+        if at < last and (_ANNOUNCES.search(text) or _INTENDS.search(text)):
+            continue  # it was announced, and the agent went on
+        if _UNDELIVERED.search(text) and sent > at:
+            continue
+        if any(place > at and _same_work(text, words) for place, words in done):
+            continue
+        known = deferred and bool(prompts) and prompts[-1] > at
+        found.append(NextStep(said.text, "agreed" if known else "said", view.ref(said.ref)))
+    return found
+
+
+_SENDS = frozenset({"commit", "push"})
+_LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
+_INTENDS = re.compile(
+    r"^\W*(?:the )?next\b|\bI['’]m \w+ing\b.*\bnext\b|\bnext\b.*\bI['’]ll\b", re.IGNORECASE
+)
+
+
+def _done_words(view: SessionView) -> list[tuple[int, frozenset[str]]]:
+    """The words of what was said or committed as done, and in which message."""
+    found = [
+        (s.ref.message, _content(s.text))
+        for s in view.sentences("milestone")
+        if s.value in {"did", "done"}
+    ]
+    found += [(e.ref.message, _content(e.text)) for e in git_events(view) if e.kind == "commit"]
+    return found
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall(r"\w{4,}", text.casefold()))
+
+
+SAME_WORK = 0.6
+"""Share of the words of an open item that a later report shares if it is about the same work.
+Chosen by hand; not measured."""
+
+
+def _same_work(text: str, done: frozenset[str]) -> bool:
+    words = _content(text)
+    return len(words) >= 2 and len(words & done) >= SAME_WORK * len(words)
+
+
+def _key(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def to_dos(view: SessionView) -> list[tuple[str, str, Ref]]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+import re2
 
 FAULT, REVIEW, ORDERED_REVIEW, DELIVERY = "fault", "review", "ordered review", "delivery"
 DESIGN, LOOKING, MAKING, TESTS = "design", "looking", "making", "tests"
@@ -65,10 +69,34 @@ _PATTERNS: dict[str, str] = {
     ),
     QUESTION: r"\?\s*$",
 }  # fmt: skip
-_COMPILED = {
-    name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    for name, pattern in _PATTERNS.items()
-}
+
+
+@cache
+def _compiled() -> dict[str, re.Pattern[str]]:
+    return {
+        name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+        for name, pattern in _PATTERNS.items()
+    }
+
+
+@cache
+def _automaton() -> Callable[[bytes], list[int] | None]:
+    """All patterns at once, for ASCII without `_ODD`: there RE2 and `re` mean the same."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    fused = re2.Set.SearchSet(options)
+    for pattern in _PATTERNS.values():
+        fused.Add(f"(?m){pattern}")
+    fused.Compile()
+    match: Callable[[bytes], list[int] | None] = fused.Match
+    return match
+
+
+_NAMES = tuple(_PATTERNS)
+_ODD = bytes((0x0B, *range(0x1C, 0x20)))
+"""White space to `re`, and none to RE2."""
+
 _CONTINUE = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
 _SUBJECTS = frozenset(
     {FAULT, REVIEW, ORDERED_REVIEW, DELIVERY, DESIGN, LOOKING, MAKING, TESTS, REMEDY}
@@ -79,12 +107,21 @@ _SETTLED = frozenset({FAULT, REVIEW, ORDERED_REVIEW, DESIGN, LOOKING})
 def intents(text: str) -> frozenset[str]:
     """The intents of a prompt, by its beginning and its end."""
     seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
-    found = {name for name, pattern in _COMPILED.items() if pattern.search(seen)}
+    found = set(_found(seen))
     if len(text) < 40:
         found.add(SHORT)
     if len(text) > 1000:
         found.add(LONG)
     return frozenset(found)
+
+
+@lru_cache(maxsize=512)
+def _found(seen: str) -> frozenset[str]:
+    if seen.isascii():
+        raw = seen.encode()
+        if len(raw.translate(None, _ODD)) == len(raw):
+            return frozenset(_NAMES[number] for number in _automaton()(raw) or ())
+    return frozenset(name for name, pattern in _compiled().items() if pattern.search(seen))
 
 
 def inherited(text: str, own: frozenset[str], before: frozenset[str]) -> frozenset[str]:

@@ -1,7 +1,9 @@
 """Milestones: claims of results, checked against the results of the tools.
 
 A claim is a sentence that a rule matched. This module decides whether it is a claim at all, of
-which kind, whether it repeats an earlier one, and whether a tool's output confirms it.
+which kind, and whether it repeats an earlier one; `claim_checks` whether the run of a check
+confirms it, `git` whether a commit, a push or a merge does. The patterns stand in
+`extraction/rules/claims.toml`.
 """
 
 from __future__ import annotations
@@ -9,142 +11,36 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 
 from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.claim_checks import KINDS, RULES, ClaimChecks, Proof, kinds_named
+from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import is_fault, wants_words
-from leftoff.extraction.evidence import Asked, Called, Said, Shown
+from leftoff.extraction.evidence import Asked, Called, Said
 from leftoff.session_view import SessionView
 from leftoff.summary import Milestone
 
-CHECKS = ("tests_pass", "build_passes", "lint_passes")
+_ABOUT = {
+    "tests_pass": "of-tests",
+    "build_passes": "of-builds",
+    "typecheck_passes": "of-type-checkers",
+    "lint_passes": "of-linters",
+}
 COMPLETIONS = ("bug_fixed", "feature_done", "task_done")
 """Kinds that end a request; a message has at most one of them."""
 
-_SHOWN_BY_TOOLS = ("committed", "pushed", "merged", "pr_opened", "released", "deployed")
-"""Kinds that a tool's output proves, so that no claim is needed."""
+_GIT = {
+    "commit": "committed",
+    "push": "pushed",
+    "merge": "merged",
+    "pull_request": "pr_opened",
+}
+_BY_OUTPUT = ("released", "deployed")
+"""Kinds beside those of `_GIT` that a tool's output proves, so that no claim is needed."""
 
 _NEAR = 12
 """Messages within which a claim and a result mean the same event. Chosen by hand; not
 measured."""
-
-_HEDGED = re.compile(
-    r"\b(?:should|would|could|will|might|may|must|can|if|when|once|until|before|unless|not"
-    r"|never"
-    r"|cannot|no longer|needs? to|want(?:s|ed)?|let me|let['’]s|going to|try|trying|ensure"
-    r"|make sure"
-    r"|verify|check that|confirm that|wait(?:ing)?|whether|to see|expect(?:ed|s)?|so that"
-    r"|i['’]ll"
-    r"|still|only|which|that|assum\w+|already|after|while|previously|was|were|where|because"
-    r"|did|fail(?:s|ed|ing|ures?)?|to be|nothing|none|how|why|what|for each|every time)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(
-    r"\b(?:should|would|could|will|might|may|must|if|until|unless|not|never|cannot|needs? to"
-    r"|let me|let['’]s|going to|try|trying|ensure|make sure|verify (?:that|the)|whether"
-    r"|to see|wait(?:ing)?"
-    r"|expect(?:ed|s)?|i['’]ll|once|when|so that|required|before|how|implies|usually)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
-)
-_CONDITION_AFTER = re.compile(
-    r"^\W{0,3}(?:except|unless|only if|if|when|once|on my machine\?)\b"
-    r"|^[^.!\n]{0,60}\?\s*$",
-    re.IGNORECASE,
-)
-_OTHER_PASS = re.compile(
-    r"^pass(?:es|ed|ing)\s+(?:an?|the|in(?!\s+[\d~<])|to|by|through|it|them|as|along|over"
-    r"|into|its|this"
-    r"|that|these|those|up|down|data|values?|arguments?|context|around|from|`(?!`))\b"
-    r"|^(?:green|clean)(?:\s+(?:\w+ly\s+)?(?!across|on|for|now|locally|too|with|and|run"
-    r"|in\b)\w|\s*[`/])"
-    r"|^green\W+[(:`#]|^successfully\s+\w",
-    re.IGNORECASE,
-)
-_OTHER_CLEAN = re.compile(
-    r"\b(?:a|the|with|(?:work(?:ing)? ?)?tree|worktree|status|scope|diff|state|directory"
-    r"|that['’]s|it['’]s"
-    r"|branch|code|i|we|you|they|he) (?:is |are |was |stays |and )?(?:\w+ly )?$",
-    re.IGNORECASE,
-)
-_TESTS = re.compile(
-    r"\b(?:(?:unit|integration|regression|e2e|all|new|the|existing|targeted|full"
-    r"|\d+)\s+)?(?:tests?"
-    r"|specs?|suites?|regressions?|test:\S+|pytest|jest|vitest|mocha|rspec|cases|race suite)\b"
-    r"|\b\d+ passed\b|\b\d+/\d+\b",
-    re.IGNORECASE,
-)
-_BUILD = re.compile(r"\b(?:builds?|built|compil(?:es|ed|ation))\b", re.IGNORECASE)
-_LINT = re.compile(
-    r"\b(?:lint\w*|vet|mypy|ruff|eslint|tsc|type-?\s?check\w*|fmt|gofmt|format(?:ting)?"
-    r"|markdownlint"
-    r"|markdownlint-cli2|vale|golangci-lint|clippy|biome|shellcheck|static analysis"
-    r"|prettier)\b",
-    re.IGNORECASE,
-)
-_GENERAL = re.compile(
-    r"^\W*(?:(?:perfect|great|good|excellent|nice|done|ok(?:ay)?|yes)\W+)?(?:all\b"
-    r"|everything\b|both\b|clean\W*$"
-    r"|(?:all )?checks?\b|verification\b|validation\b|ci\b|gates?\b|all green|green\W*$)",
-    re.IGNORECASE,
-)
-_NO_RESULT = re.compile(
-    r"^\W*(?:(?:perfect|great|good|ok(?:ay)?)\W+)?(?:right )?now (?:i|we|let|you|there"
-    r"|it['’]?s|the (?:full|lint)|try|run|for|that)\b"
-    r"|^\W*(?:updated|changed|added|modified|created|removed|new) (?:files|tests)\b"
-    r"|^\W*right now\b",
-    re.IGNORECASE,
-)
-_DELIVERY_REQUEST = re.compile(
-    r"^\W*(?:ok(?:ay)?\W+|please |now |alright\W+|then )*(?:commit|push|merge|release"
-    r"|do a release|open a pr)\b",
-    re.IGNORECASE,
-)
-_DELIVERED = re.compile(
-    r"^\W*(?:(?:done|fixed|perfect|great|ok)\b\W+(?:and )?)?(?:i(?:['’]ve"
-    r"| have)? )?(?:committed|pushed|merged"
-    r"|released|published|rebased|squashed|force-pushed|opened|tagged|committing)\b",
-    re.IGNORECASE,
-)
-_STRONG = re.compile(
-    r"\b(?:is|are) (?:now )?(?:complete|done|finished)\b|\bcomplete\W*$|\bfix(?:es)? (?:is "
-    r"|are |now )*(?:works"
-    r"|confirmed|verified|complete)|resolves the (?:issue|bug)|confirmed fixed"
-    r"|\b(?:issue|bug|problem)\b[^.!?\n]{0,20} (?:is|has been) (?:now )?(?:fixed|resolved)\b"
-    r"|\b(?:works|working) now\b"
-    r"|\bconfirms the fix|\bplan complete"
-    r"|^\W*it works\b",
-    re.IGNORECASE,
-)
-_FIX = re.compile(
-    r"\b(?:fix(?:e[sd])?|bugs?|crash\w*|resolve[sd]?|no longer|corrected|properly|correctly"
-    r"|regression"
-    r"|works now|working now|root cause)\b|^\W*it works\b",
-    re.IGNORECASE,
-)
-_DOCUMENTS = re.compile(
-    r"\b(?:docs?|document\w*|readme|design|plan|memo|issue|comments?|threads?|changelog"
-    r"|written to|saved"
-    r"|logged|recorded|guidance|report|task \d|batch|spec|review\w*|findings?|diagram|example"
-    r"|renamed"
-    r"|hid|removed|cleaned|ran|memo|table|section|logg?ed|rebased?|refactor\w*)\b",
-    re.IGNORECASE,
-)
-_FEATURE = re.compile(
-    r"\b(?:implement\w*|features?|support\w*|mode|command|flag|option|function|hook|event"
-    r"|endpoint"
-    r"|end-to-end|migration)\b|^\W*(?:done\W+)?(?:i(?:['’]ve| have)? )?added\b",
-    re.IGNORECASE,
-)
-_DOCUMENTS_REQUESTED = re.compile(
-    r"\b(?:docs?|document\w*|readme|memo|issue|comments?|changelog|report|review\w*|diagram"
-    r"|rename)\b",
-    re.IGNORECASE,
-)
-_FEATURE_REQUEST = re.compile(
-    r"\b(?:implement\w*|features?|support|ability|introduce)\b", re.IGNORECASE
-)
 
 
 def milestones(view: SessionView) -> tuple[Milestone, ...]:
@@ -169,6 +65,9 @@ _REPEAT_NEEDS = {
 """Activities of which one is needed before a kind can be claimed again."""
 
 
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
 class Claims:
     """The claims of one session against its calls and their results.
 
@@ -179,9 +78,10 @@ class Claims:
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.shown = list(view.all(Shown))
+        self.checks = ClaimChecks(view)
+        self.events = [event for event in git_events(view) if event.shown]
         self.prompts = sorted(
-            a.ref.message for a in view.active(Asked) if a.via in {"prompt", "command"}
+            a.ref.message for a in view.active(Asked) if a.via in {"prompt", "command", "plan"}
         )
         self.inputs = view.thread.inputs()
         self.words = {a.ref.message: a.text for a in view.active(Asked)}
@@ -210,7 +110,11 @@ class Claims:
                     continue
                 self.claimed[kind] = at
                 found.append(self._milestone(said, kind))
-        for claims in ends.values():
+        for several in ends.values():
+            claims = [said for said in several if len(_WORDS.findall(said.text)) > 2]
+            if not claims:
+                self.left_out += [(said, "it does not say what is done") for said in several]
+                continue
             found.append(self._milestone(claims[0], self._completion_kind(claims)))
             self.left_out += [(said, "one end for each message") for said in claims[1:]]
         found += self._unclaimed()
@@ -218,8 +122,9 @@ class Claims:
         return tuple(found)
 
     def _milestone(self, said: Said, kind: str) -> Milestone:
-        evidence = self.evidence_of(said, kind)[0]
-        milestone = Milestone(said.text, kind, evidence, self.view.ref(said.ref))
+        proof = self.proof_of(said, kind)
+        ref = self.view.ref(said.ref)
+        milestone = Milestone(said.text, kind, proof.evidence, ref, check=proof.check)
         self.sources[milestone] = said
         return milestone
 
@@ -234,58 +139,46 @@ class Claims:
         if said.value in {"done", "did"}:
             yield from self._completion(said)
         elif said.value == "check":
-            wrong = _OTHER_PASS.search(after) or _OTHER_CLEAN.search(before)
-            if not wrong and not _NEGATED.search(_clause(before)):
+            wrong = _says("passes-something", after) or _says("other-clean", before)
+            noun = after[:5].rstrip().lower() == "pass" and _says("a-pass", before)
+            if not wrong and not noun and not _says("negated", _clause(before)):
                 yield from self._checks(said, text)
         elif rule == "review-passed":
-            if not _NEGATED.search(_clause(before)):
+            if not _says("negated", _clause(before)):
                 yield said.value
         elif rule == "in-commit":
-            if not _NEGATED.search(_clause(before)) and self._committed(said.ref.message):
+            if not _says("negated", _clause(before)) and self._committed(said.ref.message):
                 yield "committed"
         elif rule == "deployed":
-            if not _HEDGED.search(_clause(before)):
+            if not _says("hedged", _clause(before)):
                 yield "deployed"
-        elif not _HEDGED.search(_clause(before)) and not _CONDITION_AFTER.search(after[12:]):
+        elif not _says("hedged", _clause(before)) and not _says("condition-after", after[12:]):
             yield said.value
 
     def _checks(self, said: Said, text: str) -> Iterator[str]:
         """The checks that passed according to a sentence."""
-        named = [
-            kind
-            for kind, pattern in zip(CHECKS, (_TESTS, _BUILD, _LINT), strict=True)
-            if pattern.search(text)
-        ]
+        named = [kind for kind, rule in _ABOUT.items() if _says(rule, text)]
+        named = named or kinds_named(text)
         if named:
             yield from named
-        elif _GENERAL.search(said.text):
-            yield from self._just_run(said.ref.message)
-
-    def _just_run(self, message: int) -> Iterator[str]:
-        """The kind of the last check before a claim, within the same request."""
-        start = self._since_prompt(message)
-        place = bisect_left(self.done, (message + 1, ""))
-        kinds = {"test": "tests_pass", "build": "build_passes", "lint": "lint_passes"}
-        for at, activity in reversed(self.done[:place]):
-            if at < start:
-                return
-            if activity in kinds:
-                yield kinds[activity]
-                return
+        elif _says("general", said.text):
+            at = said.ref.message
+            since = self._since_prompt(at)
+            yield from self.checks.kinds_before(at, said.ref.part or 0, since)
 
     def _completion(self, said: Said) -> Iterator[str]:
         """Yields "end" if the sentence says that the request is done."""
         at = said.ref.message
         closing = self._closes(at)
-        strong = _STRONG.search(said.text)
+        strong = _says("strong", said.text)
         if not closing and not strong:
             return
         head = said.text[: said.start]
-        if _NEGATED.search(_clause(head)) or _DELIVERED.search(said.text):
+        if _says("negated", _clause(head)) or _says("delivered", said.text):
             return
-        if _DELIVERY_REQUEST.search(self._request(at)) and not self._changed(at):
+        if _says("delivery-request", self._request(at)) and not self._changed(at):
             return
-        if said.value == "did" and (_NO_RESULT.search(said.text) or not self._worked(at)):
+        if said.value == "did" and (_says("no-result", said.text) or not self._worked(at)):
             return
         if said.value == "done" and not strong and not self._worked(at):
             return
@@ -297,14 +190,14 @@ class Claims:
         if len(text) < 30 and len(claims) > 1:
             text = f"{text} {claims[1].text}"
         asked = self._request(claims[0].ref.message)
-        if _FIX.search(text) or is_fault(asked):
+        if _says("of-faults", text) or is_fault(asked):
             return "bug_fixed"
-        if _DOCUMENTS.search(text):
+        if _says("of-documents", text):
             return "task_done"
-        if _FEATURE.search(text):
+        if _says("of-features", text):
             return "feature_done"
-        if not _DOCUMENTS_REQUESTED.search(asked[:200]) and _FEATURE_REQUEST.search(
-            asked[:300]
+        if not _says("documents-requested", asked[:200]) and _says(
+            "feature-request", asked[:300]
         ):
             return "feature_done"
         return "task_done"
@@ -363,43 +256,21 @@ class Claims:
 
     # -- evidence ----------------------------------------------------------------------------
 
-    @cached_property
-    def _by_kind(self) -> dict[str, list[Shown]]:
-        found: dict[str, list[Shown]] = {}
-        for result in self.shown:
-            of_kind = found.setdefault(result.kind, [])
-            last = of_kind[-1] if of_kind else None
-            if last is not None and last.ref.message == result.ref.message:
-                # One output with both results: the failure decides.
-                if last.good and not result.good:
-                    of_kind[-1] = result
-                continue
-            of_kind.append(result)
-        return found
-
-    def evidence_of(self, said: Said, kind: str) -> tuple[str, str, Shown | None]:
-        """The evidence of a claim (verified, contradicted or claimed), the reason, and the
-        result that decided.
-
-        The last result of that kind before the claim decides, unless files were edited in
-        between. A check that fails later without an edit in between contradicts the claim, too.
-        """
-        at = said.ref.message
-        results = self._by_kind.get(kind, [])
-        before = [r for r in results if r.ref.message <= at]
-        if not before:
-            return "claimed", "no tool result of that kind before it", None
-        last = before[-1]
-        if not last.good:
-            return "contradicted", "the last result before it says otherwise", last
-        if kind in CHECKS and self._edited(last.call_message, at):
-            return "claimed", "files were edited after the last result", last
-        following = [r for r in results if r.ref.message > at]
-        if kind in CHECKS and following and not following[0].good:
-            if not self._edited(at, following[0].ref.message):
-                why = "the next result says otherwise, with no edit in between"
-                return "contradicted", why, following[0]
-        return "verified", "the last result before it shows it", last
+    def proof_of(self, said: Said, kind: str) -> Proof:
+        """What stands behind a claim of a kind."""
+        at, part = said.ref.message, said.ref.part or 0
+        if kind in KINDS:
+            return self.checks.proof(said.text, kind, at, part)
+        if kind in _GIT.values():
+            for event in reversed(self.events):
+                if _GIT.get(event.kind) == kind and event.ref.message <= at:
+                    if event.ref.message < self._since_prompt(at):
+                        break
+                    return Proof("verified", "a tool shows it", event.text, event.ref)
+        for shown in reversed(self.view.shown({kind})) if kind in _BY_OUTPUT else ():
+            if shown.good and shown.ref.message <= at:
+                return Proof("verified", "a tool shows it", shown.text, shown.ref)
+        return Proof("claimed", "no tool shows it")
 
     def _edited(self, start: int, end: int) -> bool:
         place = bisect_right(self.edits, start)
@@ -407,17 +278,29 @@ class Claims:
 
     def _unclaimed(self) -> Iterator[Milestone]:
         """Results of tools without a claim near them."""
-        said = {kind: [] for kind in _SHOWN_BY_TOOLS}  # type: dict[str, list[int]]
+        said: dict[str, list[int]] = {kind: [] for kind in (*_GIT.values(), *_BY_OUTPUT)}
         for claim in self.view.sentences("milestone"):
             if claim.value in said:
                 said[claim.value].append(claim.ref.message)
-        for result in self.shown:
-            if result.kind in said and result.good:
-                near = said[result.kind]
-                if not any(-2 <= m - result.ref.message <= _NEAR for m in near):
-                    near.append(result.ref.message)
-                    where = self.view.ref(result.ref)
-                    yield Milestone(result.text, result.kind, "verified", where, "tool")
+        found = [
+            (_GIT[event.kind], event.text or event.hash or event.url or event.branch, event.ref)
+            for event in self.events
+            if event.kind in _GIT
+        ]
+        found += [
+            (shown.kind, shown.text, self.view.ref(shown.ref))
+            for shown in self.view.shown(_BY_OUTPUT)
+            if shown.good
+        ]
+        for kind, text, ref in found:
+            near = said[kind]
+            if text and not any(-2 <= m - ref.message <= _NEAR for m in near):
+                near.append(ref.message)
+                yield Milestone(text, kind, "verified", ref, "tool")
+
+
+def _says(rule: str, text: str) -> bool:
+    return RULES[rule].search(text) is not None
 
 
 def _place(said: Said) -> tuple[int, int, int]:

@@ -2,97 +2,120 @@
 
 from __future__ import annotations
 
+import re
+
 from leftoff.analysis.activities import activities
-from leftoff.analysis.insights import has_open_work
+from leftoff.analysis.checks import checks
+from leftoff.analysis.git import git_events
+from leftoff.analysis.insights import next_steps, to_dos
 from leftoff.analysis.milestones import milestones
+from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.analysis.stages import timeline
 from leftoff.session_view import SessionView
-from leftoff.summary import STAGES, Milestone, ProgressInfo, StageChange
+from leftoff.summary import STAGES, Check, ProgressInfo, StageChange
 
-WEIGHTS = {
-    "planning": 10,
-    "architecture": 10,
-    "implementation": 45,
-    "testing": 20,
-    "review": 5,
-    "deployment": 10,
-}
-"""Share of the work of each stage, in percent (see `percentage`). Chosen by hand; not
-measured."""
+_UNSURE = re.compile(
+    r"\b(?:once|when|after|until|before|if|unless|as soon as|not|never|isn't|aren't|will be"
+    r"|should be)\b"
+    r"[^.;:]*$",
+    re.IGNORECASE,
+)
+"""Words before a stage that make it a condition, a plan or a denial."""
 
-_DELIVERED = frozenset({"pushed", "merged", "deployed", "released"})
+_DONE_RULES = frozenset({"stage-done", "stage-done-first"})
+_EARLY = frozenset({"planning", "architecture"})
+_UNFINISHED = frozenset({"open", "interrupted"})
 
 
 def progress(view: SessionView) -> ProgressInfo:
     """Stages, milestones and the percentage of a session."""
     changes = timeline(view)
-    reached = milestones(view)
     current = changes[-1].stage if changes else ""
-    completed = _completed(view, changes, current)
-    declared = list(view.sentences("stage"))
-    last_edit, last_test, passed = _edits_and_tests(view)
+    declared = [s for s in view.sentences("stage") if s.rule not in _DONE_RULES]
+    last_edit, last_test = _edits_and_tests(view)
+    runs = checks(view)
     return ProgressInfo(
-        completed_stages=completed,
+        completed_stages=_completed(view, changes, current, runs, last_edit),
         current_stage=current,
         declared_stage=declared[-1].value if declared else "",
-        progress_percentage=percentage(
-            completed, current, reached, finished=passed and not has_open_work(view)
-        ),
+        progress_percentage=_percentage(view, runs, last_edit, current),
         tests_older_than_last_edit=None if last_test < 0 else last_test < last_edit,
-        milestones=reached,
+        milestones=milestones(view),
         timeline=changes,
     )
 
 
-def percentage(
-    completed: tuple[str, ...],
-    current: str,
-    reached: tuple[Milestone, ...],
-    *,
-    finished: bool,
-) -> int:
-    """The progress in percent.
+def _percentage(
+    view: SessionView, runs: tuple[Check, ...], last_edit: int, current: str
+) -> int | None:
+    """The percentage by what stands beside it in the summary (see `percentage`)."""
+    items = [status for _, status, _ in to_dos(view)]
+    failed = any(run.verdict == "failed" for run in last_of_each(runs))
+    something_open = (
+        turn_state(view).status != "closed"
+        or any(r.status in _UNFINISHED for r in user_requests(view) if r.kind != "remark")
+        or any(step.status != "said" for step in next_steps(view))
+    )
+    delivered = any(e.ref.message > last_edit for e in git_events(view) if e.shown)
+    checked = any(r.verdict == "passed" and r.ref.message > last_edit >= 0 for r in runs)
+    return percentage(
+        items,
+        finished=not (something_open or failed or current in _EARLY),
+        shown=delivered or checked or bool(items),
+    )
 
-    The sum of `WEIGHTS` over the stages that come before the current one and those completed,
-    plus half the weight of the current stage; all of it where that is `deployment` and a tool
-    showed the delivery. At most 95, and 100 only for `finished` work whose last test run passed
-    and of which nothing is open. It falls when work is reopened, because the current stage
-    falls back.
+
+def percentage(items: list[str], *, finished: bool, shown: bool) -> int | None:
+    """The progress in percent, None where nothing can be said.
+
+    100 where the work is `finished` and something shows it; else the share of completed items
+    of a to-do list that has open ones; else None.
 
     Args:
-        completed: stages passed through.
-        current: the stage at the end, "" if there is none.
-        reached: the milestones.
-        finished: nothing is open and the last test run passed.
+        items: the status of each item of the last to-do list.
+        finished: the agent ended its turn, nothing is open and no check failed last.
+        shown: a commit, push or the like after the last edit, a passed check after it, or a
+            completed to-do list.
     """
-    shown = {m.kind for m in reached if m.evidence == "verified"}
-    total = 0.0
-    place = STAGES.index(current) if current in WEIGHTS else 0
-    for stage, weight in WEIGHTS.items():
-        if stage == current:
-            sent = stage == "deployment" and shown & _DELIVERED
-            total += weight if sent else weight / 2
-        elif stage in completed or STAGES.index(stage) < place:
-            total += weight
-    return 100 if total >= 100 and finished else min(95, round(total))
+    done = sum(status == "completed" for status in items)
+    if done < len(items):
+        return round(100 * done / len(items))
+    return 100 if finished and shown else None
+
+
+def last_of_each(runs: tuple[Check, ...]) -> list[Check]:
+    """The last run of each check: of one kind, tool and scope."""
+    return list({(r.kind, r.tool, r.scope): r for r in runs}.values())
 
 
 def _completed(
-    view: SessionView, changes: tuple[StageChange, ...], current: str
+    view: SessionView,
+    changes: tuple[StageChange, ...],
+    current: str,
+    runs: tuple[Check, ...],
+    last_edit: int,
 ) -> tuple[str, ...]:
-    """Stages that were passed through or declared done, without the current one."""
-    seen = {change.stage for change in changes}
+    """Stages said or shown to be finished, and those that were passed through.
+
+    A stage that is entered again after the words is not finished by them.
+    """
+    place = STAGES.index(current) if current in STAGES else len(STAGES)
+    found = {c.stage for c in changes if STAGES.index(c.stage) < place}
+    entered = {change.stage: change.ref.message for change in changes}
     for said in view.sentences("stage"):
-        if said.rule == "stage-done":
-            seen.add(said.value.casefold())
-    if current in STAGES:
-        place = STAGES.index(current)
-        seen = {s for s in seen if s in STAGES and STAGES.index(s) < place}
-    return tuple(s for s in STAGES if s in seen and s != "other")
+        stage = said.value.casefold()
+        if said.rule in _DONE_RULES and not _UNSURE.search(said.text[: said.start]):
+            if entered.get(stage, -1) <= said.ref.message:
+                found.add(stage)
+    tests = [run for run in runs if run.kind == "test"]
+    if tests and all(r.verdict == "passed" for r in last_of_each(tuple(tests))):
+        if tests[-1].ref.message > last_edit >= 0:
+            found.add("testing")
+    return tuple(s for s in STAGES if s in found and s != "other")
 
 
-def _edits_and_tests(view: SessionView) -> tuple[int, int, bool]:
-    """Index of the last edit, of the last test run, and whether that run passed."""
+def _edits_and_tests(view: SessionView) -> tuple[int, int]:
+    """Index of the last edit and of the last test run; -1 where there is none."""
     last_edit = last_test = -1
     for (message, part), found in activities(view).items():
         if not view.succeeded(message, part):
@@ -101,10 +124,7 @@ def _edits_and_tests(view: SessionView) -> tuple[int, int, bool]:
             last_edit = max(last_edit, message)
         if "test" in found:
             last_test = max(last_test, message)
-    passed = seen = False
-    for result in view.shown({"tests_pass"}):
-        if result.call_message > last_test or (result.call_message == last_test and not seen):
-            last_test, passed, seen = result.call_message, result.good, True
-        elif result.call_message == last_test:
-            passed = passed and result.good
-    return last_edit, last_test, passed
+    for run in checks(view):
+        if run.kind == "test":
+            last_test = max(last_test, run.ref.message)
+    return last_edit, last_test

@@ -1,40 +1,15 @@
-"""The summary in the shape of the original design: its text form and its JSON object."""
+"""The summary in the shape of the original design."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from leftoff.analysis.summary_json import to_plain
+from leftoff.analysis.text_form import format_context_summary, percentage_as_number
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 
-
-def format_context_summary(summary: ContextSummary) -> str:
-    """The text form: counts, tools, files by action, decisions with their type, stage and
-    percentage, the last three requests at 100 characters."""
-    from leftoff.text.truncation import short
-
-    stats = summary.stats
-    lines = [
-        f"Messages: {stats.message_count}",
-        f"Tool calls: {stats.tool_call_count}",
-        f"Estimated tokens: {stats.estimated_tokens}",
-        "Tools used: " + (", ".join(summary.tools_used) or "none"),
-    ]
-    for action in ("read", "created", "modified", "deleted"):
-        paths = [f.path for f in summary.file_modifications if f.action == action]
-        if paths:
-            lines.append(f"Files {action}: " + ", ".join(paths))
-    if summary.key_decisions:
-        lines.append("Key decisions:")
-        lines += [f"- [{d.type}] {short(d.text, 200)}" for d in summary.key_decisions]
-    if summary.progress.current_stage:
-        lines.append(f"Current stage: {summary.progress.current_stage}")
-    lines.append(f"Progress: {summary.progress.progress_percentage}%")
-    if summary.user_requests:
-        lines.append("Recent requests:")
-        lines += [f"- {short(r.text, 100)}" for r in summary.user_requests[-3:]]
-    return "\n".join(lines)
+__all__ = ["format_context_summary", "percentage_as_number", "seed_shape"]
 
 
 def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
@@ -62,7 +37,7 @@ def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dic
                 if value["progress"]["current_stage"]
                 else {}
             ),
-            "progressPercentage": value["progress"]["progress_percentage"],
+            "progressPercentage": percentage_as_number(summary.progress),
             "milestones": [m["text"] for m in value["progress"]["milestones"]],
         },
         "fileModifications": [

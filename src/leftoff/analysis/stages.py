@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.analysis.activities import activities
 from leftoff.analysis.intents import (
@@ -32,8 +33,8 @@ from leftoff.analysis.intents import (
     inherited,
     intents,
 )
-from leftoff.extraction.evidence import Asked, Said, Shown
-from leftoff.model import Ref
+from leftoff.extraction.evidence import Asked, Failed, Planned, Ran, Said, Shown, Touched
+from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, StageChange
 
@@ -94,10 +95,32 @@ class Segment(Struct):
 
 def timeline(view: SessionView) -> tuple[StageChange, ...]:
     """The change points of the stage, the first at the first agent turn."""
-    return tuple(
-        StageChange(stage, view.ref(Ref(message=message)))
-        for stage, message in _runs(labelled_segments(view))
-    )
+    runs = _runs(labelled_segments(view))
+    places = _places(view, {message for _, message in runs})
+    return tuple(StageChange(stage, view.ref(places[message])) for stage, message in runs)
+
+
+def place_in(item: Ran | Touched | Said | Planned | Failed) -> Ref:
+    """The reference of a piece of evidence; that of a candidate for a decision has no hash."""
+    if isinstance(item, Said) and not item.ref.hash:
+        return replace(item.ref, hash=slice_hash(item.text))
+    return item.ref
+
+
+_PLACED = (Ran, Touched, Said, Planned, Failed)
+"""Evidence with a reference into the agent's messages."""
+
+
+def _places(view: SessionView, messages: set[int]) -> dict[int, Ref]:
+    """A reference into each message: that of any evidence in it. Without evidence only the
+    number of the message is known."""
+    found: dict[int, Ref] = {}
+    kinds: tuple[type[Ran | Touched | Said | Planned | Failed], ...] = _PLACED
+    for kind in kinds:
+        for item in view.active(kind):
+            if item.ref.message in messages:
+                found.setdefault(item.ref.message, place_in(item))
+    return {message: found.get(message, Ref(message=message)) for message in messages}
 
 
 def labelled_segments(view: SessionView) -> list[Segment]:
@@ -154,7 +177,7 @@ def _split_at_prompts(view: SessionView, turns: Sequence[Turn]) -> list[Segment]
     return found
 
 
-_PROMPTS = frozenset({"prompt", "command"})
+_PROMPTS = frozenset({"prompt", "command", "plan"})
 
 
 def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:

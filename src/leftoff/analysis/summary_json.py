@@ -9,18 +9,44 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff.analysis.text_form import format_context_summary
 from leftoff.errors import StateError, TooNew
-from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.redactor import Redactor, SafeValues
 from leftoff.summary import ContextSummary
 
 VERSION = 1
 SCHEMA = f"leftoff.summary/{VERSION}"
 
 
-def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
+class SafeSummary(ContextSummary, frozen=True):
+    """A summary without its secrets: what renderers demand. `safe_summary` alone makes it. Its
+    strings are as recorded but for secrets; cleaning makes no new one."""
+
+
+def safe_summary(summary: ContextSummary, redactor: Redactor | None = None) -> SafeSummary:
+    """The summary for renderers: redacted once, so that whatever is selected, cut and worded
+    afterwards shows no secret; `stats.redactions` counts them."""
+    return _safe(_redacted(summary, redactor))
+
+
+def safe_with(
+    summary: ContextSummary, quotes: list[dict[str, Any]], redactor: Redactor
+) -> tuple[SafeSummary, list[dict[str, Any]]]:
+    """The summary and plain values that are shown beside it, redacted in one call, so that a
+    secret has the same placeholder in both."""
+    bare = msgspec.structs.replace(summary, formatted="")
+    shown, others = redactor.value((bare, quotes))
+    return _safe(_counted(shown, redactor)), others
+
+
+def _safe(redacted: ContextSummary) -> SafeSummary:
+    fields = {name: getattr(redacted, name) for name in redacted.__struct_fields__}
+    return SafeSummary(**fields)
+
+
+def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> SafeValues:
     """The summary as plain JSON values, redacted; `stats.redactions` counts the secrets."""
-    value: dict[str, Any] = codec.to_builtins(_redacted(summary, redactor))
-    return value
+    return SafeValues(codec.to_builtins(_redacted(summary, redactor)))
 
 
 def to_json(
@@ -32,10 +58,18 @@ def to_json(
 
 def _redacted(summary: ContextSummary, redactor: Redactor | None) -> ContextSummary:
     gate = redactor or Redactor()
-    shown: ContextSummary = gate.value(summary)
+    # The text form is made of redacted values, since it cuts them.
+    bare = msgspec.structs.replace(summary, formatted="")
+    shown: ContextSummary = gate.value(bare)
+    formatted = format_context_summary(shown) if summary.formatted else ""
+    return msgspec.structs.replace(_counted(shown, gate), formatted=formatted)
+
+
+def _counted(shown: ContextSummary, gate: Redactor) -> ContextSummary:
     counts = dict(sorted(gate.counts.items()))
-    stats = msgspec.structs.replace(shown.stats, redactions=counts)
-    return msgspec.structs.replace(shown, stats=stats)
+    return msgspec.structs.replace(
+        shown, stats=msgspec.structs.replace(shown.stats, redactions=counts)
+    )
 
 
 class _Schema(Struct):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from leftoff.analysis.activities import activities
+from leftoff.analysis.checks import checks
+from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Ran, Returned
 from leftoff.session_view import SessionView
@@ -24,7 +26,6 @@ _ACTIONS = frozenset({*_CHECKS, "run", "install"})
 _NEUTRAL = frozenset({"look", "search", "inspect_change", "other", "wait"})
 _QUOTED_SCRIPT = re.compile(r"<<|\n")
 
-_COMMIT_HASH = re.compile(r"\[[^\[\]\n]* ([0-9a-f]{7,40})\]")
 _VARIABLE = re.compile(
     r"\$\{?([A-Z][A-Z0-9_]{2,})\b|\bexport ([A-Z][A-Z0-9_]{2,})="
     r"|(?:^|[;&|] ?)([A-Z][A-Z0-9_]{2,})="
@@ -36,15 +37,11 @@ _COMMON = frozenset(
     " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
 )
 
-_SHOWING = re.compile(
-    r"\|\s*(?:head|tail|grep|egrep|rg|tee|cat|sed|awk|less|more|wc|sort|uniq|cut)\b[^|;&]*$"
-)
-
 
 def working_set(view: SessionView) -> WorkingSet:
     """The working set of a session."""
     return WorkingSet(
-        commit=_commit(view),
+        commit=last_commit(view),
         commit_at_start=view.state.header.commit,
         commands=_commands(view),
         variables=_variables(view),
@@ -74,22 +71,12 @@ def _recent(view: SessionView) -> tuple[Words, ...]:
     return tuple(sorted(in_order, key=lambda words: -words.message))
 
 
-def _commit(view: SessionView) -> str:
-    """The last commit that the session made."""
-    for shown in reversed(view.shown({"committed"})):
-        match = _COMMIT_HASH.search(shown.text) if shown.good else None
-        if match:
-            return match[1]
-    return ""
-
-
 def _commands(view: SessionView) -> tuple[Command, ...]:
     """Checks with their last outcome, and other commands that succeeded and were run again."""
     kinds = activities(view)
-    shown = {
-        (s.call_message, s.call_part): s.good
-        for s in view.shown({"tests_pass", "build_passes", "lint_passes"})
-    }
+    verdicts: dict[tuple[int, int | None], set[str]] = {}
+    for check in checks(view):
+        verdicts.setdefault((check.ref.message, check.ref.part), set()).add(check.verdict)
     last: dict[str, Command] = {}
     for ran in view.active(Ran):
         place = (ran.ref.message, ran.part)
@@ -108,7 +95,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         last[text] = Command(
             text,
             min(found, key=_importance),
-            _passed(text, outcome, shown.get(place)),
+            _passed(outcome, verdicts.get(place)),
             (before.count if before else 0) + 1,
             view.ref(ran.ref),
         )
@@ -117,16 +104,15 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
     return tuple(order[:MAX_COMMANDS])
 
 
-def _passed(command: str, outcome: Returned, shown: bool | None) -> bool | None:
-    """Whether a call succeeded: by its exit code, else by its output. The exit code of a pipe
-    whose last program only shows the output says nothing."""
-    if _SHOWING.search(command) and "pipefail" not in command:
-        return shown
+def _passed(outcome: Returned, verdicts: set[str] | None) -> bool | None:
+    """Whether a command succeeded: by the verdicts on its checks, else by its exit code."""
+    if verdicts is not None:
+        if "failed" in verdicts:
+            return False
+        return None if "unknown" in verdicts else True
     if outcome.exit_code is not None:
         return outcome.exit_code == 0
-    if outcome.status in {"ok", "unknown"}:
-        return shown if shown is not None else (True if outcome.status == "ok" else None)
-    return False
+    return {"ok": True, "unknown": None}.get(outcome.status, False)
 
 
 def _importance(kind: str) -> int:

@@ -30,6 +30,14 @@ COMPRESSED = ("", ".gz", ".zst")
 _SUFFIXES = tuple(ending + packed for ending in SUFFIXES for packed in COMPRESSED)
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+
+MAX_DEPTH = 64
+"""Levels of folders below one that is named; deeper ones are left out. Chosen by hand."""
+
+MAX_OTHERS = 1_000_000
+"""From so many files that are no recordings on, a folder is refused: it is a whole disk or the
+like. Reading so many names takes about ten seconds. Chosen by hand."""
+
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -69,6 +77,10 @@ def find_files(
     """The files at the paths; those of all default locations if there are no paths.
 
     A path that does not exist is included; it is reported when it is read.
+
+    Raises:
+        UsageError: a folder is that of all files of the machine, or holds very many others.
+        SourceError: the name of a file is no text.
     """
     found = FoundFiles()
     given = [os.fspath(path) for path in paths]
@@ -96,8 +108,10 @@ def _local(path: str, found: FoundFiles, environ: Mapping[str, str], *, named: b
                 found.add(_recorded(recorded))
                 for side in _sides(recorded.path):
                     found.add(file_entry(side))
+        elif os.path.realpath(path) == os.path.abspath(os.sep):  # noqa: PTH100
+            raise UsageError(f"{path}: is the whole file system; name a folder of recordings")
         else:
-            _walk(path, found)
+            _walk(path, found, MAX_DEPTH)
     elif path.endswith(".sqlite3"):
         _database(path, found)
     else:
@@ -112,8 +126,16 @@ def _sides(path: str) -> list[str]:
     return sorted(glob.glob(glob.escape(stem) + "/subagents/agent-*.jsonl*"))  # noqa: PTH207
 
 
-def _walk(folder: str, found: FoundFiles) -> None:
+def _walk(folder: str, found: FoundFiles, depth: int) -> None:
     """Everything below a folder that may be a recording, in order of name."""
+    if not depth:
+        found.left_out += 1
+        return
+    if found.left_out > MAX_OTHERS:
+        raise UsageError(
+            f"{folder}: so far {found.left_out:,} files are no recordings; name a folder of "
+            "recordings"
+        )
     try:
         with os.scandir(folder) as entries:
             here = sorted(entries, key=lambda entry: entry.name)
@@ -128,7 +150,7 @@ def _walk(folder: str, found: FoundFiles) -> None:
         try:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED and entry.name not in pieces:
-                    _walk(entry.path, found)
+                    _walk(entry.path, found, depth - 1)
             elif not entry.is_file():
                 continue
             elif entry.name.endswith(".sqlite3"):

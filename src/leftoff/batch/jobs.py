@@ -27,7 +27,7 @@ ROWS_VERSION = 1
 
 _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
-    "files": ("files",),
+    "files": ("files", "edits"),
     "budget": (),
 }
 

@@ -141,6 +141,7 @@ def context(
     whole = total(by_model.values())
     return ContextInfo(
         window=size,
+        window_source=window.source if window else "",
         usable_window=usable,
         occupancy=occupancy,
         fraction=_share(occupancy, usable),

@@ -1,7 +1,8 @@
 """Size of a model's context window, and the part that its recorder reserves for compaction.
 
 The tables are in ``windows.toml``. Precedence: the window that the recording states, then the
-user's rows, then the tables; an unknown window is None and never a guess.
+user's rows, then the tables. Of a model that is sold with two windows under one name, the
+window is unknown until the session shows it; an unknown window is None and never a guess.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ class Window(Struct, frozen=True):
 
     Attributes:
         larger: another window size offered under the same model name, 0 if there is none.
+        source: what it rests on: recorded | user | model | shown (by use or a compaction).
     """
 
     window: int
     reserve: int = 0
     larger: int = 0
+    source: str = ""
 
 
 class ModelRow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +75,10 @@ def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
         more: rows that take precedence over the built-in ones.
     """
     name = model.casefold().rsplit("/", 1)[-1]
-    for row in (*more, *_TABLES.model):
-        if _matches(name, row.match):
-            return Window(row.window, row.reserve, row.larger)
+    for source, rows in (("user", more), ("model", _TABLES.model)):
+        for row in rows:
+            if _matches(name, row.match):
+                return Window(row.window, row.reserve, row.larger, source)
     return None
 
 
@@ -110,29 +114,42 @@ def fit(
     version: str = "",
     more: Sequence[ModelRow] = (),
 ) -> Window | None:
-    """The window of a session: by the recording first, then by the tables.
+    """The window of a session: by the recording first, then by the tables; None if not known.
 
     Args:
         recorded: the window that the recording states.
         peak: the highest occupancy of the session, in tokens. A smaller window of the table
             cannot be the session's.
-        compacted_at: occupancy at the last automatic compaction: that much is usable.
+        compacted_at: occupancy at the last automatic compaction: that much is usable, and more
+            than half of the window.
         more: rows that take precedence over the built-in ones.
     """
     known = window_of(model, more)
     if recorded:
-        window = recorded
+        window, source = recorded, "recorded"
     elif known is None:
         return None
-    elif peak <= known.window:
-        window = known.window
-    elif peak <= known.larger:
-        window = known.larger
     else:
-        return None
+        window, source = _of_several(known, peak, compacted_at)
+        if not window:
+            return None
     reserve = reserve_of(format, version, window)
     if reserve is None:
         reserve = known.reserve if known else 0
     if compacted_at is not None and window // 2 < compacted_at <= window:
         reserve = window - compacted_at
-    return Window(window, min(reserve, window))
+    return Window(window, min(reserve, window), source=source)
+
+
+def _of_several(known: Window, peak: int, compacted_at: int | None) -> tuple[int, str]:
+    """The window among those that a model is sold with, and its source; 0 if nothing shows it.
+
+    A recorder compacts by itself when a window is nearly full: more than half of it.
+    """
+    if not known.larger:
+        return (known.window, known.source) if peak <= known.window else (0, "")
+    if peak > known.window:
+        return (known.larger, "shown") if peak <= known.larger else (0, "")
+    if compacted_at is not None and compacted_at > known.window // 2:
+        return known.window, "shown"
+    return 0, ""

@@ -19,7 +19,6 @@ from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.files import store_for
-from leftoff.text.sanitize import clean
 
 if TYPE_CHECKING:
     from leftoff.handover.review_metrics import ReviewMetrics
@@ -124,7 +123,7 @@ def ask(
         }
         deliver(codec.dumps(gate.value(value), indent=2).decode(), None)
         return
-    deliver(clean(gate.text(result.text)).rstrip("\n") + "\n", None)
+    deliver(gate.shown(result.text).rstrip("\n") + "\n", None)
     why = WHY.get(made.resume, FAILED)
     if result.review_id:
         print(f"review {result.review_id}" + (f" ({why})" if why else ""), file=sys.stderr)

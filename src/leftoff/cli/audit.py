@@ -9,8 +9,9 @@ from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import path_of, session_argument
 from leftoff.handover.lost import audits_as_dict, audits_table
+from leftoff.handover.rework_table import rework_as_dict, rework_table
 from leftoff.handover.wording import plural
-from leftoff.live.compactions import audit_compactions
+from leftoff.live.compactions import audit_compactions, rework_after_compactions
 from leftoff.sources.open import session_paths
 
 
@@ -18,29 +19,44 @@ from leftoff.sources.open import session_paths
 @session_argument()
 @click.option("--json", "as_json", is_flag=True, help="Everything, uncut, as one JSON object.")
 @click.option(
+    "--words",
+    is_flag=True,
+    help="Instead: decisions, constraints, files, commands and errors that are not in the "
+    "summary, compared by words.",
+)
+@click.option(
     "--lost",
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
-    help="List at most so many lost points of each kind; 0 for the table alone.",
+    help="List at most so many of each kind; 0 for the table alone.",
 )
-def audit(session: str, *, as_json: bool, lost: int) -> int:
-    """What each compaction of SESSION lost: decisions, constraints, files, commands and errors
-    that stood before it and are not in the summary that the recorder's own model wrote.
+def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
+    """What each compaction of SESSION cost: what the next 30 calls read, ran, searched or asked
+    again although it was known before, and what the summary left out that they used.
 
+    A repetition counts if nothing changed in between; what may have changed counts as changed.
     Exit 1: there is no compaction whose summary can be read.
     """
     path, _ = session_paths(path_of(session))
-    found = list(audit_compactions(path))
-    compactions = max(len(found), len(api.summarize(path).context.compactions))
+    by_words = list(audit_compactions(path)) if words else []
+    again = [] if words else list(rework_after_compactions(path))
+    audited = len(by_words) + len(again)
+    compactions = max(audited, len(api.summarize(path).context.compactions))
     if as_json:
-        deliver(codec.dumps(audits_as_dict(path, found, compactions), indent=2).decode(), None)
-    elif found:
-        deliver(audits_table(found, lost=lost), None)
-    unread = compactions - len(found)
+        value = (
+            audits_as_dict(path, by_words, compactions)
+            if words
+            else rework_as_dict(path, again, compactions)
+        )
+        deliver(codec.dumps(value, indent=2).decode(), None)
+    elif audited:
+        table = audits_table(by_words, lost=lost) if words else rework_table(again, listed=lost)
+        deliver(table, None)
+    unread = compactions - audited
     if unread:
         complain(f"{plural(unread, 'compaction')} without a summary that can be read")
-    if not found:
+    if not audited:
         if not as_json and not unread:
             complain("there is no compaction in this session")
         return 1

@@ -40,7 +40,6 @@ from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.lookup import decompress
 from leftoff.stores.protocol import StoredDocument
 from leftoff.stores.retention import Retention, prune
-from leftoff.text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,8 +78,8 @@ def checkpoint() -> None:
 @click.option(
     "--session",
     "which",
-    metavar="N|ID",
-    help="Which session of a file that holds several: its number from 1, or its id.",
+    metavar="N|ID|DATE",
+    help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 @recorder_option
 @click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
@@ -127,7 +126,7 @@ def create(
         history_lines=settings.token_budget.context_dump.max_history_lines,
     )
     contents = checkpoint_source(found, goal, chosen)
-    own = file_names.task_file_name(goal or contents.facts.task, task_id)
+    own = file_names.task_file_name(goal or contents.task, task_id)
     folder = project or file_names.project_name(summary.session.cwd)
     names = file_names.dump_paths(folder, own)
     payload = dumps.build_payload(
@@ -220,7 +219,7 @@ def show(id: str, *, as_json: bool) -> None:
     if as_json or not saved.text:
         _print(codec.dumps(gate.value(saved.document), indent=2).decode())
         return
-    _print(sanitize.clean(gate.text(saved.text)))
+    _print(gate.shown(saved.text))
 
 
 @checkpoint.command(name="list")
@@ -270,8 +269,6 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
     prompt = data.decode("utf-8", "surrogateescape")
     size = injection.DEFAULT_BUDGET if budget is None else budget
     whole = injection.inject(made, prompt, budget=size)
-    if whole == prompt and not injection.block(made, size):
-        complain(f"a block does not fit into {size} tokens; the prompt is passed on alone")
     sys.stdout.buffer.write(whole.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
 

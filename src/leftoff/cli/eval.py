@@ -10,6 +10,7 @@ from leftoff.cli.eval_budget import budget_command
 from leftoff.cli.eval_files import files_command
 from leftoff.cli.eval_options import HELD_OUT, noted, printed, progress
 from leftoff.cli.eval_resume import resume_command
+from leftoff.cli.eval_truth import truth_command
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.errors import UsageError
@@ -26,6 +27,7 @@ def evaluate() -> None:
 evaluate.add_command(budget_command)
 evaluate.add_command(files_command)
 evaluate.add_command(resume_command)
+evaluate.add_command(truth_command)
 
 
 @evaluate.command("labels")

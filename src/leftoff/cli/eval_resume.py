@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from leftoff.cli.eval_options import HELD_OUT, noted, printed, progress
 from leftoff.cli.output import deliver
-from leftoff.errors import UsageError
 from leftoff.evaluation import resume_reports as reports
 from leftoff.evaluation.labels import load
+from leftoff.evaluation.resume_forms import HOOK, forms
 from leftoff.evaluation.resume_runs import evaluate_resume
-from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.rendering.render_summary import render
-
-if TYPE_CHECKING:
-    from leftoff.evaluation.resume_runs import System
 
 
 @click.command("resume")
-@click.argument("path", metavar="LABELS")
-@click.option(
-    "--transcripts", metavar="DIR", help="Where the recordings are.  [default: LABELS]"
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--labels", metavar="DIR", multiple=True, help="Labels of some of the sessions.")
 @click.option(
     "--cuts",
     type=click.Choice(["natural", "artificial", "both"]),
@@ -32,27 +23,25 @@ if TYPE_CHECKING:
     help="At recorded compactions, or at 25, 50 and 75 % of sessions without one.",
 )
 @click.option(
-    "--budget",
-    type=click.IntRange(min=100),
-    default=3000,
-    show_default=True,
-    help="Tokens at artificial cuts.",
+    "--tuned",
+    metavar="REPOSITORY",
+    multiple=True,
+    help="These owner__name were looked at while leftoff was built: report them apart.",
 )
-@click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
 @printed
 @click.option(
     "--misses",
     metavar="FILE",
-    help=f"Write what was lost, with its words, as lines of JSON; nothing of {HELD_OUT}.",
+    help=f"Write what the hook's block lacks, with its words, as lines of JSON; nothing of "
+    f"{HELD_OUT}.",
 )
 @noted
 def resume_command(
-    path: str,
+    paths: tuple[str, ...],
     *,
-    transcripts: str | None,
+    labels: tuple[str, ...],
     cuts: str,
-    budget: int,
-    only: tuple[str, ...],
+    tuned: tuple[str, ...],
     as_json: bool,
     output: str | None,
     misses: str | None,
@@ -60,39 +49,26 @@ def resume_command(
     date: str,
     machine: str,
 ) -> None:
-    """Score what a successor gets to know against what it would need.
+    """Score what a successor is given against what it would need.
 
-    A labelled session is cut, and only what stands before the cut is read. The texts compared
-    are of one length, by the upper bound of tokens: ours, the summary that the recorder's own
-    model wrote there, and the plain tail of the session. Exit 2: no cut could be measured.
+    PATH: recordings, or directories of them. Each is cut where the recorder compacted it, and
+    only what stands before the cut is read. Compared are every form that leftoff delivers, each
+    at its own budget, the summary that the recorder's own model wrote there, the tail of the
+    session, and that summary with our block. Decisions and directives need labels. Exit 2: no
+    cut could be measured.
     """
-    chosen = [label for label in load(path) if not only or label.repository in only]
-    if not chosen:
-        raise UsageError(f"{path}: no labels are left to score after --only")
     report = evaluate_resume(
-        chosen,
-        transcripts or path,
-        _systems(),
+        paths,
+        [label for directory in labels for label in load(directory)],
+        forms(),
         natural=cuts != "artificial",
         artificial=cuts != "natural",
-        budget=budget,
+        misses_of=(HOOK,) if misses else (),
         progress=progress(),
     )
-    run = reports.to_run(
-        report, held_out=HELD_OUT, resamples=resamples, date=date, machine=machine
-    )
+    run = reports.to_run(report, tuned=tuned, resamples=resamples, date=date, machine=machine)
     deliver(run.decode() if as_json else reports.table(run), None)
     if output:
         deliver(run.decode(), output)
     if misses:
         deliver(reports.misses_to_lines(report.misses, without=HELD_OUT), misses)
-
-
-def _systems() -> dict[str, System]:
-    """What is under test, the one that counts first."""
-    return {
-        "resume log": lambda summary, budget: ResumeLog.from_summary(summary).to_markdown(
-            budget
-        ),
-        "prompt form": lambda summary, budget: render(summary, "prompt", budget=budget),
-    }

@@ -13,6 +13,7 @@ from leftoff.cli.params import path_of, recorder_option, session_argument
 from leftoff.errors import FormatError
 from leftoff.rendering.conversation import conversation
 from leftoff.sources.open import open_lines, session_paths
+from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
 
 if TYPE_CHECKING:
@@ -42,17 +43,17 @@ def export(session: str, *, tools: str, recorder: str | None, output: str | None
 def whole(
     path: str, recorder: str | None, *, subagents: bool = False
 ) -> tuple[list[Message], SessionInfo]:
-    """Every message of a recording, of its last session where it holds several, and what is
-    known of the session."""
+    """Every message of a recording, or of one session where it holds several (the one chosen
+    by `@`, else the newest with work), and what is known of the session."""
+    path, choice = split_choice(path)
     main, side = session_paths(path)
     reading = Messages(main, recorder)
     with open_lines(main) as lines:
         reading.feed_lines(lines)
     reading.close()
-    messages = reading.take()
-    starts = [n for n, m in enumerate(messages) if m.index == 0 and not m.agent]
-    messages = messages[starts[-1] if starts else 0 :]
-    header = reading.sessions[-1][""].header
+    chosen = choose(reading.sessions, choice, main)
+    messages = reading.take(chosen + 1)
+    header = reading.sessions[chosen][""].header
     info = SessionInfo(
         id=header.id,
         format=reading.format.name if reading.format else "",

@@ -17,9 +17,11 @@ from leftoff._version import __version__
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from leftoff.redaction.redactor import SafeText
+
 _COMMANDS = {
     "ask": ("leftoff.cli.ask:ask", "Ask an agent's client, and go on with it later."),
-    "audit": ("leftoff.cli.audit:audit", "What each compaction of a session lost."),
+    "audit": ("leftoff.cli.audit:audit", "What each compaction of a session cost."),
     "batch": ("leftoff.cli.batch:batch", "Many sessions at once, as tables."),
     "budget": ("leftoff.cli.budget:budget", "How full the window is, and for how long."),
     "checkpoint": (
@@ -164,9 +166,8 @@ def tell(line: str) -> None:
     print(shown(line).replace("\n", " "), file=sys.stderr)
 
 
-def shown(text: str) -> str:
+def shown(text: str) -> SafeText:
     """Text that stderr may show: what it quotes may be of a recording."""
     from leftoff.redaction.redactor import Redactor
-    from leftoff.text.sanitize import clean
 
-    return clean(Redactor().text(text))
+    return Redactor().shown(text)

@@ -16,9 +16,10 @@ import click
 def hook(ctx: click.Context) -> int:
     """Alone: answers the hook of a client (Claude Code, Codex), which calls it by itself.
 
-    A new session gets what earlier work left open; before a compaction a checkpoint and a
-    resume log are saved; at 70, 85 and 95 % of the window one line is printed, once; at its end
-    a session's log is written. Nothing is sent anywhere.
+    A new session gets what earlier work left open; a prompt gets what earlier work says about
+    it, where something fits well; before a compaction a checkpoint and a resume log are saved;
+    at 70, 85 and 95 % of the window one line is printed, once; at its end a session's log is
+    written. Nothing is sent anywhere.
     """
     if ctx.invoked_subcommand is not None:
         return 0
@@ -63,7 +64,8 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
     path = clients.settings_of(client, scope, Path.cwd(), os.environ)
     command = clients.command_for(scope)
-    change = install.install(path, command, clients.EVENTS)
+    timeout = clients.TIMEOUTS[client]
+    change = install.install(path, command, clients.EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code and clients.HINTS[client]:
         print(clients.HINTS[client], file=sys.stderr)
@@ -91,14 +93,13 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     from leftoff.cli.group import tell
     from leftoff.cli.output import deliver
     from leftoff.redaction.redactor import Redactor
-    from leftoff.text.sanitize import clean
 
     if change.empty:
         if not dry_run:
             change.make()
         tell(f"{change.path}: nothing to change")
         return 0
-    deliver(clean(Redactor().text(change.diff())), None)
+    deliver(Redactor().shown(change.diff()), None)
     if dry_run:
         return 1
     if not yes:
@@ -115,11 +116,14 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
 @hook.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def status(*, as_json: bool) -> int:
-    """Where our hooks are installed, and what they did last. Exit 1: nowhere."""
+    """Where our hooks are installed, and what each did last: when, how long it took, what it
+    gave to whom, and whether that stands in the transcript. Exit 1: installed nowhere.
+    """
     from leftoff import codec
     from leftoff.cli.output import deliver
     from leftoff.errors import LeftoffError, UnknownName
     from leftoff.hooks import clients, install, queue
+    from leftoff.hooks.status import event_rows
     from leftoff.text.sanitize import clean
 
     found: list[dict[str, Any]] = []
@@ -137,17 +141,41 @@ def status(*, as_json: bool) -> int:
                 row["events"], row["error"] = {}, str(error)
             found.append(row)
     home = queue.home_of(Path.cwd(), os.environ)
+    events = event_rows(home)
     last = queue.read_text(home / queue.STATE / queue.LOG).splitlines()[-5:]
-    installed = any(row["events"] for row in found)
+    installed = {event for row in found for event in row["events"]}
     if as_json:
-        deliver(codec.dumps({"settings": found, "log": last}, indent=2).decode(), None)
+        for event in events:
+            event["installed"] = event["event"] in installed
+        tree = {"settings": found, "events": events, "log": last}
+        deliver(codec.dumps(tree, indent=2).decode(), None)
         return 0 if installed else 1
     lines = []
     for row in found:
-        events = ", ".join(row["events"]) or row.get("error") or "not installed"
+        names = ", ".join(row["events"]) or row.get("error") or "not installed"
         gaps = row["missing"] if row["events"] else []
         missing = f"; missing: {', '.join(gaps)}" if gaps else ""
-        lines.append(f"{row['client']:<7}{row['scope']:<8}  {events}{missing}")
-    lines += [f"  {line}" for line in last]
+        lines.append(f"{row['client']:<7}{row['scope']:<8}  {names}{missing}")
+    if any(event["last"] for event in events):
+        lines += ["", *_event_lines(events, installed)]
     deliver(clean("\n".join(lines)) + "\n", None)
     return 0 if installed else 1
+
+
+_SEEN = {True: "yes", False: "no, it is given again with the next prompt", None: "not known"}
+
+
+def _event_lines(events: list[dict[str, Any]], installed: set[str]) -> list[str]:
+    """The events as a table."""
+    lines = [f"{'event':<17} {'last ran':<20} {'took':>7}  gave it to  seen in the transcript"]
+    for row in events:
+        took = f"{row['milliseconds']} ms" if row["milliseconds"] is not None else ""
+        last = row["last"] or ("never" if row["event"] in installed else "not installed")
+        seen = _SEEN[row["seen"]] if row["given"] else ""
+        if row["event"] != "SessionStart" and row["seen"] is False:
+            seen = "no"
+        if seen and row["output"] != "agent":
+            seen += f" (given {row['given']})"
+        line = f"{row['event']:<17} {last:<20} {took:>7}  {row['output']:<10}  {seen}".rstrip()
+        lines.append(f"{line}  failed: {row['failed']}" if row["failed"] else line)
+    return lines

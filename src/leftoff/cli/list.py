@@ -13,7 +13,8 @@ from leftoff import api, codec
 from leftoff.cli.filters import filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import coloured, columns, deliver
-from leftoff.errors import SourceError
+from leftoff.cli.params import complete, path_of
+from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.render_summary import render
@@ -24,6 +25,8 @@ from leftoff.sources.discover import (
     session_files,
     short_ids,
 )
+from leftoff.sources.open import session_paths
+from leftoff.sources.session_choice import contained_session
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
@@ -32,6 +35,7 @@ SHOWN = 30
 
 
 @click.command("list")
+@click.argument("file", required=False, shell_complete=complete)
 @filtered
 @click.option(
     "-n",
@@ -42,6 +46,7 @@ SHOWN = 30
 @click.option("--subagents", is_flag=True, help="Also sessions that another session started.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def list_command(
+    file: str | None,
     *,
     project: str | None,
     recorder: str | None,
@@ -51,10 +56,15 @@ def list_command(
     subagents: bool,
     as_json: bool,
 ) -> int:
-    """Sessions recorded on this machine, the last changed first; times are UTC.
+    """Sessions recorded on this machine, the last changed first; times are UTC. Of FILE, the
+    sessions that this one recording holds, the last first, with the number of their messages.
 
-    Only names and headers are read. Exit 1: none matched.
+    Without FILE only names and headers are read. Exit 1: none matched.
     """
+    if file is not None:
+        if any((project, since, until, subagents)):
+            raise UsageError("list FILE takes -n, --format and --json, no other filter")
+        return _list_contained(path_of(file), recorder, limit, as_json=as_json)
     if recorder:
         formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
     now = time.time()
@@ -90,6 +100,31 @@ def list_command(
     if not count:
         complain("no session matches" if any((project, recorder, since, until)) else NONE)
         return 1
+    return 0
+
+
+def _list_contained(
+    path: str, recorder: str | None, limit: int | None, *, as_json: bool
+) -> int:
+    """Prints the sessions of one recording; "no work": the agent said and did nothing."""
+    reading = api.open_pass(session_paths(path)[0], format=recorder)
+    found = [contained_session(s, n) for n, s in enumerate(reading.sessions, 1)][::-1]
+    if limit is None:
+        limit = 0 if as_json else SHOWN
+    gate, width = Redactor(), columns()
+    for contained in found[: limit or None]:
+        value = gate.value(codec.to_valid_json(codec.to_builtins(contained)))
+        if as_json:
+            deliver(codec.dumps(value).decode(), None)
+            continue
+        started = value["started"][:16].replace("T", " ")
+        messages = f"{value['messages']} message{'s' * (value['messages'] != 1)}"
+        work = "" if value["works"] else "no work"
+        head = f"{value['number']:>4}  {started:<16}  {messages:>14}  {work:<7}"
+        title = one_line(value["title"], max(10, width - len(head) - 2))
+        sys.stdout.write(f"{head}  {title}".rstrip() + "\n")
+    if limit and len(found) > limit:
+        print("there are more: -n 0 lists all", file=sys.stderr)
     return 0
 
 

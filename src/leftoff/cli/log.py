@@ -43,8 +43,8 @@ def log() -> None:
 @click.option(
     "--session",
     "which",
-    metavar="N|ID",
-    help="Which session of a file that holds several: its number from 1, or its id.",
+    metavar="N|ID|DATE",
+    help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 def create(
     session: str,

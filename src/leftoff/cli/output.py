@@ -25,10 +25,10 @@ def coloured() -> bool:
 
 
 def columns() -> int:
-    """Width of the terminal, at most 110; 96 where there is none."""
+    """Width of the terminal, at most 200; 96 where there is none."""
     if not sys.stdout.isatty():
         return 96
-    return min(110, shutil.get_terminal_size((96, 24)).columns)
+    return min(200, shutil.get_terminal_size((96, 24)).columns)
 
 
 def deliver(text: str | bytes, output: str | None) -> None:

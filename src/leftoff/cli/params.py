@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from leftoff.cli.completions import is_harmless
 from leftoff.cli.group import complain
 from leftoff.sources.discover import LATEST, find_session, session_files
+from leftoff.sources.session_choice import Choice, as_choice
 
 if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
 def path_of(session: str) -> str:
     """The path of the session that is meant, seen from the current directory."""
     # A path or an id means the same in a directory that was deleted; only `latest` does not.
-    cwd = os.getcwd() if session == LATEST else ""  # noqa: PTH109 - the logical path, as a string
+    latest = session.partition("@")[0] == LATEST
+    cwd = os.getcwd() if latest else ""  # noqa: PTH109 - the logical path, as a string
     return find_session(session, os.environ, cwd)
 
 
-def chosen_session(which: str | None) -> int | str:
-    """The session of a file that `--session N|ID` means; the last if nothing is said."""
-    if which is None:
-        return -1
-    return int(which) - 1 if which.isdecimal() and int(which) else which
+def chosen_session(which: str | None) -> Choice:
+    """The session of a file that `--session N|ID|DATE` means; if nothing is said, the newest
+    in which the agent did something."""
+    return None if which is None else as_choice(which)
 
 
 def warn_of_several(summary: ContextSummary, which: str | None) -> None:
     """Says on stderr that a file holds several sessions, where none was chosen."""
     for issue in summary.issues:
         if issue.code == "several_sessions" and which is None:
-            complain(f"{issue.count} {issue.what}: the last (choose with --session)")
+            complain(f"{issue.count} {issue.what} (choose with --session)")
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +17,8 @@ from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
+from leftoff.rendering.html.report import ReportRow, report_row
 from leftoff.rendering.html.report import report as report_page
-from leftoff.rendering.html.report import report_row
 from leftoff.rendering.html.session import cited, page
 from leftoff.sources.discover import list_sessions, parse_time
 from leftoff.sources.open import STDIN
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 
 def page_of(
-    summary: ContextSummary, gathered: SessionReading, *, agent: str = "", gate: Redactor
+    summary: ContextSummary,
+    gathered: SessionReading,
+    *,
+    agent: str = "",
+    everything: bool = False,
+    gate: Redactor,
 ) -> str:
     """The page of a summary, with its curve and the messages that it quotes.
 
@@ -44,7 +49,9 @@ def page_of(
     messages = {}
     if not any(source.path == STDIN for source in summary.session.sources):
         messages = messages_at(summary, cited(summary, account))
-    return page(summary, account, messages, thresholds=watched, gate=gate)
+    return page(
+        summary, account, messages, thresholds=watched, everything=everything, gate=gate
+    )
 
 
 @click.command()
@@ -82,7 +89,7 @@ def report(
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
     named = list(paths) or _listed(project, recorder, since, until)
-    rows: list[dict[str, Any]] = []
+    rows: list[ReportRow] = []
     unread: list[str] = []
     many = len(named) > 1 or any(os.path.isdir(path) for path in named)  # noqa: PTH112
     at_once = (workers or os.cpu_count() or 1) if many else 0

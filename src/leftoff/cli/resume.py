@@ -34,7 +34,6 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
-from leftoff.text.sanitize import clean
 from leftoff.workspace import inspect_workspace
 
 if TYPE_CHECKING:
@@ -62,9 +61,8 @@ NEWEST = "latest"
 @click.option(
     "--session",
     "which",
-    metavar="N|ID",
-    help="With --save: which session of a file that holds several: its number from 1, or its "
-    "id.",
+    metavar="N|ID|DATE",
+    help="With --save: which session of a file that holds several: its number from 1, its id.",
 )
 @click.option(
     "--workflow",
@@ -317,7 +315,7 @@ def _refuse(word: str, **values: str) -> int:
 
 
 def _safe(line: str) -> str:
-    return " ".join(clean(Redactor().text(line)).splitlines())
+    return " ".join(Redactor().shown(line).splitlines())
 
 
 def _say(line: str) -> None:

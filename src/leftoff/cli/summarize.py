@@ -52,8 +52,8 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 @click.option(
     "--session",
     "which",
-    metavar="N|ID",
-    help="Which session of a file that holds several: its number from 1, or its id.",
+    metavar="N|ID|DATE",
+    help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 @click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
 @recorder_option
@@ -66,6 +66,9 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     "--since",
     metavar="N|last",
     help="Only what is new since line N, since message '#N', or since you last asked.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="All items, not only the first of each part."
 )
 @click.option(
     "--explain",
@@ -90,6 +93,7 @@ def summarize(
     hide: tuple[str, ...],
     budget: int | None,
     since: str | None,
+    everything: bool,
     explain: bool,
     bare: bool,
     strict: bool,
@@ -123,7 +127,7 @@ def summarize(
     if form == "html" and shape == "leftoff" and not as_json:
         from leftoff.cli.report import page_of
 
-        text = page_of(summary, gathered, agent=agent, gate=gate)
+        text = page_of(summary, gathered, agent=agent, everything=everything, gate=gate)
     elif shape == "seed001":
         text = codec.dumps(seed_shape(summary, gate), indent=2)
     elif as_json or form == "json":
@@ -136,6 +140,7 @@ def summarize(
             budget=budget,
             colour=not plain and coloured(),
             width=96 if plain else columns(),
+            everything=everything,
             gate=gate,
         )
     if budget is not None and not text.strip():

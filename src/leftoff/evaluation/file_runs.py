@@ -104,7 +104,7 @@ def evaluate_files(
     left_out: list[str] = []
     rules = ""
     modified = commands = recordings = 0
-    for path in sorted(_recordings(paths)):
+    for path in sorted(recording_paths(paths)):
         name = Path(path).name
         if progress is not None:
             progress(name)
@@ -156,7 +156,8 @@ def _sessions(path: str) -> list[list[Message]]:
     return found
 
 
-def _recordings(paths: Iterable[str]) -> set[str]:
+def recording_paths(paths: Iterable[str]) -> set[str]:
+    """The files that were given, and those in the directories that were given."""
     found: set[str] = set()
     for given in paths:
         place = Path(given)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.errors import SourceError, StateError
 from leftoff.sources.open import open_lines, read_whole
@@ -28,6 +31,7 @@ class Decision(Struct, frozen=True):
     type: str
     importance: int = 2
     also: tuple[int, ...] = ()
+    source_line: int | None = None
 
 
 class Milestone(Struct, frozen=True):
@@ -36,6 +40,7 @@ class Milestone(Struct, frozen=True):
     line: int
     quote: str
     kind: str
+    source_line: int | None = None
 
 
 class Stage(Struct, frozen=True):
@@ -51,6 +56,15 @@ class Directive(Struct, frozen=True):
     line: int
     quote: str
     kind: str
+    source_line: int | None = None
+
+
+class SwallowedTurn(Struct, frozen=True):
+    """A request whose turn an earlier reader did not separate from the one before it."""
+
+    source_line: int
+    quote: str
+    kind: str
 
 
 class OpenItem(Struct, frozen=True):
@@ -58,13 +72,15 @@ class OpenItem(Struct, frozen=True):
 
     line: int
     quote: str
+    source_line: int | None = None
 
 
 class Labels(Struct, frozen=True):
     """The labels of one recording.
 
     `line` is everywhere the 1-based physical line, or the 0-based index in the list of
-    messages where the recording is one JSON document.
+    messages where the recording is one JSON document. Where a label has a `source_line`, that
+    is the line of the recording, and `line` what a reader made of it when it was labelled.
     """
 
     file: str
@@ -74,6 +90,7 @@ class Labels(Struct, frozen=True):
     stages: tuple[Stage, ...] = ()
     directives: tuple[Directive, ...] = ()
     open_items: tuple[OpenItem, ...] = ()
+    swallowed_user_turns: tuple[SwallowedTurn, ...] = ()
 
     @property
     def repository(self) -> str:
@@ -160,16 +177,109 @@ def label_problems(label: Labels, texts: Mapping[int, str]) -> list[str]:
     for line, quote in label.quoted():
         if line not in texts:
             problems.append(f"{label.file}: no message with words at {line}")
-        elif quote not in texts[line] and _as_typed(quote) not in texts[line]:
+        elif not _says(texts[line], quote):
             problems.append(f"{label.file}: {line} does not say {quote[:60]!r}")
     doubled = [line for line, n in Counter(s.line for s in label.stages).items() if n > 1]
     problems += [f"{label.file}: two stages begin at {line}" for line in sorted(doubled)]
     return problems
 
 
-def _as_typed(quote: str) -> str:
+def _says(text: str, quote: str) -> bool:
+    """Whether a text holds a quote, blanks and the client's markup of commands apart."""
+    if quote in text:
+        return True
+    words = " ".join(_as_shown(quote).split())
+    return words != "" and words in " ".join(text.split())
+
+
+def _as_shown(quote: str) -> str:
     """A quoted slash command without the client's markup, as readers show it."""
-    return re.sub(r"</?command-name>", "", quote)
+    named = re.sub(r"<command-message>[^<]*</command-message>", "", quote)
+    return re.sub(r"</?command-(?:name|args|message)>", "", named)
+
+
+# -- labels whose quotes stand at another place by now ---------------------------------------
+
+SHORT_QUOTE = 12
+"""Characters; a shorter quote may stand in many places and is not looked for far away."""
+
+NEAR = 5
+"""Messages with words on each side in which a short quote is looked for. Both were chosen by
+hand; not measured."""
+
+
+class Move(Struct, frozen=True):
+    """A label that was moved: `what` is the name of its list, `to` is None where its quote was
+    found nowhere."""
+
+    what: str
+    line: int
+    to: int | None
+
+
+def relocated(
+    label: Labels, texts: Mapping[int, str], typed: Mapping[int, str] | None = None
+) -> tuple[Labels, list[Move]]:
+    """The labels with each at the place where its quote stands, and what was moved.
+
+    A quote that its place holds stays there. Else it is looked for in the message in which its
+    line lies, and then in the others, the nearest first. A label whose quote is not found
+    keeps its place. Turns that an earlier reader swallowed become directives.
+
+    Args:
+        texts: visible text by place.
+        typed: the same of the person alone, where directives are looked for first.
+    """
+    moves: list[Move] = []
+    places = sorted(texts)
+
+    def place_for(what: str, line: int, quote: str, source: int | None) -> int:
+        anchor = line if source is None else source
+        if source is None and _says(texts.get(line, ""), quote):
+            return line
+        found = None
+        if what == "directives" and typed is not None:
+            found = _nearest(typed, sorted(typed), anchor, quote)
+        if found is None:
+            found = _nearest(texts, places, anchor, quote)
+        if found != line:
+            moves.append(Move(what, line, found))
+        return line if found is None else found
+
+    def moved(what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            replace(i, line=place_for(what, i.line, i.quote, i.source_line), source_line=None)
+            for i in items
+        )
+
+    swallowed = tuple(
+        Directive(turn.source_line, turn.quote, turn.kind, turn.source_line)
+        for turn in label.swallowed_user_turns
+        if turn.kind in REQUEST_KINDS
+    )
+    found = replace(
+        label,
+        decisions=moved("decisions", label.decisions),
+        milestones=moved("milestones", label.milestones),
+        directives=moved("directives", (*label.directives, *swallowed)),
+        open_items=moved("open_items", label.open_items),
+        swallowed_user_turns=(),
+    )
+    return found, moves
+
+
+def _nearest(
+    texts: Mapping[int, str], places: Sequence[int], anchor: int, quote: str
+) -> int | None:
+    """The place nearest to a line that says a quote; of two, the message in which the line
+    lies comes first."""
+    here = bisect_right(places, anchor) - 1
+    far = NEAR if len(quote) < SHORT_QUOTE else len(places)
+    for distance in range(far + 1):
+        for number in dict.fromkeys((here - distance, here + distance)):
+            if 0 <= number < len(places) and _says(texts[places[number]], quote):
+                return places[number]
+    return None
 
 
 def fingerprint(path: str) -> str:
@@ -185,5 +295,18 @@ def digest(labels: Iterable[Labels]) -> str:
     """16 hex digits of the hash over all labels."""
     state = blake2b(digest_size=8)
     for label in sorted(labels, key=lambda label: label.file):
-        state.update(msgspec.json.encode(label, order="sorted"))
+        state.update(msgspec.json.encode(_plain(label), order="sorted"))
     return state.hexdigest()
+
+
+def _plain(label: Labels) -> dict[str, Any]:
+    """The labels without the fields that say where an earlier reader was wrong, where they are
+    unused: most files have none, and their digests were published without them."""
+    plain: dict[str, Any] = msgspec.to_builtins(label)
+    if not plain["swallowed_user_turns"]:
+        del plain["swallowed_user_turns"]
+    for name in ("decisions", "milestones", "directives", "open_items"):
+        for item in plain[name]:
+            if item["source_line"] is None:
+                del item["source_line"]
+    return plain

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
 MIN_SIMILARITY = 0.5
 """Minimum similarity of two spans that match. Chosen by hand."""
+
+SAME_PLACE, ANYWHERE = 0.3, 0.6
+"""Least share of the shorter one's words that two mentions of one item have in common, in one
+message and in two. Chosen by hand; not measured."""
+
+MIN_SHARED = 3
+"""Least number of words that mentions in two messages share. Chosen by hand."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -67,6 +74,25 @@ def compare_sets(
 def tokens(text: str) -> Counter[str]:
     """Words and punctuation marks of a text, case-folded."""
     return Counter(_TOKEN.findall(text.casefold()))
+
+
+SAME_SHORTER, SAME_BOTH = 0.7, 0.3
+"""Least share of the words of the shorter of two statements, and of both together, that they
+have in common. Set by hand: a sentence around a labelled clause, or the other way round."""
+
+_WORDS = re.compile(r"\w+")
+
+
+def word_bag(text: str) -> Counter[str]:
+    """The words of a text, case-folded."""
+    return Counter(_WORDS.findall(text.casefold()))
+
+
+def same_statement(a: Counter[str], b: Counter[str]) -> bool:
+    """Whether two bags of words of one message are one statement."""
+    common, least = (a & b).total(), min(a.total(), b.total())
+    union = a.total() + b.total() - common
+    return least > 0 and common >= SAME_SHORTER * least and common >= SAME_BOTH * union
 
 
 def similarity(a: Counter[str], b: Counter[str]) -> float:
@@ -163,3 +189,102 @@ def match_spans(
 
 def _above(value: float, threshold: float) -> float:
     return value if value >= threshold else 0.0
+
+
+def match_statements(
+    predicted: Sequence[tuple[int, str]], labelled: Sequence[tuple[int, str]]
+) -> list[int]:
+    """For each prediction the label that it states, or -1; several may state one.
+
+    Args:
+        predicted, labelled: (place, words).
+    """
+    theirs: dict[int, list[tuple[int, Counter[str]]]] = {}
+    for number, (place, text) in enumerate(labelled):
+        theirs.setdefault(place, []).append((number, word_bag(text)))
+    found: list[int] = []
+    for place, text in predicted:
+        own = word_bag(text)
+        of_place = theirs.get(place, ())
+        found.append(next((n for n, words in of_place if same_statement(own, words)), -1))
+    return found
+
+
+FIRST = 5
+"""Statements of a session that a person is shown at most."""
+
+
+def count_statements(
+    predicted: Sequence[tuple[int, str, float]],
+    labelled: Sequence[tuple[int, str]],
+    mixed: Collection[int] = (),
+) -> tuple[Counts, tuple[bool, ...]]:
+    """Counts of statements by the words that they share with a label, and whether each of the
+    first by confidence is labelled. A second one that states the same label is wrong among the
+    counts only.
+
+    Args:
+        predicted: (place, words, confidence).
+        labelled: (place, words).
+        mixed: places that also repeat a label: what matches nothing there is ignored.
+    """
+    stated = match_statements([(place, text) for place, text, _ in predicted], labelled)
+    judged = [
+        (confidence, label)
+        for (place, _, confidence), label in zip(predicted, stated, strict=True)
+        if label >= 0 or place not in mixed
+    ]
+    right = len({label for _, label in judged if label >= 0})
+    first = sorted(judged, key=lambda one: -one[0])[:FIRST]
+    counts = Counts(right, len(judged) - right, len(labelled) - right)
+    return counts, tuple(label >= 0 for _, label in first)
+
+
+def confidence_by_place(predicted: Iterable[tuple[int, str, float]]) -> dict[int, float]:
+    """The probability that any of the statements at a place is right, taken as independent."""
+    none: dict[int, float] = {}
+    for place, _, confidence in predicted:
+        none[place] = none.get(place, 1.0) * (1 - confidence)
+    return {place: 1 - chance for place, chance in none.items()}
+
+
+def match_items(
+    predicted: Sequence[tuple[int, str]],
+    labelled: Sequence[tuple[int, str]],
+    further: Sequence[tuple[int, str]] = (),
+) -> Counts:
+    """Labelled items that any prediction mentions, wherever it stands.
+
+    An item that is mentioned twice is found once, and neither mention is a false alarm; nor is
+    a prediction that mentions several items. The words of a label's place that hold but one
+    item are a mention of it.
+
+    Args:
+        predicted, labelled: (place, words).
+        further: predictions that count where they mention an item, and not where they do not.
+    """
+    alone = Counter(place for place, _ in labelled)
+    found: set[int] = set()
+    wrong = 0
+    for index, (place, text) in enumerate((*predicted, *further)):
+        said = _words(text)
+        items = {
+            number
+            for number, (at, quote) in enumerate(labelled)
+            if (at == place and alone[at] == 1) or _mentions(said, _words(quote), at == place)
+        }
+        found |= items
+        wrong += not items and index < len(predicted)
+    return Counts(len(found), wrong, len(labelled) - len(found))
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter({word: n for word, n in tokens(text).items() if len(word) > 2})
+
+
+def _mentions(a: Counter[str], b: Counter[str], same_place: bool) -> bool:
+    common = (a & b).total()
+    least = min(a.total(), b.total())
+    if not least or (not same_place and common < MIN_SHARED):
+        return False
+    return common / least >= (SAME_PLACE if same_place else ANYWHERE)

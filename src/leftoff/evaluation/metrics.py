@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
-from leftoff.evaluation.matching import Counts, assignment, compare_sets, match_spans, total
+from leftoff.evaluation.matching import (
+    FIRST,
+    Counts,
+    assignment,
+    compare_sets,
+    confidence_by_place,
+    count_statements,
+    match_items,
+    match_spans,
+    total,
+)
 from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 
@@ -22,6 +33,15 @@ BOUNDARY_TOLERANCE = 2
 
 BINS = 10
 """Bins of equal mass in the reliability table."""
+
+DONE = {"bug_fixed": "done", "feature_done": "done", "task_done": "done"}
+"""The three kinds of milestones that readers disputed most, as one."""
+
+_LABELLED_AS = {"typecheck_passes": "lint_passes"}
+"""Kinds of milestones that the labelling guideline has under another name."""
+
+_NOT_LABELLED = frozenset({"question", "remark", "command"})
+"""Kinds of the person's words that are no directives to the labelling guideline."""
 
 NO_LABEL = "-"
 """In a confusion matrix: no label, or no prediction."""
@@ -40,6 +60,7 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     """The scores of one session: numbers only.
 
     Confusion matrices map "labelled>predicted" to counts; calibrations are (confidence, right).
+    `first_statements`: whether each of the first five statements by confidence is labelled.
     """
 
     file: str
@@ -49,10 +70,13 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     joint: Counts | None = None
     joint_spans: Counts | None = None
     types: dict[str, int] = field(default_factory=dict)
+    statements: Counts | None = None
+    first_statements: tuple[bool, ...] = ()
     ranked: Ranked | None = None
     calibration: tuple[tuple[float, bool], ...] = ()
     calibration_spans: tuple[tuple[float, bool], ...] = ()
     milestones: Counts | None = None
+    milestones_merged: Counts | None = None
     milestone_kinds: dict[str, Counts] = field(default_factory=dict)
     milestone_evidence: dict[str, Counts] = field(default_factory=dict)
     stages: dict[str, int] | None = None
@@ -63,6 +87,7 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     directives_with_kind: Counts | None = None
     open_items: Counts | None = None
     open_item_spans: Counts | None = None
+    open_items_by_item: Counts | None = None
 
 
 def score(session: LabelledSession, predicted: Predictions) -> SessionScore:
@@ -97,16 +122,16 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
         c for c in predicted if c.place in session.agent_places and c.place not in repeats
     ]
     labelled = [(d.line, d.quote) for d in labels]
+    stated = [(c.place, c.text, c.confidence) for c in predictions]
+    mixed = {place for d in labels for place in d.also} & gold
+    statements, first = count_statements(stated, labelled, mixed)
     spans = match_spans([(c.place, c.text) for c in predictions], labelled)
     paired = {i for i, _ in spans}
     # A labelled place that also repeats an earlier decision: unpaired predictions are ignored.
-    mixed = {place for d in labels for place in d.also} & gold
     judged = [i for i, c in enumerate(predictions) if i in paired or c.place not in mixed]
     false_alarms = len(judged) - len(spans)
     both = sum(predictions[i].kind == labels[j].type for i, j in spans)
-    ranked = sorted(
-        _confidence_by_place(predictions).items(), key=lambda item: (-item[1], item[0])
-    )
+    ranked = sorted(confidence_by_place(stated).items(), key=lambda item: (-item[1], item[0]))
     at = min(TOP_K, len(gold))
     return {
         "decisions": compare_sets((c.place for c in predictions), gold),
@@ -116,6 +141,8 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
         ),
         "joint_spans": Counts(both, false_alarms + len(spans) - both, len(labels) - both),
         "types": _confusion(predictions, labelled, [d.type for d in labels]),
+        "statements": statements,
+        "first_statements": first,
         "ranked": Ranked(at, sum(p in gold for p, _ in ranked[:at]), len(gold))
         if len(labels) >= MIN_DECISIONS
         else None,
@@ -124,12 +151,14 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     }
 
 
-def _confidence_by_place(predictions: Iterable[Prediction]) -> dict[int, float]:
-    """The highest confidence at each place."""
-    best: dict[int, float] = {}
-    for prediction in predictions:
-        best[prediction.place] = max(best.get(prediction.place, 0.0), prediction.confidence)
-    return best
+def first_right(count: int) -> Callable[[Scores], float | None]:
+    """Share of the first `count` statements of every session that is labelled."""
+
+    def figure(scores: Scores) -> float | None:
+        shown = [right for s in scores for right in s.first_statements[:count]]
+        return sum(shown) / len(shown) if shown else None
+
+    return figure
 
 
 def _confusion(
@@ -151,18 +180,26 @@ def _confusion(
 
 
 def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
-    gold = {(m.line, m.kind) for m in session.labels.milestones}
+    gold = {(m.line, _LABELLED_AS.get(m.kind, m.kind)) for m in session.labels.milestones}
     # Only spoken text is labelled, not a milestone that only a tool result shows.
     spoken_places = session.agent_places.keys() | session.user_places.keys()
     predictions = [c for c in predicted if c.place in spoken_places]
-    found = {(c.place, c.kind) for c in predictions}
+    found = {(c.place, _LABELLED_AS.get(c.kind, c.kind)) for c in predictions}
     kinds = sorted({kind for _, kind in gold | found})
     by_evidence: dict[str, Counts] = {}
     for evidence in sorted({c.evidence for c in predictions} - {""}):
-        some = {(c.place, c.kind) for c in predictions if c.evidence == evidence}
+        some = {
+            (c.place, _LABELLED_AS.get(c.kind, c.kind))
+            for c in predictions
+            if c.evidence == evidence
+        }
         by_evidence[evidence] = Counts(len(some & gold), len(some - gold), 0)
     return {
         "milestones": compare_sets(found, gold),
+        "milestones_merged": compare_sets(
+            ((place, DONE.get(kind, kind)) for place, kind in found),
+            ((place, DONE.get(kind, kind)) for place, kind in gold),
+        ),
         "milestone_kinds": {
             kind: compare_sets(_of_kind(found, kind), _of_kind(gold, kind)) for kind in kinds
         },
@@ -210,7 +247,9 @@ def _boundaries(stages: Sequence[str]) -> list[int]:
 
 def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.directives
-    predictions = [c for c in predicted if c.place in session.user_places]
+    predictions = [
+        c for c in predicted if c.place in session.user_places and c.kind not in _NOT_LABELLED
+    ]
     gold = {(d.line, d.kind) for d in labels}
     found = {(c.place, c.kind) for c in predictions}
     return {
@@ -233,6 +272,12 @@ def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> di
         "open_items": compare_sets((c.place for c in predictions), (o.line for o in labels)),
         "open_item_spans": Counts(
             len(spans), len(predictions) - len(spans), len(labels) - len(spans)
+        ),
+        "open_items_by_item": match_items(
+            [(c.place, c.text) for c in predictions],
+            [(o.line, o.quote) for o in labels],
+            # Only visible words are labelled: what stands in a to-do list alone is no mistake.
+            [(c.place, c.text) for c in predicted if c.place not in session.texts],
         ),
     }
 
@@ -410,11 +455,25 @@ def _prf(name: str, title: str) -> list[Figure]:
     ]
 
 
+def _first(count: int, scores: Scores) -> int:
+    return sum(len(s.first_statements[:count]) for s in scores)
+
+
 def _turns(scores: Scores) -> int:
     return sum(sum((s.stages or {}).values()) for s in scores)
 
 
 FIGURES: tuple[Figure, ...] = (
+    *_prf("statements", "key decisions, statements"),
+    *(
+        Figure(
+            f"first_{count}",
+            f"key decisions, statements: first {count} right",
+            first_right(count),
+            partial(_first, count),
+        )
+        for count in (3, FIRST)
+    ),
     *_prf("decisions", "key decisions"),
     *_prf("decision_spans", "key decisions, spans"),
     Figure(
@@ -478,6 +537,7 @@ FIGURES: tuple[Figure, ...] = (
         _points("calibration_spans"),
     ),
     *_prf("milestones", "milestones with kind"),
+    *_prf("milestones_merged", "milestones, the three done kinds as one"),
     Figure(
         "stage_accuracy",
         "stages: accuracy per agent turn",
@@ -510,6 +570,7 @@ FIGURES: tuple[Figure, ...] = (
         _labelled("directives_with_kind"),
     ),
     *_prf("open_items", "open items"),
+    *_prf("open_items_by_item", "open items by item, any mention"),
     Figure(
         "open_item_spans_f1",
         "open items, spans: F1",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from leftoff.model import Ref
-from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary, UserRequest
 
 
 class Prediction(Struct, frozen=True):
@@ -64,14 +64,31 @@ def from_summary(
 
     return Predictions(
         decisions=tuple(
-            Prediction(at(d.ref), d.text, d.type, d.confidence) for d in summary.key_decisions
+            Prediction(at(d.ref), d.text, d.type, d.confidence)
+            for d in summary.key_decisions
+            if d.owner == "agent"  # the labels mark none in the person's words
         ),
         milestones=tuple(
             Prediction(at(m.ref), m.text, m.kind, 1.0, m.evidence)
             for m in summary.progress.milestones
         ),
-        directives=tuple(Prediction(at(r.ref), r.text, r.kind) for r in summary.user_requests),
+        directives=tuple(
+            Prediction(at(r.ref), r.text, "task" if r.kind == "plan" else r.kind)
+            for r in summary.user_requests
+            if _is_directive(r)
+        ),
         open_items=tuple(Prediction(at(s.ref), s.text) for s in summary.next_steps),
         timeline=tuple((c.ref.message, c.stage) for c in summary.progress.timeline),
         cuts=None if cuts is None else dict(cuts),
     )
+
+
+_DIRECTIVES = frozenset({"task", "plan", "constraint", "correction", "choice", "approval"})
+"""Kinds of requests that the labels call directives."""
+
+
+def _is_directive(request: UserRequest) -> bool:
+    """Whether a request asks for something: no remark, no mere question, no bare command."""
+    if request.kind == "command":
+        return len(request.text.split()) > 1
+    return request.kind in _DIRECTIVES

@@ -215,9 +215,12 @@ def table(report: Report) -> str:
         ),
     ]
     lines += [f"left out: {what}" for what in report.left_out]
-    lines += ["", training_note(report), "", *_figures(ours, trained=bool(report.trained))]
-    for part, trained in zip(report.apart, (False, True), strict=False):
-        lines += ["", part.system, *_figures(part, trained=trained)]
+    lines += ["", training_note(report)]
+    for part in report.apart[:1]:
+        lines += ["", part.system, *_figures(part)]
+    lines += ["", *_figures(ours, trained=bool(report.trained))]
+    for part in report.apart[1:]:
+        lines += ["", part.system, *_figures(part, trained=True)]
     for other in report.results[1:]:
         lines += ["", f"baseline: {other.system}", *_baseline(other)]
     lines += ["", *_milestones(ours), "", *_reliability(ours)]

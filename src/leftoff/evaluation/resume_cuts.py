@@ -1,4 +1,4 @@
-"""The baselines of `leftoff eval resume`: the last messages before a cut that fit a budget."""
+"""A baseline of `leftoff eval resume`: the last messages before a cut that fit a budget."""
 
 from __future__ import annotations
 
@@ -19,19 +19,10 @@ MAX_ARGUMENTS = 200
 def tail(cut: Cut, budget: int, count_tokens: TokenCounter) -> str:
     """The last messages and tool calls before the cut that fit. Tool results are left
     out, because they would take nearly all of the budget."""
-    return _tail(cut, budget, count_tokens, calls=True)
-
-
-def tail_without_calls(cut: Cut, budget: int, count_tokens: TokenCounter) -> str:
-    """The last messages of person and agent before the cut that fit, without tool calls."""
-    return _tail(cut, budget, count_tokens, calls=False)
-
-
-def _tail(cut: Cut, budget: int, count_tokens: TokenCounter, *, calls: bool) -> str:
     blocks: list[str] = []
     left = budget
     for message in reversed(cut.prefix):
-        block = _block(message, calls=calls)
+        block = _block(message)
         cost = count_tokens(block)
         if cost <= left:
             blocks.append(block)
@@ -46,11 +37,11 @@ def _tail(cut: Cut, budget: int, count_tokens: TokenCounter, *, calls: bool) -> 
     return "".join(reversed(blocks))
 
 
-def _block(message: Message, *, calls: bool) -> str:
+def _block(message: Message) -> str:
     if message.agent or message.origin not in ("prompt", "agent"):
         return ""
     lines = [message.text] if message.text.strip() else []
-    for part in message.parts if calls else ():
+    for part in message.parts:
         if type(part) is ToolCall:
             given = " ".join(flatten_text(part.input).split())
             mark = "…" if len(given) > MAX_ARGUMENTS else ""

@@ -26,6 +26,8 @@ _NOT_CLAIMS = re.compile(
     r"|\b[01]\.\d\d(?=, #\d)"
     r"|\*\*[A-Za-z /]{1,40}:?\*\*"
     r"|</?leftoff\b[^>]*>"
+    r"|\bAll of it: \S+"
+    r"|\+\d+ -\d+(?=[,)])|\blines \d+-\d+(?=[,)])"
     r"|#(?:\d+(?:[-–]\d+)?|n\b)"
     r"|\(left out: [^)]*\)"
     r"|[~≈]\s?\d[\d,.]*(?:k\b)?"
@@ -81,6 +83,8 @@ class GroundingSource:
         """Whether the recording contains the claim."""
         if claim.kind == "number":
             return claim.text in self._numbers
+        if claim.kind == "quote" and claim.text[0] in "+-":  # a line of a patch
+            claim = Claim("quote", claim.text[1:])
         if all(_normalised(part).strip() in self._text for part in _CUT.split(claim.text)):
             return True
         if claim.kind == "id" or " " in claim.text:

@@ -6,33 +6,40 @@ A run holds numbers and file names, never text of a recording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from leftoff import codec
+from leftoff.evaluation.handover_scores import MEASURES
 from leftoff.evaluation.intervals import RESAMPLES, Interval, bootstrap, paired
+from leftoff.evaluation.resume_forms import BOTH, RECORDED
 from leftoff.evaluation.resume_runs import CutScore, Miss, ResumeReport
-from leftoff.evaluation.resume_scores import MEASURES
+from leftoff.evaluation.resume_scores import Share
 from leftoff.redaction.redactor import Redactor
 
-SCHEMA = "leftoff.eval.resume/1"
+SCHEMA = "leftoff.eval.resume/2"
 
-COMPARED = ("decisions", "directives", "files", "names", "names outside code", "relations")
-"""Measures by which our text is compared with each baseline."""
+COMPARED = ((BOTH, RECORDED),)
+"""Forms that are compared in every measure, the second being what an agent has anyway."""
 
 SWAPS = 2000
 
 
 def to_run(
-    report: ResumeReport, *, held_out: str = "", resamples: int = RESAMPLES, **about: str
+    report: ResumeReport,
+    *,
+    tuned: Collection[str] = (),
+    resamples: int = RESAMPLES,
+    **about: str,
 ) -> bytes:
     """The result as JSON: figures with intervals, and shares by cut.
 
     Args:
-        held_out: a repository; natural cuts are also reported without it.
+        tuned: repositories that were looked at while leftoff was built; the others are also
+            reported by themselves.
     """
     value = {
         "schema": SCHEMA,
@@ -41,7 +48,9 @@ def to_run(
         "labels": report.labels,
         "recordings": recordings(report),
         **{key: word for key, word in about.items() if word},
-        "groups": groups(report, held_out=held_out, resamples=resamples),
+        "tuned": sorted(tuned),
+        "measures": MEASURES,
+        "groups": groups(report, tuned=tuned, resamples=resamples),
         "lost": lost(report.misses),
         "cuts": [_plain(cut) for cut in report.cuts],
         "left_out": report.left_out,
@@ -56,96 +65,90 @@ def recordings(report: ResumeReport) -> str:
 
 
 def groups(
-    report: ResumeReport, *, held_out: str = "", resamples: int = RESAMPLES
+    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """Figures by kind of cut: natural cuts, and each share of artificial cuts by itself."""
+    """Figures by kind of cut: recorded compactions, all and those of repositories that were and
+    were not tuned on, and each share of artificial cuts by itself."""
     natural = [cut for cut in report.cuts if cut.natural]
-    chosen: list[tuple[str, list[CutScore]]] = [("natural", natural)]
-    public = [cut for cut in natural if cut.repository != held_out]
-    if len(public) < len(natural):
-        chosen.append((f"natural, without {held_out}", public))
+    chosen: list[tuple[str, list[CutScore]]] = [("compactions", natural)]
+    if tuned:
+        chosen += [
+            ("not tuned on", [c for c in natural if c.repository not in tuned]),
+            ("tuned on", [c for c in natural if c.repository in tuned]),
+        ]
     shares = dict.fromkeys(cut.cut for cut in report.cuts if not cut.natural)
     chosen += [
         (share, [c for c in report.cuts if not c.natural and c.cut == share])
         for share in sorted(shares)
     ]
-    return [_group(name, cuts, report, resamples) for name, cuts in chosen if cuts]
+    return [_group(name, cuts, resamples) for name, cuts in chosen if cuts]
 
 
-def _group(
-    name: str, cuts: Sequence[CutScore], report: ResumeReport, resamples: int
-) -> dict[str, Any]:
+def _group(name: str, cuts: Sequence[CutScore], resamples: int) -> dict[str, Any]:
     by_session: dict[str, list[CutScore]] = {}
     for cut in cuts:
         by_session.setdefault(cut.session, []).append(cut)
     sessions = list(by_session.values())
-    ours = report.systems[0]
-    texts = list(cuts[0].texts)
+    forms = dict.fromkeys(form for cut in cuts for form in cut.texts)
     return {
         "name": name,
         "sessions": len(sessions),
         "cuts": len(cuts),
-        "systems": {
-            text: {
-                "tokens": round(sum(c.texts[text].tokens for c in cuts) / len(cuts)),
-                "characters": round(sum(c.texts[text].characters for c in cuts) / len(cuts)),
-                "over_budget": sum(c.texts[text].tokens > c.budget for c in cuts),
-                "figures": {m: _figure(sessions, text, m, resamples) for m in MEASURES},
+        "labelled": sum(cut.labelled for cut in cuts),
+        "forms": {form: _form(sessions, form, resamples) for form in forms},
+        "differences": {
+            f"{form} minus {other}": {
+                measure: found
+                for measure in MEASURES
+                if (found := _difference(sessions, form, other, measure, resamples))
             }
-            for text in texts
-        },
-        "ours_minus": {
-            text: {
-                m: found
-                for m in COMPARED
-                if (found := _difference(sessions, ours, text, m, resamples)) is not None
-            }
-            for text in texts
-            if text != ours
+            for form, other in COMPARED
+            if form in forms and other in forms
         },
     }
 
 
-def _ratio(text: str, measure: str) -> Callable[[Sequence[Sequence[CutScore]]], float | None]:
-    """A function that computes one measure of one text: sum of parts over sum of wholes."""
+def _form(sessions: Sequence[Sequence[CutScore]], form: str, resamples: int) -> dict[str, Any]:
+    texts = [cut.texts[form] for cuts in sessions for cut in cuts if form in cut.texts]
+    return {
+        "tokens": round(sum(t.tokens for t in texts) / len(texts)),
+        "bytes": round(sum(t.size for t in texts) / len(texts)),
+        "figures": {m: _figure(sessions, form, m, resamples) for m in MEASURES},
+    }
 
-    def figure(sessions: Sequence[Sequence[CutScore]]) -> float | None:
-        part = whole = 0.0
-        for cuts in sessions:
-            for cut in cuts:
-                share = cut.texts[text].shares[measure]
-                part += share.part
-                whole += share.whole
-        return part / whole if whole else None
 
-    return figure
+def _shares(cuts: Sequence[CutScore], form: str, measure: str) -> list[Share]:
+    """Of one session; a cut without the form has empty ones."""
+    return [cut.texts[form].shares[measure] if form in cut.texts else Share() for cut in cuts]
+
+
+def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
+    """Sum of parts over sum of wholes."""
+    whole = sum(share.whole for shares in sessions for share in shares)
+    return sum(s.part for shares in sessions for s in shares) / whole if whole else None
 
 
 def _figure(
-    sessions: Sequence[Sequence[CutScore]], text: str, measure: str, resamples: int
+    sessions: Sequence[Sequence[CutScore]], form: str, measure: str, resamples: int
 ) -> dict[str, Any]:
-    figure = _ratio(text, measure)
-    with_items = [s for s in sessions if any(c.texts[text].shares[measure].whole for c in s)]
+    every = [_shares(cuts, form, measure) for cuts in sessions]
+    found = [shares for shares in every if any(share.whole for share in shares)]
     return {
-        "value": _rounded(figure(with_items)),
-        "interval": _interval(bootstrap(with_items, figure, resamples=resamples)),
-        "sessions": len(with_items),
-        "items": round(sum(c.texts[text].shares[measure].whole for s in with_items for c in s)),
+        "value": _rounded(_ratio(found)),
+        "interval": _interval(bootstrap(found, _ratio, resamples=resamples)),
+        "items": round(sum(share.whole for shares in found for share in shares)),
     }
 
 
 def _difference(
-    sessions: Sequence[Sequence[CutScore]], ours: str, text: str, measure: str, resamples: int
+    sessions: Sequence[Sequence[CutScore]], form: str, other: str, measure: str, resamples: int
 ) -> dict[str, Any] | None:
     # Two parallel lists, so that the test can exchange the texts of a session.
-    mine = [[cut.texts[ours].shares[measure] for cut in cuts] for cuts in sessions]
-    other = [[cut.texts[text].shares[measure] for cut in cuts] for cuts in sessions]
-
-    def figure(drawn: Sequence[Sequence[Any]]) -> float | None:
-        whole = sum(share.whole for shares in drawn for share in shares)
-        return sum(s.part for shares in drawn for s in shares) / whole if whole else None
-
-    found = paired(mine, other, figure, swaps=SWAPS, resamples=resamples)
+    mine = [_shares(cuts, form, measure) for cuts in sessions]
+    theirs = [_shares(cuts, other, measure) for cuts in sessions]
+    if _ratio(mine) is None or _ratio(theirs) is None:
+        return None
+    found = paired(mine, theirs, _ratio, swaps=SWAPS, resamples=resamples)
     if found is None:
         return None
     return {
@@ -164,13 +167,14 @@ def _interval(found: Interval | None) -> list[float] | None:
 
 
 def _plain(cut: CutScore) -> dict[str, Any]:
+    """A cut with each form's tokens, bytes and shares in the order of `MEASURES`."""
     value = dict(codec.to_builtins(cut))
     value["texts"] = {
-        name: {
-            "tokens": text.tokens,
-            "characters": text.characters,
-            **{m: [round(s.part, 2), round(s.whole, 2)] for m, s in text.shares.items()},
-        }
+        name: [
+            text.tokens,
+            text.size,
+            *([round(s.part, 2), round(s.whole)] for s in map(text.shares.get, MEASURES) if s),
+        ]
         for name, text in cut.texts.items()
     }
     return value
@@ -184,7 +188,7 @@ def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
     counts = Counter((m.system, m.what, bool(m.where)) for m in misses)
     found: dict[str, dict[str, dict[str, int]]] = {}
     for (system, what, detected), number in sorted(counts.items()):
-        if what in ("ungrounded", "stale"):
+        if what in ("ungrounded", "outdated"):
             entry = {"said": number}
         else:
             entry = {"not told" if detected else "not detected": number}
@@ -207,7 +211,7 @@ def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
 
 
 def table(run: bytes) -> str:
-    """A run as text."""
+    """A run as text: measures down, forms across."""
     value = msgspec.json.decode(run)
     lines = [
         (
@@ -216,16 +220,22 @@ def table(run: bytes) -> str:
         )
     ]
     for group in value["groups"]:
-        lines += ["", f"{group['name']}: {group['cuts']} cuts in {group['sessions']} sessions"]
-        lines += _rows(group["systems"])
-        for other, figures in group["ours_minus"].items():
-            lines.append(f"  ours minus {other}")
+        lines += [
+            "",
+            (
+                f"{group['name']}: {group['cuts']} cuts in {group['sessions']} sessions, "
+                f"{group['labelled']} labelled"
+            ),
+        ]
+        lines += _rows(group["forms"])
+        for which, figures in group["differences"].items():
+            lines.append(f"  {which}")
             lines += [
-                f"    {name:<22} {f['value']:+.3f}  {_span(f['interval'], '+')}  p {f['p']}"
+                f"    {name:<32} {f['value']:+.3f}  {_span(f['interval'])}  p {f['p']}"
                 for name, f in figures.items()
             ]
-    for system, kinds in value["lost"].items():
-        lines += ["", f"lost by {system}, all cuts"]
+    for form, kinds in value["lost"].items():
+        lines += ["", f"lost by {form}, all cuts"]
         for what, counts in kinds.items():
             reasons = ", ".join(f"{number} {why}" for why, number in sorted(counts.items()))
             lines.append(f"  {what:<22} {reasons}")
@@ -233,31 +243,43 @@ def table(run: bytes) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(systems: dict[str, Any]) -> list[str]:
-    lines = [f"  {'':<26}" + "".join(f"{name:>28}" for name in systems)]
-    lines.append(
-        f"  {'tokens (upper bound)':<26}"
-        + "".join(f"{s['tokens']:>28}" for s in systems.values())
-    )
-    lines.append(
-        f"  {'cuts over the budget':<26}"
-        + "".join(f"{s['over_budget']:>28}" for s in systems.values())
-    )
+WIDTH = 11
+"""Columns of a form in the table; its name stands over two or three lines."""
+
+
+def _rows(forms: dict[str, Any]) -> list[str]:
+    names = [_wrapped(name) for name in forms]
+    height = max(map(len, names))
+    heads = [[""] * (height - len(name)) + name for name in names]
+    lines = [
+        f"  {'':<32}" + "".join(f"{head[row]:>{WIDTH}}" for head in heads)
+        for row in range(height)
+    ]
+    lines += [
+        f"  {what:<32}" + "".join(f"{form[what]:>{WIDTH},}" for form in forms.values())
+        for what in ("tokens", "bytes")
+    ]
     for measure in MEASURES:
-        cells = [s["figures"][measure] for s in systems.values()]
-        shown = [
-            f"{c['value']:.3f} {_span(c['interval'])}" if c["value"] is not None else "-"
-            for c in cells
-        ]
-        items = cells[0]["items"]
+        cells = [form["figures"][measure] for form in forms.values()]
+        shown = [f"{c['value']:.2f}" if c["value"] is not None else "-" for c in cells]
+        items = max(cell["items"] for cell in cells)
         lines.append(
-            f"  {measure:<26}" + "".join(f"{cell:>28}" for cell in shown) + f"{items:>8}"
+            f"  {measure:<32}" + "".join(f"{c:>{WIDTH}}" for c in shown) + f"{items:>8}"
         )
     return lines
 
 
-def _span(interval: list[float] | None, sign: str = "") -> str:
+def _wrapped(name: str) -> list[str]:
+    lines: list[str] = [""]
+    for word in name.split():
+        if len(f"{lines[-1]} {word}") >= WIDTH and lines[-1]:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def _span(interval: list[float] | None) -> str:
     if interval is None:
         return ""
     low, high = interval
-    return f"[{low:{sign}.3f}, {high:{sign}.3f}]"
+    return f"[{low:+.3f}, {high:+.3f}]"

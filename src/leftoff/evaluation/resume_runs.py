@@ -1,10 +1,11 @@
-"""Runs `leftoff eval resume`: from labels to the scores of every cut."""
+"""Runs `leftoff eval resume`: from recordings to the scores of every form at every cut."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,15 +13,16 @@ from leftoff import codec
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.labels import Labels, digest, find_recordings
-from leftoff.evaluation.resume_cuts import TokenCounter, tail, tail_without_calls
+from leftoff.evaluation.file_runs import recording_paths
+from leftoff.evaluation.handover_scores import score
+from leftoff.evaluation.labels import Labels, digest
+from leftoff.evaluation.resume_forms import Form, made
 from leftoff.evaluation.resume_grounds import GroundingSource
 from leftoff.evaluation.resume_scores import (
     LabelledStatement,
     LabelledStatements,
     TextScore,
     labelled_before,
-    score,
     states,
 )
 from leftoff.evaluation.resume_truth import Truth, truth
@@ -33,28 +35,21 @@ from leftoff.handover.stated_facts import (
 from leftoff.handover.text_match import TextMatcher, names
 from leftoff.live.compactions import Cut, cuts
 from leftoff.summary import ContextSummary, Source
-from leftoff.tokens import max_tokens
 
-System: TypeAlias = Callable[[ContextSummary, int], str]
-"""A system under test: takes a summary and a token budget (upper bound), returns a text."""
-
-BUDGET = 3000
-"""Token budget at an artificial cut, where no recorder's summary gives one. Chosen by hand."""
-
-MIN_LENGTH_RATIO = 4
-"""Minimum ratio of the text before a cut to the budget: if nearly everything fits, the measure
-cannot tell systems apart. Chosen by hand."""
-
-COUNT_TOKENS: TokenCounter = max_tokens
+MIN_MESSAGES = 10
+"""Messages before a cut. A file that begins with a compaction has nothing to measure there.
+Chosen by hand."""
 
 
 class CutScore(Struct, frozen=True):
-    """The scores of all texts about one cut, by name of the system.
+    """The scores of all texts about one cut, by name of the form.
 
     Attributes:
+        session: name of the file.
         place: the first line or item after the cut.
         messages: number of messages before it.
         digest: 16 hex digits of the hash of the bytes before it.
+        labelled: whether the session has labels.
     """
 
     session: str
@@ -62,9 +57,9 @@ class CutScore(Struct, frozen=True):
     natural: bool
     cut: str
     place: int
-    budget: int
     messages: int
     digest: str
+    labelled: bool
     texts: dict[str, TextScore]
 
 
@@ -72,7 +67,7 @@ class Miss(Struct, frozen=True):
     """Something that our text does not state, or states wrongly.
 
     Attributes:
-        what: decision | directive | file | name | relation | stale | ungrounded.
+        what: decision | directive | file | name | relation | outdated | ungrounded.
         where: fields of the summary that contain it; if there are any, rendering missed it,
             otherwise it was not detected.
     """
@@ -90,89 +85,84 @@ class ResumeReport(Struct, frozen=True):
     """Scores of every cut, with the version and labels.
 
     Attributes:
-        systems: names of the systems, ours first.
+        labels: digest of the labels; "" for none.
         left_out: sessions and cuts that were not evaluated, each with the reason.
-        misses: the misses of our systems; never part of a run.
+        misses: the misses of our forms; never part of a run.
     """
 
     leftoff: str
     rules: str
     labels: str
-    systems: tuple[str, ...]
     cuts: tuple[CutScore, ...]
     left_out: tuple[str, ...]
     misses: tuple[Miss, ...]
 
 
 def evaluate_resume(
+    paths: Sequence[str],
     labels: Sequence[Labels],
-    directory: str,
-    systems: Mapping[str, System],
+    forms: Mapping[str, Form],
     *,
     natural: bool = True,
     artificial: bool = False,
-    budget: int = BUDGET,
+    misses_of: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> ResumeReport:
-    """Scores systems, recorders' own summaries and tails on labelled sessions.
+    """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
+    was continued in another file) counts once.
 
     Args:
-        directory: where the recordings are.
+        paths: recordings, or directories of them.
+        labels: of some of them; the first label of a file counts.
         natural, artificial: which cuts to evaluate.
-        budget: token budget at an artificial cut.
+        misses_of: forms whose misses are listed.
 
     Raises:
         UsageError: no cut could be measured.
     """
-    paths = find_recordings(directory, (label.file for label in labels))
-    scores: list[CutScore] = []
+    by_file: dict[str, Labels] = {}
+    for label in labels:
+        by_file.setdefault(_plain_name(label.file), label)
+    scores: dict[str, CutScore] = {}
     left_out: list[str] = []
     misses: list[Miss] = []
     rules = ""
-    for label in labels:
-        path = paths.get(label.file)
-        if path is None:
-            left_out.append(f"{label.file}: no such recording under {directory}")
-            continue
-        if progress is not None:
-            progress(label.file)
+    for path in sorted(recording_paths(paths)):
+        name = Path(path).name
         try:
             for cut in cuts(path, natural=natural, artificial=artificial):
-                cut_budget = COUNT_TOKENS(cut.recorded) if cut.natural else budget
-                reason = _too_short(cut, cut_budget)
-                if reason:
-                    left_out.append(f"{label.file}, {cut.name}: {reason}")
+                if len(cut.prefix) < MIN_MESSAGES:
+                    left_out.append(f"{name}, {cut.name}: fewer than {MIN_MESSAGES} messages")
+                    continue
+                if progress is not None:
+                    progress(f"{name}, {cut.name}")
+                key = blake2b(b"".join(cut.data), digest_size=8).hexdigest()
+                if key in scores:
+                    left_out.append(f"{name}, {cut.name}: recorded in another file, too")
                     continue
                 summary = summary_of(cut, path)
                 rules = summary.rules
-                score_here, missed = _score_cut(label, cut, cut_budget, summary, systems)
-                scores.append(score_here)
+                scores[key], missed = _score_cut(
+                    name, by_file.get(_plain_name(name)), cut, key, summary, forms, misses_of
+                )
                 misses += missed
         except InputError as error:
-            left_out.append(f"{label.file}: {str(error).split(';')[0].replace(path, '')}")
+            if path in paths:
+                left_out.append(f"{name}: {str(error).split(';')[0].replace(path, '')}")
     if not scores:
         raise UsageError("there is no cut to measure: " + "; ".join(left_out[:3]))
     return ResumeReport(
         leftoff=__version__,
         rules=rules,
-        labels=digest(labels),
-        systems=tuple(systems),
-        cuts=tuple(scores),
+        labels=digest(labels) if labels else "",
+        cuts=tuple(scores.values()),
         left_out=tuple(left_out),
         misses=tuple(misses),
     )
 
 
-def _too_short(cut: Cut, cut_budget: int) -> str:
-    size = 0
-    for line in cut.data:
-        size += len(line)
-    # Four characters are about one token; the upper bound would be slow for megabytes.
-    if size < MIN_LENGTH_RATIO * 4 * cut_budget:
-        return (
-            f"the text before it is no {MIN_LENGTH_RATIO} times as long as {cut_budget} tokens"
-        )
-    return "" if cut.future or cut.natural else "nothing comes after it"
+def _plain_name(name: str) -> str:
+    return name.removesuffix(".gz")
 
 
 def summary_of(cut: Cut, path: str) -> ContextSummary:
@@ -188,46 +178,38 @@ def summary_of(cut: Cut, path: str) -> ContextSummary:
 
 
 def _score_cut(
-    label: Labels,
+    name: str,
+    label: Labels | None,
     cut: Cut,
-    cut_budget: int,
+    key: str,
     summary: ContextSummary,
-    systems: Mapping[str, System],
+    forms: Mapping[str, Form],
+    misses_of: Sequence[str],
 ) -> tuple[CutScore, list[Miss]]:
-    labelled, true = labelled_before(label, cut), truth(cut)
+    none = LabelledStatements((), ())
+    labelled, true = labelled_before(label, cut) if label else none, truth(cut)
     source = GroundingSource(cut.data)
-    ours = {name: system(summary, cut_budget) for name, system in systems.items()}
-    baselines = {
-        **({RECORDED: cut.recorded} if cut.natural else {}),
-        TAIL: tail(cut, cut_budget, COUNT_TOKENS),
-        WORDS: tail_without_calls(cut, cut_budget, COUNT_TOKENS),
-    }
     scored: dict[str, TextScore] = {}
     missed: list[Miss] = []
-    for name, text in {**ours, **baselines}.items():
+    for form, text in made(cut, summary, forms).items():
         grounded, wrong = source.grounded_share(text)
-        scored[name] = score(
-            text, labelled, true, grounded, budget=cut_budget, count_tokens=COUNT_TOKENS
-        )
-        if name in ours:
-            finder = _MissFinder(label.file, cut.name, name, summary)
+        scored[form] = score(text, cut, true, labelled, grounded)
+        if form in misses_of:
+            finder = _MissFinder(name, cut.name, form, summary)
             missed += finder.find(text, labelled, true)
             missed += [finder.miss("ungrounded", c.kind, c.text, ()) for c in wrong]
     found = CutScore(
-        session=label.file,
-        repository=label.repository,
+        session=name,
+        repository="__".join(name.split("__")[:2]),
         natural=cut.natural,
         cut=cut.name,
         place=cut.place,
-        budget=cut_budget,
         messages=len(cut.prefix),
-        digest=blake2b(b"".join(cut.data), digest_size=8).hexdigest(),
+        digest=key,
+        labelled=label is not None,
         texts=scored,
     )
     return found, missed
-
-
-RECORDED, TAIL, WORDS = "recorder's summary", "plain tail", "tail of words"
 
 
 # -- what was missed, and whether it had been found --------------------------------------------
@@ -269,12 +251,14 @@ class _MissFinder:
                 kind = "in code" if name.in_code else ""
                 yield self.miss("name", kind, name.name, self._fields_naming({name.name}))
         for fact in true.facts:
-            if fact.used and not states_fact(listed, fact):
+            if fact.used and fact.value != "unknown" and not states_fact(listed, fact):
                 where = self._fields_stating(LabelledStatement("", fact.subject))
                 yield self.miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
-        for fact in stated_and_outdated(listed, true.facts)[1]:
+        for fact in stated_and_outdated(
+            listed, [f for f in true.facts if f.value != "unknown"]
+        )[1]:
             yield self.miss(
-                "stale", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}", ()
+                "outdated", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}", ()
             )
 
     def _fields_stating(self, statement: LabelledStatement) -> list[str]:

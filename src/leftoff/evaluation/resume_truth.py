@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from math import log
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +18,6 @@ from leftoff.handover.stated_facts import Fact, core_command
 from leftoff.handover.text_match import names
 from leftoff.live.compactions import Cut
 from leftoff.model import Message, ToolCall, ToolResult
-from leftoff.tokens import estimate_tokens
 
 _FAILED = frozenset({"error", "denied", "interrupted", "timeout"})
 _PATCHED = re.compile(
@@ -33,14 +31,14 @@ _BODIES = ("content", "old", "new", "edits", "patch")
 _CHECK = re.compile(
     r"\b(?:tests?|pytest|build|lint|check|vet|tsc|mypy|ruff|clippy|typecheck|jest|vitest|make)\b"
 )
+_REDIRECTED = re.compile(r"\s*\d?>(?:&\d|\s*\S+)")
+_HIDES = re.compile(r"\|(?!\|)|\|\||;|&\s*$|\n")
+"""Behind a command: its exit code is not that of the whole line."""
+
 _COMMIT = re.compile(r"\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] ")
 _BRANCH = re.compile(r"(?:Switched to (?:a new )?branch '|On branch )([\w./-]+)")
 _CHANGES_DIRECTORY = re.compile(r"\bcd |\bgit -C ")
 """Commands that change the directory: it may be another checkout, on another branch."""
-
-MAX_DISTANCE = 100
-"""Messages since the last mention of a name; a greater distance adds no weight. Chosen by
-hand."""
 
 
 class Name(Struct, frozen=True):
@@ -48,13 +46,10 @@ class Name(Struct, frozen=True):
 
     Attributes:
         in_code: it is written only in the content of files.
-        weight: the cost of finding it again: the logarithm of the tokens of the part that
-            showed it first, times a factor that grows with the distance of the last mention.
     """
 
     name: str
     in_code: bool
-    weight: float
 
 
 class Truth(Struct, frozen=True):
@@ -63,12 +58,10 @@ class Truth(Struct, frozen=True):
     Attributes:
         files: paths of the files that a file tool changed before the cut.
         names: names from before the cut that the agent writes after it.
-        written: every name that the agent writes after the cut.
     """
 
     files: tuple[str, ...]
     names: tuple[Name, ...]
-    written: frozenset[str]
     facts: tuple[Fact, ...]
 
 
@@ -78,8 +71,7 @@ def truth(cut: Cut) -> Truth:
     written, in_words = _written(cut.future)
     first = next((m for m in cut.future if m.origin == "prompt"), None)
     in_prompt = names(first.text) if first is not None else set()
-    known = _name_weights(cut.prefix)
-    needed = sorted((written & known.keys()) - in_prompt)
+    needed = sorted((written & _names_before(cut.prefix)) - in_prompt)
     facts = [
         *_file_facts(files, cut.future),
         *_command_facts(cut),
@@ -88,8 +80,7 @@ def truth(cut: Cut) -> Truth:
     ]
     return Truth(
         files=tuple(files),
-        names=tuple(Name(n, n not in in_words, round(known[n], 6)) for n in needed),
-        written=frozenset(written),
+        names=tuple(Name(n, n not in in_words) for n in needed),
         facts=tuple(facts),
     )
 
@@ -202,41 +193,36 @@ def _without_bodies(call: ToolCall) -> Any:
     return [v for v in call.input.values() if not any(v is body for body in bodies)]
 
 
-def _name_weights(messages: Sequence[Message]) -> dict[str, float]:
-    """The weight of every name that occurs before the cut."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for number, message in enumerate(messages):
+def _names_before(messages: Sequence[Message]) -> set[str]:
+    """Every name in the words, calls and results before the cut."""
+    found: set[str] = set()
+    for message in messages:
         for part in message.parts:
-            text = (
+            found |= names(
                 flatten_text(part.input)
                 if type(part) is ToolCall
                 else getattr(part, "text", "")
             )
-            found = names(text)
-            if found - first.keys():
-                cost = estimate_tokens(text)
-                first.update(dict.fromkeys(found - first.keys(), cost))
-            last.update(dict.fromkeys(found, number))
-    here = len(messages)
-    return {
-        name: log(1 + cost) * (1 + log(1 + min(MAX_DISTANCE, here - 1 - last[name])))
-        for name, cost in first.items()
-    }
+    return found
 
 
 # -- commands, to-dos, git -------------------------------------------------------------------
 
 
 def _checks(messages: Sequence[Message]) -> dict[str, list[str]]:
-    """Results of tests, builds and linters by command."""
+    """Results of tests, builds and linters by command: passed, failed, or unknown where the
+    exit code is that of another command."""
     found: dict[str, list[str]] = {}
     for _, call, result in _calls(messages):
         if call.kind != "shell" or result is None or result.status in ("denied", "running"):
             continue
-        core = core_command(text_argument(call, "command"))
+        command = text_argument(call, "command").strip()
+        core = core_command(command)
         if len(core.split()) > 1 and _CHECK.search(core):
-            found.setdefault(core, []).append("passed" if _succeeded(result) else "failed")
+            ended = "passed" if _succeeded(result) else "failed"
+            plain = _REDIRECTED.sub("", command)
+            known = not _HIDES.search(plain) and plain.endswith(core.split()[-1])
+            found.setdefault(core, []).append(ended if known else "unknown")
     return found
 
 

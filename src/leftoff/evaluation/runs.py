@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TypeAlias
@@ -125,8 +125,15 @@ def evaluate_labels(
         ),
         sessions=tuple(sessions),
         predictions=tuple(predictions),
-        problems=tuple(problem for s in sessions for problem in s.problems),
+        problems=tuple(problem for s in sessions for problem in (*_moved(s), *s.problems)),
     )
+
+
+def _moved(session: LabelledSession) -> Iterator[str]:
+    """A sentence about the labels of a session that stand elsewhere by now, if any do."""
+    count = sum(move.to is not None for move in session.moves)
+    if count:
+        yield f"{session.labels.file}: {count} labels moved to where their quotes stand now"
 
 
 def _trained(sessions: Sequence[LabelledSession]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
-from leftoff.evaluation.labels import Labels, label_problems
+from leftoff.evaluation.labels import Labels, label_problems, relocated
 from leftoff.live.compactions import place_of
 from leftoff.model import Message
 
@@ -23,13 +23,14 @@ class LabelledSession:
         path: path of the recording.
         messages: messages of the main thread, in file order.
         problems: labels whose place or quote is wrong, as sentences.
+        moves: labels that stand at another place than their file says, see `labels.relocated`.
     """
 
     def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
-        self.labels = labels
         self.path = path
         self.messages = tuple(m for m in messages if not m.agent)
-        self.problems = label_problems(labels, self.texts)
+        self.labels, self.moves = relocated(labels, self.texts, self.user_places)
+        self.problems = label_problems(self.labels, self.texts)
 
     @cached_property
     def texts(self) -> dict[int, str]:

@@ -50,8 +50,23 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     """
     places = {m.index: place_of(m) for m in session.messages}
     stages = current_stages(session) if cuts else None
+    _, count = api.default_session(session.path)
+    if count > 1:
+        return _of_all_sessions(session.path, count)
     summary = api.summarize(session.path)
     return from_summary(summary, places, stages), summary.leftoff, summary.rules
+
+
+def _of_all_sessions(path: str, count: int) -> tuple[Predictions, str, str]:
+    """The predictions of each session of a recording together. Stages are left out: a message
+    index, by which they are scored, is that of several messages."""
+    summaries = [api.summarize(path, session=number) for number in range(count)]
+    found = [from_summary(summary, {}) for summary in summaries]
+    together: dict[str, Any] = {
+        name: tuple(one for predictions in found for one in getattr(predictions, name))
+        for name in ("decisions", "milestones", "directives", "open_items")
+    }
+    return Predictions(**together), summaries[0].leftoff, summaries[0].rules
 
 
 def current_stages(session: LabelledSession) -> dict[int, str]:

@@ -2,11 +2,10 @@
 
 What lives here
 ---------------
-What becomes of a record after its reader has made a `Message` or another `Record` of it: the
-bookkeeping that every session needs (thread, header, token usage, pending calls, compactions)
-and the dispatch to the extractors. Bytes, lines, damage and format detection are the business
-of `lines.LineReader`; what is found in a message is the business of the extractors; what it
-means is decided in `analysis`, which sees the whole session.
+What becomes of a record after its reader has made a `Message` or another `Record` of it:
+bookkeeping (thread, header, usage, pending calls, compactions) and dispatch. Bytes, lines,
+damage and detection are the business of `lines.LineReader`, what is found in a message that of
+the extractors; what it means is decided in `analysis`, which sees the whole session.
 
 Theory of operation
 -------------------
@@ -44,6 +43,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from sys import intern
 from typing import Any, Self
 
@@ -61,6 +61,7 @@ from leftoff.extraction.evidence import (
     Returned,
     Spent,
     Stood,
+    Turned,
 )
 from leftoff.extraction.extractor import (
     CALL,
@@ -70,6 +71,7 @@ from leftoff.extraction.extractor import (
     OUTPUT,
     PLAN,
     RESULT,
+    STAGE,
     TEXT,
     TYPED,
     Pending,
@@ -79,12 +81,19 @@ from leftoff.extraction.lines import LineReader
 from leftoff.extraction.rule_sets import OUTPUTS, gate_for
 from leftoff.extraction.rules import Gate, Hit
 from leftoff.extraction.session_state import (
+    FURTHER,
+    MAX_AGENTS,
+    MAX_CLAIMS,
+    MAX_MODELS,
+    MAX_PARTS,
     MAX_QUOTE,
+    MAX_SESSIONS,
     ContextOccupancy,
     Head,
     Lines,
     SessionState,
 )
+from leftoff.formats.injected import is_plan
 from leftoff.formats.reader import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.vocabulary import EDITS, text_argument
@@ -104,16 +113,16 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Usage,
     record_hash,
 )
 from leftoff.text.truncation import whole
 
-BUILTIN = ("requests", "decisions", "progress", "files", "insights", "names")
+BUILTIN = ("requests", "decisions", "progress", "files", "edits", "insights", "names", "checks")
 
-DRIFT_LINES, DRIFT_SHARE = 4, 0.05
-"""From so many lines of unknown kinds, and such a share of all lines, the issue "drift" is
-reported: the recorder has changed its format. Chosen by hand; not measured."""
+MAX_REASON = 300
+"""Code points of the recorder's words for a failed turn that are recorded."""
 
 
 class State(Struct, frozen=True):
@@ -173,16 +182,25 @@ class Collector(LineReader):
     # -- records ---------------------------------------------------------------------------
 
     def _start_session(self) -> None:
-        """A new session starts."""
+        """A new session starts; the one before it is complete."""
+        for state in self.sessions[-1].values() if self.sessions else ():
+            state.finish()
         self._main = SessionState("", self.names)
         self.sessions.append({"": self._main})
+        if len(self.sessions) > MAX_SESSIONS:
+            del self.sessions[0]
+            self.earlier += 1
         self.cursor.taken = {}
 
     def _subagent(self, agent: str) -> SessionState:
+        """The state of a subagent; after the first `MAX_AGENTS`, that of all further ones."""
         states = self.sessions[-1]
-        if agent not in states:
-            states[agent] = SessionState(agent, self.names)
-        return states[agent]
+        found = states.get(agent)
+        if found is None:
+            if len(states) > MAX_AGENTS:
+                agent = FURTHER
+            found = states.setdefault(agent, SessionState(agent, self.names))
+        return found
 
     def _link(self, link: Link) -> None:
         self._main.thread.link(link.key, link.parent)
@@ -193,18 +211,26 @@ class Collector(LineReader):
             self.cursor.give_back(m.agent)
             self._issue("repeated_record")
             return
+        if session.agent != m.agent:
+            self._issue("many_subagents")
+            m = replace(m, agent=session.agent, index=len(session.thread))
+        if len(m.parts) > MAX_PARTS:
+            self._issue("many_parts", count=len(m.parts) - MAX_PARTS)
+            typed = tuple(t for t in m.typed if t.part < MAX_PARTS)
+            m = replace(m, parts=m.parts[:MAX_PARTS], typed=typed)
         session.thread.add(m)
         header = session.header
         if m.time > header.ended:
             header.ended = m.time
             header.started = header.started or m.time
-        if m.model and m.model not in header.models:
+        if m.model and m.model not in header.models and len(header.models) < MAX_MODELS:
             header.models.append(m.model)
         if m.usage is not None:
             self._record_usage(session, m, m.usage)
-        flags = TYPED if m.typed else 0
+        flags = TYPED if m.typed or m.origin == "injected" and is_plan(m.text) else 0
         # Most messages need none of these, and some have ten thousand parts.
         hits = calls = outputs = _EMPTY
+        crowded = False
         number = -1
         for part in m.parts:
             number += 1
@@ -233,12 +259,18 @@ class Collector(LineReader):
                     for name, named in self._gate.scan(text, number).items():
                         flags |= HIT
                         hits = hits or {}
-                        hits.setdefault(name, []).extend(named)
+                        known = hits.setdefault(name, [])
+                        known.extend(named)
+                        if len(known) > MAX_CLAIMS:
+                            crowded = True
+                            del known[MAX_CLAIMS:]
                 else:
                     if m.agent and not session.first_words:
                         session.first_words = whole(text, MAX_QUOTE)
                     if m.role != "assistant":
                         session.occupancy.texts.append(text)
+                    if m.role == "system" and "stage:" in text.casefold():
+                        flags |= STAGE
         if len(session.occupancy.texts) > ContextOccupancy.MAX_TEXTS:
             session.occupancy.estimate_texts()
         if flags:
@@ -246,7 +278,16 @@ class Collector(LineReader):
             if interested:
                 view = View(m, hits, calls, outputs)
                 for extractor in interested:
-                    session.evidence.extend(extractor.see(view))
+                    if extractor.wants != TEXT:
+                        session.evidence.extend(extractor.see(view))
+                        continue
+                    stated = iter(extractor.see(view))
+                    session.evidence.extend(islice(stated, MAX_CLAIMS))
+                    crowded = crowded or next(stated, None) is not None
+        if crowded:
+            self._issue("many_claims")
+        if session.agent == FURTHER:  # of many subagents, none has the first or the last word
+            session.first_words = session.last_words = ""
 
     def _record_call(
         self, session: SessionState, m: Message, number: int, call: ToolCall
@@ -257,7 +298,7 @@ class Collector(LineReader):
         name = intern(call.name)  # few names, many calls
         session.evidence.append(Called(m.index, number, name, kind, text))
         if call.id:
-            session.pending[call.id] = Pending(m.index, number, name, kind, text)
+            session.add_call(call.id, Pending(m.index, number, name, kind, text))
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
@@ -348,6 +389,9 @@ class Collector(LineReader):
         elif isinstance(found, Presence):
             ref = _ref(found, max(0, len(main.thread) - 1))
             main.evidence.append(Stood(ref, found.files))
+        elif isinstance(found, Turn):
+            why = whole(found.why, MAX_REASON)
+            main.evidence.append(Turned(max(0, len(main.thread) - 1), found.state, why))
         elif isinstance(found, NewSession):
             if len(main.thread):
                 self._start_session()
@@ -371,20 +415,7 @@ class Collector(LineReader):
                 f"({self.lines.total} lines: {self.lines.unknown} of unknown kinds, "
                 f"{self.lines.skipped} unreadable)"
             )
-        self._check_drift()
-
-    def _check_drift(self) -> None:
-        """Reports the issue "drift" if too many lines are of unknown kinds."""
-        unknown, total = self.lines.unknown, self.lines.total
-        if unknown < DRIFT_LINES or unknown < DRIFT_SHARE * total:
-            return
-        kinds = sorted(detail for code, detail in self.issues if code == "unknown_kind")
-        version = self._main.header.agent_version or "unknown"
-        what = (
-            f"{unknown} of {total} lines are of kinds that leftoff does not know "
-            f"({', '.join(kinds[:8])}); recorded by version {version}"
-        )
-        self.issues["drift", ""] = Issue("drift", "error", what, unknown)
+        self._check_drift(self._main.header.agent_version)
 
     def fork(self) -> Self:
         """A copy that may be closed without changing this one."""
@@ -543,7 +574,7 @@ by hand; not measured."""
 
 
 def scan_output(text: str, part: int) -> list[Hit]:
-    """The last match of each output rule in a tool result."""
+    """The last match of each output rule in a tool result; of rules on git, every match."""
     if len(text) <= _OUTPUT_HEAD + _OUTPUT_TAIL:
         found = OUTPUTS.scan(text, part).get("output", [])
     else:
@@ -551,7 +582,11 @@ def scan_output(text: str, part: int) -> list[Hit]:
         shift = len(text) - _OUTPUT_TAIL
         for hit in OUTPUTS.scan(text[shift:], part).get("output", []):
             found.append(hit._replace(start=hit.start + shift, end=hit.end + shift))
-    return list({hit.rule.id: hit for hit in found}.values()) if len(found) > 1 else found
+    if len(found) < 2:
+        return found
+    return list(
+        {(hit.rule.id, hit.rule.topic == "git" and hit.start): hit for hit in found}.values()
+    )
 
 
 def occupancy_of(session: SessionState) -> int | None:

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.extraction.rules import Rule, lowered
+from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block
 
 SCALE = 1000
 """Weights are stored as integers in units of 1 / SCALE."""
@@ -42,12 +43,12 @@ class Model(Struct, frozen=True):
         gate: weights of single words for the cheap first filter; `gate_least` is the sum from
             which a sentence passes it.
         weights, bias: of the sentence model.
-        calibration: slope, offset and weight of the logarithm of the message's rank in its
-            session; they map the combined log odds of a message's sentences to the log odds
-            that the message holds a decision (a long session has more candidates, but hardly
-            more *key* decisions). `alone`: slope and offset for one sentence.
-        least: probability from which a decision is reported; `least_alone`: the same for a
-            further sentence of the same message.
+        calibration: slope, offset and weight of the logarithm of a sentence's rank in its
+            session; they map its log odds to calibrated ones (a long session has more
+            candidates, but hardly more *key* decisions). `message`: the same for the combined
+            log odds of a message's sentences and the rank of the message.
+        least: probability from which a statement is reported; `likely`: from which it is shown
+            to a person without being asked for.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
         trained: number of labelled sessions and decisions behind the weights.
         learnt_from: fingerprints of the recordings of those sessions, sorted.
@@ -58,9 +59,9 @@ class Model(Struct, frozen=True):
     weights: dict[str, int] = field(default_factory=dict)
     bias: int = 0
     calibration: tuple[int, int, int] = (SCALE, 0, 0)
-    alone: tuple[int, int] = (SCALE, 0)
+    message: tuple[int, int, int] = (SCALE, 0, 0)
     least: int = 500
-    least_alone: int = 500
+    likely: int = 500
     kinds: tuple[str, ...] = ("approach",)
     kind_weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
     kind_bias: tuple[int, ...] = (0,)
@@ -75,9 +76,22 @@ class Model(Struct, frozen=True):
         """
         return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
 
+    def knows(self, feature: str) -> bool:
+        """Whether a feature has a weight; of a model without weights, each may get one."""
+        return not self.weights or feature in self.weights or feature in self.kind_weights
+
     def score(self, features: Iterable[str]) -> float:
         """Log odds that a sentence with these features states a decision."""
         return (self.bias + sum(map(self.weights.get, features, repeat(0)))) / SCALE
+
+    def statement_probability(self, log_odds: float, rank: int) -> float:
+        """Probability that a sentence states a decision.
+
+        Args:
+            log_odds: its score.
+            rank: number of sentences of the session with higher scores.
+        """
+        return calibrated(log_odds, rank, self.calibration)
 
     def message_probability(self, log_odds: float, rank: int) -> float:
         """Probability that a message holds a decision.
@@ -86,8 +100,7 @@ class Model(Struct, frozen=True):
             log_odds: that at least one of its sentences is one (see `any_log_odds`).
             rank: number of messages of the session with higher log odds.
         """
-        slope, offset, weight = self.calibration
-        return probability(log_odds, (slope, round(offset + weight * math.log1p(rank))))
+        return calibrated(log_odds, rank, self.message)
 
     def kind(self, features: Iterable[str]) -> str:
         """The likeliest type of a decision with these features."""
@@ -137,9 +150,11 @@ class Scorer:
         return total / SCALE
 
 
-def probability(logit: float, line: tuple[int, int] = (SCALE, 0)) -> float:
-    """The probability for log odds, calibrated by slope and offset in units of 1 / SCALE."""
-    x = (line[0] * logit + line[1]) / SCALE
+def calibrated(logit: float, rank: int, line: tuple[int, int, int]) -> float:
+    """The probability for log odds at a rank from 0, calibrated by slope, offset and weight of
+    the rank's logarithm in units of 1 / SCALE."""
+    slope, offset, weight = line
+    x = (slope * logit + offset + weight * math.log1p(rank)) / SCALE
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
@@ -239,7 +254,19 @@ def subjects() -> dict[str, re.Pattern[str]]:
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name)
-    for name in ("rationale", "alternative", "reversal", "stated", "choice")
+    for name in (
+        "rationale",
+        "alternative",
+        "reversal",
+        "refusal",
+        "recall",
+        "adoption",
+        "commitment",
+        "stated",
+        "choice",
+        "no_choice",
+        "routine",
+    )
 }
 """The hand-written patterns beside the model, by what they find."""
 
@@ -284,7 +311,7 @@ _LENGTHS = (20, 40, 70, 110, 160, 240)
 _TEXTS = (60, 120, 200, 350, 700, 1500, 4000)
 
 
-def bucket(number: int, edges: Sequence[int]) -> int:
+def bucket(number: float, edges: Sequence[float]) -> int:
     """Index of the first edge that a number does not exceed."""
     for index, edge in enumerate(edges):
         if number <= edge:
@@ -358,3 +385,61 @@ def place_features(
         f"l:code{bucket(codes, (0, 1, 2, 4))}",
         *(["l:opens"] if first else []),
     ]
+
+
+_FAR = 12
+"""Blocks on each side in which the list and the heading of a sentence are looked for."""
+
+_COUNTS = (0, 1, 2, 4, 8, 16)
+
+
+def layout_features(
+    text: str, blocks: Sequence[Block], number: int, start: int, end: int
+) -> list[str]:
+    """Features of what stands around a sentence: its block's place in the text and in its list,
+    the words that lead into the list, those of the heading, and those after the sentence.
+
+    Args:
+        text: the whole text, and `blocks`, its blocks.
+        number: the block of the sentence, which lies at `start` to `end`.
+    """
+    first, last, kind = blocks[number]
+    below = len(blocks) - 1 - number
+    found = [f"l:k{bucket(number, _COUNTS)}", f"l:r{bucket(below, _COUNTS)}"]
+    if text.startswith("**", start) or (start >= 2 and text.startswith("**", start - 2)):
+        found.append("l:bold")
+    if number and start <= first + 2:
+        found.append(f"l:prev{blocks[number - 1][2]}")
+    if below and end >= last - 2:
+        found.append(f"l:next{blocks[number + 1][2]}")
+    if kind == ITEM:
+        found += _list_features(text, blocks, number)
+    for above in range(number - 1, max(-1, number - 1 - _FAR), -1):
+        if blocks[above][2] == HEADING:
+            begin, stop, _ = blocks[above]
+            found += [f"hd:{w}" for w in words(text[begin : min(stop, begin + 80)])[:8]]
+            found.append("l:headed")
+            break
+    after = words(text[end : end + 60])[:3]
+    return found + ["nx:" + VERBS.get(w, w) for w in after]
+
+
+def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]:
+    """Features of a list around its item `number`."""
+    top = bottom = number
+    while top > 0 and number - top < _FAR and blocks[top - 1][2] in {ITEM, FENCE}:
+        top -= 1
+    end = min(len(blocks), number + _FAR + 1)
+    while bottom + 1 < end and blocks[bottom + 1][2] in {ITEM, FENCE}:
+        bottom += 1
+    found = [
+        f"l:ord{bucket(number - top, (0, 1, 3, 6))}",
+        f"l:items{bucket(bottom - top, (0, 1, 3, 7))}",
+    ]
+    if top and blocks[top - 1][2] == PARAGRAPH:
+        begin, stop, _ = blocks[top - 1]
+        lead = text[max(begin, stop - 80) : stop]
+        last = lead.rstrip("*_ ")[-1:]
+        found += [f"ld:{w}" for w in words(lead)[-8:]]
+        found.append(f"ld:end{last if last and last in '.:?!)' else 'x'}")
+    return found

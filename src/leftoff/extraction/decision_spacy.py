@@ -31,7 +31,6 @@ from leftoff.extraction.decision_model import (
     is_english,
     message_features,
     place_features,
-    probability,
     sentence_subjects,
     word_features,
     words,
@@ -145,7 +144,7 @@ class DecisionComponent:
 
     def __init__(self, key: str = "decisions", least: float | None = None) -> None:
         self.key = key
-        self.least = MODEL.least_alone / 1000 if least is None else least
+        self.least = MODEL.least / 1000 if least is None else least
         if not Doc.has_extension(key):
             Doc.set_extension(key, default=())
 
@@ -171,13 +170,13 @@ def decisions_in(text: str, least: float) -> list[tuple[int, int, str, float]]:
     found: list[tuple[int, int, str, float]] = []
     for start, end, where in candidates(text):
         sentence = text[start:end]
-        block, first, size = where.split(" ")
+        block, first, size, *around = where.split(" ")
         own = words(sentence)
         place = place_features(
             sentence, sentence.count("`") // 2, block, first == "1", start, int(size)
         )
-        features = word_features(own) + place + sentence_subjects(own)
-        chance = probability(MODEL.score(features), MODEL.alone)
+        features = word_features(own) + place + sentence_subjects(own) + around
+        chance = MODEL.statement_probability(MODEL.score(features), 0)
         if chance >= least:
             found.append((start, end, MODEL.kind(features + message), round(chance, 3)))
     return found

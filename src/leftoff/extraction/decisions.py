@@ -6,12 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-from sys import intern
 from typing import ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.decision_model import MODEL, Model
+from leftoff.extraction.decision_model import MODEL, Model, layout_features
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import TEXT, View
 from leftoff.extraction.rules import lowered
@@ -38,8 +37,9 @@ class Decisions(Struct):
     """Records every sentence of the agent's prose that passes the model's first filter.
 
     `analysis.decisions` decides later whether it is a decision: that takes the person's prompts
-    before it and the edits after it. `Said.value` is the place of the sentence: the kind of its
-    block, whether it opens the block (0 or 1), and the length of the whole text.
+    before it and the edits after it. `Said.value` is the place of the sentence, separated by
+    blanks: the kind of its block, whether it opens the block (0 or 1), the length of the whole
+    text, and the features of its surroundings that have a weight.
     """
 
     name: ClassVar[str] = "decisions"
@@ -88,11 +88,9 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             if start >= stop:
                 break
             if start >= done and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
-                # Few different values for many sentences: one copy of each.
-                where = intern(
-                    f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
-                )
-                yield start, end, where
+                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+                around = layout_features(text, blocks, number, start, end)
+                yield start, end, " ".join((where, *filter(model.knows, around)))
             at = done = end
 
 

@@ -141,12 +141,86 @@ class Shown(Struct, frozen=True, gc=False, tag="o", array_like=True):
     rule: str
 
 
+class Printed(Struct, frozen=True, gc=False, array_like=True):
+    """A line of output that says how a check ended.
+
+    Attributes:
+        rule: id of the rule of `rules/checks*.toml`.
+        line: the line, at most 200 code points.
+        passed, failed, skipped: counts as printed, None where there are none; of a rule that
+            matched several times, their sums.
+        times: how often the rule matched.
+    """
+
+    rule: str
+    line: str
+    passed: int | None = None
+    failed: int | None = None
+    skipped: int | None = None
+    times: int = 1
+
+
+class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
+    """What a command that may have checked the work printed, and the state of the job that a
+    call waited for.
+
+    Attributes:
+        ref: the whole output.
+        call_message, call_part: the call, -1 where none is known.
+        printed: the telling lines in order, at most 24.
+        failing: (rule, name) of what failed, at most 20.
+        tail: its last lines, at most 400 code points.
+        silent: it printed nothing.
+        task: the job in the background that the output belongs to, "" if there is none.
+        running: it goes on after this output.
+        scripts: (name, command line) of scripts that a package manager says it runs, at most 8.
+        exit_code: as the client prints it inside the output, None where it does not.
+        lines: how many it has.
+    """
+
+    ref: Ref
+    call_message: int
+    call_part: int
+    printed: tuple[Printed, ...] = ()
+    failing: tuple[tuple[str, str], ...] = ()
+    tail: str = ""
+    silent: bool = False
+    task: str = ""
+    running: bool = False
+    scripts: tuple[tuple[str, str], ...] = ()
+    exit_code: int | None = None
+    lines: int = 0
+
+
 class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
-    """A person's own words. `via`: prompt | queued | rejection | answer | command."""
+    """A person's own words.
+
+    Attributes:
+        via: prompt | queued | rejection | answer | command, or plan: an accepted plan that the
+            client hands to the agent.
+        said, said_part: the agent's last words before them; -1 where it had said nothing.
+        question: what the agent had asked, as it stands; recorded only for short words.
+        option: the agent's words for the option of which the person names only the label.
+        unfinished: the agent's words before them say that something is not done, or wait.
+    """
 
     ref: Ref
     text: str
     via: str
+    said: int = -1
+    said_part: int = -1
+    question: str = ""
+    option: str = ""
+    unfinished: bool = False
+
+
+class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):
+    """The recorder says what became of the agent's turn, after message `message`: `state` and
+    `why` as in `model.Turn`."""
+
+    message: int
+    state: str
+    why: str = ""
 
 
 class Failed(Struct, frozen=True, gc=False, tag="e", array_like=True):
@@ -209,6 +283,28 @@ class Wrote(Struct, frozen=True, gc=False, tag="w", array_like=True):
     names: tuple[str, ...]
 
 
+class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
+    """What a call changes in one file, by its arguments.
+
+    Attributes:
+        path: as in `Touched`.
+        added, removed: lines.
+        first, last: the lines from 1 that it leaves, 0 where the call does not say.
+        symbols: functions, classes and the like that are defined in the changed lines.
+        hunk: the first changed lines, each after "+" or "-", redacted.
+    """
+
+    message: int
+    part: int
+    path: str
+    added: int
+    removed: int
+    first: int = 0
+    last: int = 0
+    symbols: tuple[str, ...] = ()
+    hunk: str = ""
+
+
 class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
     """What a plug-in extractor found, under the extractor's own name."""
 
@@ -219,5 +315,6 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 
 Evidence: TypeAlias = (
     Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
-    | Spent | Counted | Compacted | Wrote | Noted | Stood
+    | Spent | Counted | Compacted | Wrote | Noted | Stood | Turned | Edited
+    | Checked
 )  # fmt: skip

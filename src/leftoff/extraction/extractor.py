@@ -16,12 +16,13 @@ from leftoff.extraction.rules import Hit
 from leftoff.model import Message, Ref, record_hash, slice_hash
 from leftoff.registry import Registry
 
-TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT = (1 << n for n in range(9))
+TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT, STAGE = (1 << n for n in range(10))
 """Feature bits of a message; an extractor names in `wants` the ones that it needs.
 
 TYPED: a person's words. TEXT: the agent's visible words. HIT: a rule fired on them. CALL,
 RESULT: of any tool. FILE: a call that reads, changes or runs something. PLAN: a call that
-writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired.
+writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired. STAGE: a
+system message names a stage.
 """
 
 
@@ -103,8 +104,10 @@ extractors: Registry[type[Extractor]] = Registry(
         "decisions": "leftoff.extraction.decisions:Decisions",
         "progress": "leftoff.extraction.progress:Progress",
         "files": "leftoff.extraction.files:Files",
+        "edits": "leftoff.extraction.edits:Edits",
         "insights": "leftoff.extraction.insights:Insights",
         "names": "leftoff.extraction.names:Names",
+        "checks": "leftoff.extraction.checks:Checks",
         "spacy": "leftoff.extraction.decision_spacy:SpacyDecisions",
     },
 )

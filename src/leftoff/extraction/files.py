@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -20,6 +22,7 @@ MAX_SCRIPT = 20_000
 """Code points of a written script that is recorded, so that a later run of it can be analysed;
 a longer one is not recorded. Chosen by hand; not measured."""
 
+_ESCAPED = re.compile(r"%(?:20|3A|5C|2F)", re.IGNORECASE)
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
 _CREATE_ONLY = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
 """Tools that refuse to write a file that exists."""
@@ -48,7 +51,7 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     language = _LANGUAGES.get(call.kind)
     if language is not None:
         return _command(view, number, call, language)
-    verb = _verb(call)
+    verb = operation(call)
     if not verb:
         return []
     cwd = view.message.cwd
@@ -57,7 +60,7 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     found: list[Evidence] = []
-    for path in _paths(call):
+    for path in edited_paths(call):
         text, old, first, last = _new_text(call, verb, path)
         found.append(
             Touched(
@@ -76,7 +79,7 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     return found
 
 
-def _verb(call: ToolCall) -> str:
+def operation(call: ToolCall) -> str:
     """The operation on the file: read | write | edit | create | delete | move | patch | ""."""
     kind = call.kind
     if kind in {"read", "edit", "create", "delete", "move", "patch"}:
@@ -90,7 +93,7 @@ def _verb(call: ToolCall) -> str:
             return "edit"
         if kind == "edit" and argument(call, "old") == "" and call.name in {"edit", "Edit"}:
             return "write"  # an empty old text creates the file
-        if kind == "edit" and not _paths(call) and text_argument(call, "patch"):
+        if kind == "edit" and not edited_paths(call) and text_argument(call, "patch"):
             return "patch"
         if kind == "create":
             return "create" if call.name in _CREATE_ONLY else "write"
@@ -98,13 +101,14 @@ def _verb(call: ToolCall) -> str:
     return "edit" if kind == "notebook" else ""
 
 
-def _paths(call: ToolCall) -> list[str]:
+def edited_paths(call: ToolCall) -> list[str]:
+    """The paths that a file call names, as it names them."""
     several: Any = argument(call, "paths")
     if isinstance(several, list):
         return [p for p in several if isinstance(p, str)]
     path = text_argument(call, "path")
     if path:
-        return [path]
+        return [_decoded(path)]
     # Several edits in one call, each with its own path.
     edits: Any = argument(call, "edits")
     found: list[str] = []
@@ -113,6 +117,11 @@ def _paths(call: ToolCall) -> list[str]:
             keys = ("filePath", "file_path", "path")
             found += [edit[key] for key in keys if isinstance(edit.get(key), str)]
     return list(dict.fromkeys(found))
+
+
+def _decoded(path: str) -> str:
+    """A path that was written as part of a URI, as Visual Studio Code records it."""
+    return unquote(path) if _ESCAPED.search(path) else path
 
 
 def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]:

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from leftoff.extraction.errors import telling_line
 from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
-from leftoff.extraction.extractor import FAILED, HIT, PLAN, View
+from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View
+from leftoff.extraction.git import git_facts
 from leftoff.extraction.sentences import sentences_with_hits
 from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
@@ -17,14 +19,11 @@ from leftoff.redaction.redactor import safe_quote_end
 from leftoff.text.markdown import HEADING, ITEM, block_before, blocks_of, sentences_of_block
 from leftoff.text.truncation import whole
 
-_ERROR_LINE = re.compile(
-    r"^.*(?:\b(?:error|exception|fatal|panic|failed|failure|denied|cannot|can't|could not"
-    r"|no such|not found|undefined|unexpected|invalid|traceback|timed out)\b).*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _NUMBER = re.compile(r"#(\d+)")
 _LIST_LEAD = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
 _TICK = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
+
+_RUN_KINDS = frozenset({"shell", "powershell", "script", "python", "poll", "other", ""})
 
 MAX_ITEM = 400
 """Code points; of a longer list item only the first sentence is recorded. Chosen by hand; not
@@ -46,7 +45,7 @@ class Insights(Struct):
     """
 
     name: ClassVar[str] = "insights"
-    wants: ClassVar[int] = FAILED | HIT | PLAN
+    wants: ClassVar[int] = FAILED | HIT | OUTPUT | PLAN
 
     created: dict[str, str] = field(default_factory=dict)
 
@@ -60,6 +59,8 @@ class Insights(Struct):
                     yield _failure(view, number, part)
                 elif self.created and part.call_id in self.created:
                     yield from self._created_task(view, number, part)
+        if view.outputs:
+            yield from git_facts(view)
         listed: set[tuple[int, int]] = set()
         for hit, start, end, text in sentences_with_hits(view, self.name):
             if hit.rule.topic in {"next_list", "next_step"}:
@@ -140,24 +141,14 @@ def _items(value: Any) -> tuple[tuple[str, str, str], ...]:
 
 
 def _failure(view: View, number: int, result: ToolResult) -> Failed:
-    """The first line of the output that looks like an error message, else its last line."""
-    text = result.text
-    match = _ERROR_LINE.search(text, 0, 8000)
-    if match is None and len(text) > 8000:
-        match = _ERROR_LINE.search(text, len(text) - 4000)
-    if match is not None:
-        start, end = match.span()
-        if end == 8000:  # cut by the search
-            end = next((n for n in (text.find("\n", end),) if n >= 0), len(text))
-    else:
-        end = len(text.rstrip())
-        start = text.rfind("\n", 0, end) + 1
-    start += len(text[start:end]) - len(text[start:end].lstrip())
+    """The line of the output that says what went wrong (see `errors.telling_line`)."""
+    text, call = result.text, view.calls.get(number)
+    runs = call is None or call.kind in _RUN_KINDS
+    start, end = telling_line(text, first=not runs or text.startswith("<tool_use_error>"))
     cut = len(whole(text[start:end], MAX_ERROR_LINE))
     if cut < min(end - start, MAX_ERROR_LINE) // 2:  # a long word, such as JSON on one line
         cut = min(end - start, MAX_ERROR_LINE)
     end = safe_quote_end(text, start, start + cut)
-    call = view.calls.get(number)
     return Failed(
         view.text_ref(number, start, end),
         call.message if call else -1,

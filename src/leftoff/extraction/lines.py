@@ -15,7 +15,7 @@ import msgspec
 
 from leftoff import codec
 from leftoff.errors import FormatError
-from leftoff.extraction.session_state import Lines
+from leftoff.extraction.session_state import MAX_AGENTS, MAX_CLAIMS, MAX_PARTS, Lines
 from leftoff.formats.reader import Cursor, Format, Sample, detect, formats, unrecognised
 from leftoff.model import (
     Issue,
@@ -33,6 +33,9 @@ SNIFF = 1 << 20
 
 MAX_PLACES = 20
 """At most so many places are listed in an issue."""
+
+MAX_KINDS = 200
+"""From so many issues on, records of further unknown kinds are counted together."""
 
 _ISSUES: dict[str, tuple[Severity, str]] = {
     "blank_line": ("info", "blank lines"),
@@ -57,9 +60,30 @@ _ISSUES: dict[str, tuple[Severity, str]] = {
     ),
     "unmarked_thought": ("warning", "thoughts without an end mark, words may stand in them"),
     "uncertain_output": ("warning", "tool outputs that may end earlier or later"),
+    "many_subagents": (
+        "warning",
+        f"messages of subagents after the first {MAX_AGENTS:,}, read as those of one subagent",
+    ),
+    "many_parts": ("error", f"parts of messages after the first {MAX_PARTS:,}, not read"),
+    "many_claims": (
+        "warning",
+        f"messages with more than {MAX_CLAIMS:,} sentences to look at, the others not read",
+    ),
     "repeated_record": ("info", "records repeated word for word, counted once"),
 }
 
+SHORT_LINES, SHORT_LINE = 1 << 20, 8
+"""So many lines of fewer than so many bytes on average are no document: what a compression bomb
+unpacks to takes a second for each million. Chosen by hand; lines of indented JSON have 20 bytes
+and more."""
+
+EMPTY_LINES, EMPTY_SHARE = 500_000, 0.99
+"""From so many lines that are blank, unreadable or of unknown kinds, and such a share of all,
+reading stops: it takes up to 15 seconds for a million. Chosen by hand."""
+
+DRIFT_LINES, DRIFT_SHARE = 4, 0.05
+"""From so many lines of unknown kinds, and such a share of all lines, the issue "drift" is
+reported: the recorder has changed its format. Chosen by hand; not measured."""
 
 UNPACKED = 8 << 20
 """Bytes of a recording of one document that are held as they are before it is tried whether
@@ -233,6 +257,11 @@ class LineReader(ABC):
         size = len(self._buffer)
         if size > codec.MAX_DOCUMENT:
             raise self._too_large()
+        if self._buffered % SHORT_LINES == 0 and size < SHORT_LINE * self._buffered:
+            raise FormatError(
+                f"{self.where}: {self._buffered:,} lines of fewer than {SHORT_LINE} bytes on "
+                "average are no recording"
+            )
         if self.format is None and (
             self._buffered == Sample.LINES or size > self._detect_from + SNIFF
         ):
@@ -310,6 +339,7 @@ class LineReader(ABC):
         if unknown and not known:
             lines.parsed -= 1
             lines.unknown += 1
+            self._check_empty()
 
     def _with_name(self, error: FormatError) -> FormatError:
         """A reader's error with the name of the recording, which the reader does not know."""
@@ -320,6 +350,7 @@ class LineReader(ABC):
         if not line.strip(b"\x00 \t\r\n"):
             self.lines.skipped += 1
             self._issue("nul" if b"\x00" in line else "blank_line")
+            self._check_empty()
             return
         records, codes = self._decoder.decode(line)
         unknown = 0
@@ -339,12 +370,37 @@ class LineReader(ABC):
             self.lines.repaired += 1
         for code in codes or ("no_json",):
             self._issue(code)
+        self._check_empty()
         for item in found:
             if type(item) is Unknown:
                 if "cut" not in codes:
                     self._issue("unknown_kind", item.kind)
             else:
                 self._dispatch(item)
+
+    def _check_empty(self) -> None:
+        """Raises FormatError where almost all of very many lines hold nothing."""
+        lines = self.lines
+        empty = lines.unknown + lines.skipped
+        if empty >= EMPTY_LINES and empty > EMPTY_SHARE * lines.total:
+            raise FormatError(
+                f"{self.where}: {empty:,} of the first {lines.total:,} lines are blank, "
+                "unreadable or of unknown kinds; this is no recording"
+            )
+
+    def _check_drift(self, version: str) -> None:
+        """Reports the issue "drift" if too many lines are of unknown kinds."""
+        unknown, total = self.lines.unknown, self.lines.total
+        if unknown < DRIFT_LINES or unknown < DRIFT_SHARE * total:
+            return
+        kinds = sorted(
+            detail for code, detail in self.issues if code == "unknown_kind" and detail
+        )
+        what = (
+            f"{unknown} of {total} lines are of kinds that leftoff does not know "
+            f"({', '.join(kinds[:8])}); recorded by version {version or 'unknown'}"
+        )
+        self.issues["drift", ""] = Issue("drift", "error", what, unknown)
 
     def _dispatch(self, found: Record) -> None:
         kind = type(found)
@@ -427,15 +483,19 @@ class LineReader(ABC):
             self._issue("mended_document")
         return data
 
-    def _issue(self, code: str, detail: str = "", line: int = 0) -> None:
+    def _issue(self, code: str, detail: str = "", line: int = 0, count: int = 1) -> None:
         line = line or self.cursor.line
         place = f"line {line}" if line else "the document"
         known = self.issues.get((code, detail))
+        if known is None and detail and len(self.issues) >= MAX_KINDS:
+            detail = ""
+            known = self.issues.get((code, detail))
         if known is None:
-            severity, what = _ISSUES.get(code, ("info", f"records of unknown kind {detail!r}"))
-            self.issues[code, detail] = Issue(code, severity, what, 1, (place,))
+            named = f"records of unknown kind {detail!r}" if detail else "further unknown kinds"
+            severity, what = _ISSUES.get(code, ("info", named))
+            self.issues[code, detail] = Issue(code, severity, what, count, (place,))
             return
         places = known.places if len(known.places) >= MAX_PLACES else (*known.places, place)
         self.issues[code, detail] = msgspec.structs.replace(
-            known, count=known.count + 1, places=places
+            known, count=known.count + count, places=places
         )

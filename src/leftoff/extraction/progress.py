@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from msgspec import Struct
 
 from leftoff.extraction.evidence import Evidence, Said, Shown
-from leftoff.extraction.extractor import HIT, OUTPUT, TYPED, View
+from leftoff.extraction.extractor import HIT, OUTPUT, STAGE, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
 from leftoff.extraction.sentences import MAX_SENTENCE, hits_with_layout
+from leftoff.model import Text
 from leftoff.redaction.redactor import safe_quote_end
+from leftoff.text.markdown import HEADING, Layout
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")
 
@@ -21,7 +24,7 @@ class Progress(Struct):
     """Records stage markers, claims, and the results shown by tools."""
 
     name: ClassVar[str] = "progress"
-    wants: ClassVar[int] = HIT | OUTPUT | TYPED
+    wants: ClassVar[int] = HIT | OUTPUT | STAGE | TYPED
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -30,9 +33,13 @@ class Progress(Struct):
                 yield _said(view, hit, start, end, words)
         if message.typed:
             yield from _typed_markers(view)
+        if message.role == "system":
+            yield from _system_markers(view)
         for number, hits in view.outputs.items():
             call = view.calls[number]
             for hit in hits:
+                if hit.rule.topic != "output":
+                    continue
                 text: str = getattr(message.parts[number], "text", "")
                 end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
                 yield Shown(
@@ -72,8 +79,40 @@ def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
         settled[hit.rule.id] = start, end
         if end - start > MAX_SENTENCE or (hit.rule.id, hit.part, start) in given:
             continue
+        if hit.rule.topic == "milestone":
+            if _is_plan(layout, start):
+                continue
+            if hit.rule.value in {"done", "did"}:
+                end = _whole_statement(layout, start, end)
         given.add((hit.rule.id, hit.part, start))
         yield hit, start, end, layout.text[start:end]
+
+
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def _whole_statement(layout: Layout, start: int, end: int) -> int:
+    """The end of a statement: "Done." alone says nothing, so the next sentence of the paragraph
+    belongs to it."""
+    text = layout.text
+    if len(_WORDS.findall(text, start, end)) > 2:
+        return end
+    following = end
+    while following < len(text) and text[following].isspace():
+        following += 1
+    block = layout.block_at(start)
+    if following >= len(text) or block < 0 or layout.block_at(following) != block:
+        return end
+    first, last = layout.sentence_at(following)
+    return last if first < last <= start + MAX_SENTENCE else end
+
+
+def _is_plan(layout: Layout, start: int) -> bool:
+    """Whether a sentence is a heading, or an item of a list that is not ticked off."""
+    block = layout.block_at(start)
+    if block >= 0 and layout.blocks[block][2] == HEADING:
+        return True
+    return layout.text[max(0, start - 4) : start + 4].find("[ ]") >= 0
 
 
 def _said(view: View, hit: Hit, start: int, end: int, text: str) -> Said:
@@ -93,4 +132,29 @@ def _typed_markers(view: View) -> list[Evidence]:
                 start, end = match.span()
                 hit = Hit(rule, typed.part, start, end, text[match.start(1) : match.end(1)])
                 found.append(_said(view, hit, start, end, text[start:end]))
+    return found
+
+
+MAX_NOTICE = 2000
+"""Code points; a longer system message describes the stages, it does not declare one. Chosen by
+hand; not measured."""
+
+_DECLARED = re.compile(
+    r"^[\s#*>-]*(?:current )?stage:\W{0,4}"
+    r"(planning|architecture|implementation|testing|review|deployment)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _system_markers(view: View) -> list[Evidence]:
+    """The stage that a system message declares: one, at the start of a line."""
+    rule = next(r for r in _MARKERS if r.id == "stage-marker")
+    found: list[Evidence] = []
+    for number, part in enumerate(view.message.parts):
+        text = part.text if type(part) is Text else ""
+        matches = list(_DECLARED.finditer(text)) if len(text) <= MAX_NOTICE else []
+        if len({m[1].casefold() for m in matches}) == 1:
+            start, end = matches[-1].span()
+            hit = Hit(rule, number, start, end, matches[-1][1])
+            found.append(_said(view, hit, start, end, text[start:end]))
     return found

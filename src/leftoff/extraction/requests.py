@@ -1,28 +1,314 @@
-"""Extractor of the person's own words."""
+"""Extractor of the person's own words, with the agent's words that they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, ClassVar
 
-from msgspec import Struct
+import re2
+from msgspec import Struct, field
 
 from leftoff.extraction.evidence import Asked, Evidence
-from leftoff.extraction.extractor import TYPED, View
+from leftoff.extraction.extractor import CALL, TEXT, TYPED, View
+from leftoff.extraction.rule_sets import REQUEST_RULES
+from leftoff.extraction.rules import Rule, lowered
+from leftoff.formats.injected import is_plan
+from leftoff.formats.vocabulary import argument
+from leftoff.model import Text, ToolCall, ToolResult, Typed
+
+TAIL = 2000
+"""Code points of the agent's last words that are searched for a question. Chosen by hand."""
+
+CLOSING = 700
+"""Code points of the agent's last words that say whether it finished. Chosen by hand."""
+
+MAX_ANSWER = 400
+"""Code points; the question is recorded for typed words of at most so many, longer ones can be
+understood alone. Chosen by hand; not measured."""
+
+MAX_QUESTION = 600
+"""Code points of a question that are recorded."""
+
+MAX_QUESTIONS = 16
+"""Questions of one call that are remembered."""
+
+
+def _by_topic() -> dict[str, tuple[Rule, ...]]:
+    found: dict[str, tuple[Rule, ...]] = {}
+    for rule in REQUEST_RULES:
+        found[rule.topic] = (*found.get(rule.topic, ()), rule)
+    return found
+
+
+RULES: dict[str, tuple[Rule, ...]] = _by_topic()
+"""The rules of `rules/requests.toml` by topic."""
+
+
+def matches(topic: str, text: str) -> bool:
+    """Whether a rule of a topic matches the text."""
+    gate = _gate(topic)
+    if gate is not None and text.isascii() and not gate(text.encode().translate(_SPACES)):
+        return False
+    low = lowered(text)
+    for find, ignore_case in _finders(topic):
+        if find(low if ignore_case else text) is not None:
+            return True
+    return False
+
+
+_SEARCHED = frozenset({"announces", "casual", "fault", "objects", "unfinished", "wants"})
+"""Topics whose rules are tried at every place of a text, which takes `re` long."""
+
+_LOOK_AHEAD = re.compile(r"\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+_SPACES = bytes(32 if 0x1C <= code < 0x20 or code == 0x0B else code for code in range(256))
+"""White space to `re`, and none to RE2, becomes a space."""
+
+
+@cache
+def _gate(topic: str) -> Callable[[bytes], list[int] | None] | None:
+    """An automaton that fires on each ASCII text that a rule of the topic matches."""
+    if topic not in _SEARCHED:
+        return None
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    fused = re2.Set.SearchSet(options)
+    for rule in RULES[topic]:
+        fused.Add(_LOOK_AHEAD.sub("", rule.pattern).replace("$", r"\n?\z"))
+    fused.Compile()
+    match: Callable[[bytes], list[int] | None] = fused.Match
+    return match
+
+
+@cache
+def _finders(topic: str) -> tuple[tuple[Callable[[str], Any], bool], ...]:
+    return tuple((rule.finder, rule.ignore_case) for rule in RULES[topic])
 
 
 class Requests(Struct):
     """Records every span that a person typed: prompts, queued prompts, words in a rejected
-    call, answers to a question tool, arguments of slash commands."""
+    call, answers to a question tool, slash commands with their arguments.
+
+    Attributes:
+        said, said_part: the agent's last words.
+        stop: `Message.stop` of that message.
+        tail: the end of these words.
+        questions: those of the last call of a question tool without an answer so far.
+        ends: how the agent's words end that no call has followed so far: plain | code |
+            announcing | "" where a call or a prompt has.
+        went_on, stopped: how often the agent, or the person, was next after such words.
+    """
 
     name: ClassVar[str] = "requests"
-    wants: ClassVar[int] = TYPED
+    wants: ClassVar[int] = TYPED | TEXT | CALL
+
+    said: int = -1
+    said_part: int = -1
+    stop: str = ""
+    tail: str = ""
+    questions: list[str] = field(default_factory=list)
+    ends: str = ""
+    went_on: dict[str, int] = field(default_factory=dict)
+    stopped: dict[str, int] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
+        message = view.message
+        if message.origin == "agent" and message.role == "assistant":
+            number, called, spoke = -1, False, False
+            for part in message.parts:
+                number += 1
+                if type(part) is Text:
+                    if part.text and not part.text.isspace():
+                        self.said, self.said_part = message.index, number
+                        self.tail = part.text[-TAIL:]
+                        called, spoke = False, True
+                elif type(part) is ToolCall:
+                    called = True
+                    if part.kind == "ask":
+                        self.questions = _questions(part)
+            self.stop = message.stop
+            if self.ends and (called or spoke):
+                self.went_on[self.ends] = self.went_on.get(self.ends, 0) + 1
+            if called:
+                self.ends = ""
+            elif spoke:
+                self.ends = _ending(self.tail)
+        if message.typed:
+            return self._typed(view)
+        if message.origin == "injected":
+            return _plan(view)
+        return ()
+
+    def unfinished(self) -> bool:
+        """Whether the agent's last words say that something is not done, or wait."""
+        return bool(self.tail) and matches("unfinished", self.tail[-CLOSING:])
+
+    def _typed(self, view: View) -> list[Evidence]:
+        found: list[Evidence] = []
+        before: Typed | None = None
         for typed in view.message.typed:
             part = view.message.parts[typed.part]
             text: str = getattr(part, "text", "")
             words = text[typed.start : typed.end]
-            if words.strip():
-                ref = view.text_ref(typed.part, typed.start, typed.end)
-                yield Asked(ref, words, typed.via)
+            if not words.strip():
+                continue
+            ref = view.text_ref(typed.part, typed.start, typed.end)
+            question = option = ""
+            if typed.via == "answer":
+                known = self.questions.pop(0) if self.questions else ""
+                if type(part) is ToolResult:
+                    start = before.end if before and before.part == typed.part else 0
+                    question = _quoted_question(text[start : typed.start]) or known
+                else:
+                    question = known or _question_on_line(text, typed.start)
+            elif len(words) <= MAX_ANSWER and self.tail:
+                question = last_question(self.tail)
+                option = option_text(self.tail, words)
+            found.append(
+                Asked(
+                    ref,
+                    words,
+                    typed.via,
+                    self.said,
+                    self.said_part,
+                    question,
+                    option,
+                    self.unfinished(),
+                )
+            )
+            before = typed
+        if any(typed.via == "prompt" for typed in view.message.typed):
+            self.questions = []
+            if self.ends:
+                self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
+            self.ends = ""
+        return found
+
+
+def _plan(view: View) -> list[Evidence]:
+    """An accepted plan that the client hands to the agent."""
+    return [
+        Asked(view.text_ref(number, 0, len(part.text)), part.text, "plan")
+        for number, part in enumerate(view.message.parts)
+        if type(part) is Text and is_plan(part.text)
+    ]
+
+
+def _questions(call: ToolCall) -> list[str]:
+    """The questions that a call of a question tool asks, in order."""
+    asked: Any = argument(call, "questions")
+    if asked is None and isinstance(call.input, dict):
+        asked = call.input.get("prompt") or call.input.get("text") or call.input.get("message")
+    found: list[str] = []
+    for one in asked if isinstance(asked, list) else [asked]:
+        words = one
+        if isinstance(one, dict):
+            words = one.get("question") or one.get("prompt") or one.get("header")
+        if isinstance(words, str) and words.strip():
+            found.append(words.strip()[:MAX_QUESTION])
+    return found[:MAX_QUESTIONS]
+
+
+_QUOTED = re.compile(r'"([^\n]+?)"\s*=\s*"?$')
+
+
+def _quoted_question(before: str) -> str:
+    """The question in front of an answer where a recorder writes `"question"="answer"`."""
+    found = _QUOTED.search(before.lstrip('"')[-MAX_QUESTION - 200 :])
+    if found is None:
+        return ""
+    words = found[1]
+    if '", "' in words:  # after what the recorder adds to the answer before
+        words = words.rsplit('", "', 1)[1]
+    return words.strip().lstrip('", ')[:MAX_QUESTION]
+
+
+_SENTENCE = re.compile(r"(?<=[.!?。！])\s+(?=\S)|(?<=[。！])")
+
+
+def _ending(tail: str) -> str:
+    """How words end: announcing | code | plain."""
+    if tail.rstrip().endswith("```"):
+        return "code"
+    return "announcing" if announces(tail) else "plain"
+
+
+def announces(tail: str) -> bool:
+    """Whether words end by saying what their speaker does next."""
+    line = tail.rstrip().rsplit("\n", 1)[-1][-400:]
+    return matches("announces", [s for s in _SENTENCE.split(line) if s][-1]) if line else False
+
+
+def _question_on_line(text: str, end: int) -> str:
+    """The question in front of an answer on its line, as aider writes it."""
+    line = text[text.rfind("\n", 0, end) + 1 : end]
+    return line[: line.rfind("?") + 1].strip()[:MAX_QUESTION]
+
+
+_ANSWERED = re.compile(r"\W*(?:yes|no|nope|because|not)\b", re.IGNORECASE)
+"""What follows a question that the agent answers itself."""
+_MARKS = " \t*_`>#|"
+_ITEM = re.compile(r"^\s*(?:[-*+•]\s+|\(?(?:\d{1,2}|[a-zA-Z])[.):]\s|\|)")
+
+
+def last_question(tail: str) -> str:
+    """The question with which the agent's words end, "" if they do not end with one.
+
+    It stands in the last line, or in the line before a list of options; of that line, the
+    sentences from the first question mark's on.
+    """
+    lines = [line for line in tail.split("\n") if line.strip(_MARKS + "-=")]
+    if not lines:
+        return ""
+    place = len(lines) - 1
+    if not matches("question", lines[place]) and "?" not in lines[place]:
+        while place > 0 and len(lines) - place <= 9 and _ITEM.match(lines[place]):
+            place -= 1
+        if place == len(lines) - 1 or _ITEM.match(lines[place]):
+            return ""
+    line = lines[place].strip(_MARKS)
+    if "?" not in line and not matches("question", line):
+        return ""
+    at = line.rfind("?")
+    if at >= 0 and len(line) - at > 160:  # chosen by hand: much follows, so it is no question
+        return ""
+    if at >= 0 and _ANSWERED.match(line, at + 1):
+        return ""
+    asked = line if at < 0 else line[: at + 1]
+    # The sentence of the question, with one before it where it is short ("Ok?").
+    starts = [m.end() for m in re.finditer(r"[.!?:—]\s+(?=\S)", asked[:-1])]
+    starts = [s for s in starts if len(asked) - s >= 15]
+    asked = asked[starts[-1] if starts else 0 :].strip(" \t*_>#|")
+    whole = asked.removesuffix("`") if asked.count("`") % 2 else asked
+    return whole[:MAX_QUESTION]
+
+
+_LABEL = re.compile(
+    r"^\W*(?:(?:yes|ok(?:ay)?|let['’]?s (?:do|go with)|go with|do|use|take|i (?:prefer|choose"
+    r"|pick|like))[\s,]+)*(?:(?:option|choice|number|approach|plan|variant)\s+)?#?"
+    r"([a-eA-E]|\d{1,2})(?:[.)!]*\s*$|[\s,;–—-]+(?!\d).{0,80}$)",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def option_text(tail: str, words: str) -> str:
+    """The agent's words for the option that a short answer names by letter or number, "" if
+    the answer names none or the agent's words list none under that label."""
+    found = _LABEL.match(words.strip())
+    if found is None:
+        return ""
+    label = re.escape(found[1])
+    line = re.compile(
+        rf"^[\s>#*_-]*(?:(?:option|choice|approach|plan|variant)\s+)?[(\[]?{label}[)\]]?"
+        rf"(?:\*\*|__)?\s*[.):—–-]+(?:\*\*|__)?\s*(\S.*)$",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    listed = line.findall(tail)
+    return _plain(str(listed[-1]))[:MAX_QUESTION] if listed else ""
+
+
+def _plain(text: str) -> str:
+    """A line without marks of emphasis."""
+    return text.replace("**", "").replace("__", "").strip(_MARKS)

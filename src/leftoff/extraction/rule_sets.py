@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from leftoff.extraction import decision_model
+from leftoff.extraction.errors import ERROR_RULES
 from leftoff.extraction.rules import Gate, Rule, digest, rules
 
 GROUPS: dict[str, tuple[Rule, ...]] = {name: rules(name) for name in ("progress", "insights")}
 """Rules on the agent's visible words, by the extractor that reads them."""
 
 OUTPUT_RULES: tuple[Rule, ...] = rules("outputs")
-OUTPUTS = Gate({"output": OUTPUT_RULES})
+GIT_RULES: tuple[Rule, ...] = rules("git")
+OUTPUTS = Gate({"output": (*OUTPUT_RULES, *GIT_RULES)})
 """The gate in front of tool output."""
+
+REQUEST_RULES: tuple[Rule, ...] = rules("requests")
+"""Rules on the person's words and on those that they answer; outside the gates."""
+
+CHECK_RULES: tuple[Rule, ...] = (
+    *rules("checks"),
+    *rules("checks_compiled"),
+    *rules("checks_static"),
+)
+"""Rules on what tests, builds, linters and type checkers print."""
+
+CHECK_OUTPUTS = Gate({"checks": CHECK_RULES})
+
+
+class CheckTool(Struct, frozen=True):
+    """A program that checks the work; `rules/check_tools.toml` says what the fields mean."""
+
+    name: str
+    kind: str
+    commands: tuple[str, ...]
+    scope: str = ""
+    needs: tuple[str, ...] = ()
+    silent: bool = False
+    loud: bool = False
+    partial: bool = False
+
+
+def _check_tools() -> tuple[CheckTool, ...]:
+    path = Path(__file__).with_name("rules") / "check_tools.toml"
+    found = tomllib.loads(path.read_text("utf-8"))["tool"]
+    return msgspec.convert(found, tuple[CheckTool, ...])
+
+
+CHECK_TOOLS = _check_tools()
 
 
 @lru_cache(maxsize=8)
@@ -24,4 +65,13 @@ def gate_for(extractors: tuple[str, ...]) -> Gate:
 @lru_cache(maxsize=1)
 def rules_digest() -> str:
     """16 hex digits that change whenever a built-in rule or a trained weight changes."""
-    return digest(*GROUPS.values(), OUTPUT_RULES, salt=decision_model.DIGEST)
+    salt = f"{decision_model.DIGEST}{CHECK_TOOLS}"
+    return digest(
+        *GROUPS.values(),
+        OUTPUT_RULES,
+        GIT_RULES,
+        REQUEST_RULES,
+        CHECK_RULES,
+        ERROR_RULES,
+        salt=salt,
+    )

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,6 +33,8 @@ class Rule(Struct, frozen=True):
         topic, value: what a match means, e.g. topic "milestone", value "tests_pass".
         weight: what a match is worth, 0 to 1, where the topic has degrees.
         good: False where a match shows the opposite of `value`.
+        tools: programs that print the line, for rules on checks; "" is any program.
+        own: the match counts only in the output of one of `tools`.
         matches, misses: lines that the rule must and must not match.
     """
 
@@ -42,6 +46,8 @@ class Rule(Struct, frozen=True):
     weight: float = 0.5
     good: bool = True
     ignore_case: bool = True
+    tools: tuple[str, ...] = ()
+    own: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -52,7 +58,21 @@ class Rule(Struct, frozen=True):
 
     def search(self, text: str) -> re.Match[str] | None:
         """The pattern's first match in a text, without the gate."""
-        return self.exact.search(lowered(text) if self.ignore_case else text)
+        return self.finder(lowered(text) if self.ignore_case else text)
+
+    @property
+    def finder(self) -> Callable[[str], re.Match[str] | None]:
+        """Gives the pattern's first match in a text that is `lowered` if case is ignored."""
+        return _finder(self.pattern, self.ignore_case)
+
+
+@cache
+def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
+    compiled = _compiled(pattern, ignore_case)
+    parsed = _parser.parse(pattern)
+    # `re` tries a pattern that begins with "^" at every place.
+    first = parsed[0] == (_parser.AT, _parser.AT_BEGINNING) if len(parsed) else False
+    return compiled.match if first and not compiled.flags & re.MULTILINE else compiled.search
 
 
 @cache
@@ -62,7 +82,7 @@ def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
     return re.compile(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
 
 
-_UPPER = re.compile(r"(?<!\\)[A-Z]")
+_UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
 
 def lowered(text: str) -> str:
@@ -87,7 +107,7 @@ def rules(name: str) -> tuple[Rule, ...]:
     """
     text = Path(__file__).with_name("rules").joinpath(f"{name}.toml").read_text("utf-8")
     table: dict[str, Any] = tomllib.loads(text)
-    shared = {"topic": table["topic"]} if "topic" in table else {}
+    shared = {key: table[key] for key in ("topic", "ignore_case") if key in table}
     return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))
 
 
@@ -96,8 +116,15 @@ def digest(*groups: Sequence[Rule], salt: str = "") -> str:
     state = blake2b(salt.encode(), digest_size=8)
     for group in groups:
         for rule in group:
-            state.update(f"{rule.id}\0{rule.pattern}\0{rule.value}\0{rule.weight}\n".encode())
+            of = "\0".join((rule.topic, str(rule.own), *rule.tools)) if rule.tools else ""
+            line = f"{rule.id}\0{rule.pattern}\0{rule.value}\0{rule.weight}{of}\n"
+            state.update(line.encode())
     return state.hexdigest()
+
+
+MAX_MATCHES = 1001
+"""Matches of one rule in one text that are looked for: one more than the collector uses of all
+rules of an extractor in one message (`session_state.MAX_CLAIMS`)."""
 
 
 class Gate:
@@ -124,8 +151,8 @@ class Gate:
         """Numbers of the rules that might match; [] for most texts."""
         return (self._set.Match(text) or []) if text else []
 
-    def scan(self, text: str, part: int) -> dict[str, list[Hit]]:
-        """Every match of every rule, by extractor, in order of place."""
+    def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
+        """The first `most` matches of every rule, by extractor, in order of place."""
         numbers = self.candidates(text)
         if not numbers:
             return {}
@@ -133,7 +160,8 @@ class Gate:
         low = lowered(text)
         for number in sorted(numbers):
             name, rule = self.rules[number]
-            for match in rule.exact.finditer(low if rule.ignore_case else text):
+            matches = rule.exact.finditer(low if rule.ignore_case else text)
+            for match in islice(matches, most):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value
                 hit = Hit(rule, part, match.start(), match.end(), captured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -21,6 +22,29 @@ RECENT_IDS = 512
 
 MAX_ANSWERED = 32
 """So many calls are remembered after their result, for records that add to them later."""
+
+MAX_AGENTS = 4096
+"""Subagents of one recording that are held apart; the messages of further ones are read as
+those of one subagent, `FURTHER`. Each takes about 10 KB until the end of the summary. Chosen by
+hand for the memory."""
+
+FURTHER = "further subagents"
+"""The id of the subagent that stands for all after the first `MAX_AGENTS`."""
+
+MAX_PARTS = 10_000
+"""Parts of one message that are read, and calls without a result that are remembered. Chosen by
+hand for the memory, about 1.5 KB for a part."""
+
+MAX_CLAIMS = 1000
+"""For each extractor, sentences or matches of rules in the words of one message that are looked
+at. Chosen by hand for the time, about 0.1 ms each."""
+
+MAX_SESSIONS = 10_000
+"""Sessions of one recording that are held: the latest. Each takes 2 KB and more. Chosen by hand
+for the memory."""
+
+MAX_MODELS = 100
+"""Names of models that are listed."""
 
 
 class Lines(Struct):
@@ -79,6 +103,7 @@ class ContextOccupancy(Struct):
         earlier: where no usage is recorded, the estimate for all text before the last
             compaction.
         texts: texts after the last call that are not estimated yet.
+        packed: those of a session that has ended, compressed.
     """
 
     last: Usage | None = None
@@ -86,15 +111,26 @@ class ContextOccupancy(Struct):
     tokens: int = 0
     earlier: int = 0
     texts: list[str] = field(default_factory=list)
+    packed: bytes = b""
 
     MAX_TEXTS: ClassVar[int] = 64
 
     def estimate_texts(self) -> int:
         """Replaces the texts by their estimate; returns the estimate for everything after the
         last call."""
+        if self.packed:
+            self.texts = codec.unpack_state(zlib.decompress(self.packed), list[str])
+            self.packed = b""
         self.tokens += sum(map(estimate_tokens, self.texts))
         self.texts.clear()
         return self.tokens
+
+    def pack_texts(self) -> None:
+        """Compresses the texts: of the sessions of a file few are asked for their estimate,
+        which takes ten times as long."""
+        if self.texts:
+            self.packed = zlib.compress(codec.pack_state(self.texts), 1)
+            self.texts = []
 
 
 class Head(Struct):
@@ -161,6 +197,12 @@ class SessionState:
             self._wanting[flags] = found
         return found
 
+    def add_call(self, call_id: str, call: Pending) -> None:
+        """Remembers a call until its result comes; of too many, the oldest is forgotten."""
+        self.pending[call_id] = call
+        if len(self.pending) > MAX_PARTS:
+            del self.pending[next(iter(self.pending))]
+
     def complete_call(self, call_id: str) -> Pending | None:
         """The pending call of that id, moved to `answered`; None if there is none."""
         call = self.pending.pop(call_id, None)
@@ -179,6 +221,13 @@ class SessionState:
         if len(newest) == RECENT_IDS:
             self._before, self._newest = newest, set()
         return False
+
+    def finish(self) -> None:
+        """Drops what only further messages need: a file may hold ten thousand sessions."""
+        self.extractors, self._wanting = {}, {}
+        self._newest, self._before = set(), set()
+        self.pending, self.answered = {}, {}
+        self.occupancy.pack_texts()
 
     # -- saving ----------------------------------------------------------------------------
 

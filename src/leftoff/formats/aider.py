@@ -28,6 +28,7 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Typed,
     Usage,
 )
@@ -45,6 +46,12 @@ _TOKENS = re.compile(
 _CACHE = re.compile(r"([\d.,]+[kM]?) cache(d| write| hit)")
 _APPLIED = re.compile(r"Applied edit to (.+)")
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
+_COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
+_ANSWERED = re.compile(
+    r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
+)
+"""A question of aider with its answer. Versions that list the answers write what was pressed;
+earlier ones write "y" and "n" for a key, and "yes" and "no" for the option `--yes`."""
 _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
@@ -73,9 +80,16 @@ _THINKING = re.compile(
     r"(?:(?:^-{4,}\s*\n)?^► \*\*ANSWER\*\*\s*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+LONGEST_QUESTION = 1000
+"""Characters. Chosen by hand: the longest question that was seen has some 120, and the pattern
+of an answer takes time with the square of a line's length."""
 SHORTEST_REPEAT = 40
 """A shorter prompt that equals the reply before it may have been typed. Chosen by hand; the
 shortest repeated answer that was seen has 364 characters."""
+_AFTER_REPLY = ("Tokens: ", "Applied edit to ", "Commit ")
+"""What aider prints when the model has answered."""
+_GOES_ON = re.compile(r"(?:Attempt to )?[Ff]ix |.* to the chat\?")
+"""Questions of aider after which, on yes, it goes on with a prompt of its own."""
 _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
 
 
@@ -102,6 +116,7 @@ class AiderReader(Struct):
     cwd: str = ""
     replies: int = 0
     edits: int = 0
+    commits: int = 0
     waiting: list[tuple[str, str]] = []
     """Id and path of the edits without a result."""
     sent: int = 0
@@ -225,24 +240,41 @@ class AiderReader(Struct):
             elif any(mark in text for mark in _NOT_APPLIED):
                 results += self._edit_results("", text, "error")
                 rest.append(text)
+            elif _COMMIT.match(text):
+                results += self._commit(text)
             else:
                 rest.append(text)
         yield from self._session_facts(rest)
+        answers = _answers(len(results), rest)
         if results:
             parts = (*results, Text("\n".join(rest))) if rest else tuple(results)
-            yield self._message("tool", parts, "tool", raw, cursor)
+            yield self._message("tool", parts, "tool", raw, cursor, answers)
         else:
-            yield self._message("system", (Text("\n".join(shown)),), "meta", raw, cursor)
+            parts = (Text("\n".join(rest)),)
+            yield self._message("system", parts, "meta", raw, cursor, answers)
         if changed:
             files = tuple((path, "modified", "") for path in changed)
             yield Changes("", files, line=self.first, raw=raw)
         yield from self._token_counts("\n".join(rest))
+        if any(text.startswith("^C") for text in shown):
+            yield Turn("interrupted")
+        elif any(text.startswith(_AFTER_REPLY) for text in shown) and not _goes_on(shown):
+            yield Turn("ended")
 
     def _edit_results(self, path: str, text: str, status: str) -> list[Part]:
         """Results for the waiting edits of `path`, or of all files if `path` is ""."""
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         return [ToolResult(identity, text, status) for identity, _ in mine]
+
+    def _commit(self, text: str) -> list[Part]:
+        """The commit that aider made itself, as a call with its result."""
+        self.commits += 1
+        identity = f"commit-{self.commits}"
+        call = ToolCall(
+            identity, "git commit", kind_of("git commit"), {"command": "git commit"}
+        )
+        return [call, ToolResult(identity, text, "ok")]
 
     def _session_facts(self, texts: list[str]) -> Iterator[Record]:
         for text in texts:
@@ -308,6 +340,36 @@ class AiderReader(Struct):
             cwd=self.cwd,
             raw=raw,
         )
+
+
+def _answer_in(line: str) -> re.Match[str] | None:
+    """The answer to a question of aider in a line that it printed; a line of more than
+    `LONGEST_QUESTION` characters is none."""
+    return _ANSWERED.match(line) if "?" in line and len(line) <= LONGEST_QUESTION else None
+
+
+def _answers(part: int, lines: list[str]) -> tuple[Typed, ...]:
+    """The spans of the person's answers to aider's questions, in lines joined to one part."""
+    spans: list[Typed] = []
+    start = 0
+    for line in lines:
+        found = _answer_in(line)
+        if found is not None:
+            a, b = found.span(found.lastgroup or 0)
+            spans.append(Typed(part, start + a, start + b, "answer"))
+        start += len(line) + 1
+    return tuple(spans)
+
+
+def _goes_on(lines: list[str]) -> bool:
+    """Whether aider was allowed to go on by itself, with nothing done after that."""
+    for line in reversed(lines):
+        if line.startswith(_AFTER_REPLY):
+            return False
+        found = _answer_in(line)
+        if found is not None and _GOES_ON.match(line):
+            return found[found.lastgroup or 0].lower() in {"y", "yes", "a", "all"}
+    return False
 
 
 def _thoughts_apart(text: str) -> tuple[list[Part], str]:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff.formats.claude_code_prompts import typed_words
 from leftoff.formats.claude_code_records import (
     Block,
     Body,
@@ -24,10 +24,10 @@ from leftoff.formats.claude_code_records import (
     Result,
     Tokens,
 )
-from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
+from leftoff.formats.injected import is_continuation, is_interruption
 from leftoff.formats.lenient_json import items_of
 from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.vocabulary import PERSONS_SHELL, kind_of
 from leftoff.model import (
     Compaction,
     Link,
@@ -41,6 +41,7 @@ from leftoff.model import (
     Text,
     ToolCall,
     ToolResult,
+    Turn,
     Typed,
     Unknown,
     Usage,
@@ -59,36 +60,15 @@ NO_MESSAGE = frozenset(
 )  # fmt: skip
 """Line types that carry no message of their own."""
 
+_STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}
+"""The API's reasons for the end of a response, as `Message.stop`."""
+
 _REJECTION_REASON = "the user said:\n"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to use ")
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
 _CLARIFIES = "The user wants to clarify these questions."
 """The client's own words after "the user said:" when a button was pressed."""
-_COMMAND = re.compile(
-    r"\s*(?:<command-message>[^<]*</command-message>\s*)?"
-    r"<command-name>\s*/?(?P<name>[^<\s]+)\s*</command-name>\s*"
-    r"(?:<command-message>[^<]*</command-message>\s*)?"
-    r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
-    re.DOTALL,
-)
-_CLIENT_COMMANDS = frozenset(
-    {
-        "add-dir", "agents", "bashes", "bug", "clear", "compact", "config", "context", "copy",
-        "cost", "doctor", "exit", "export", "extra-usage", "fast", "feedback", "help", "hooks",
-        "ide", "install-github-app", "login", "logout", "mcp", "memory", "model",
-        "output-style", "permissions", "plugin", "privacy-settings", "quit", "release-notes",
-        "reload-plugins", "rename", "resume", "rewind", "sandbox", "skills", "stats", "status",
-        "statusline", "tasks", "terminal-setup", "theme", "todos", "upgrade", "usage", "vim",
-    }
-)  # fmt: skip
-"""Commands that the client carries out itself; alone, without arguments, they are a button."""
-_UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
-_NOTICE_BLOCK = re.compile(
-    r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"
-    r"|<{0,3}BEGIN_OPENCLAW_INTERNAL_CONTEXT\b.*?(?:END_OPENCLAW_INTERNAL_CONTEXT>{0,3}|\Z)",
-    re.DOTALL,
-)
 
 
 class ClaudeReader(Struct):
@@ -110,6 +90,10 @@ class ClaudeReader(Struct):
     repeats the entries of the earlier ones."""
     spoken: bool = False
     """The agent has said something: the last line of a stream only repeats it."""
+    shell: int = 0
+    """Commands that the person ran in the client's shell mode."""
+    running: bool = False
+    """The last of them has shown no output yet."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
@@ -120,6 +104,9 @@ class ClaudeReader(Struct):
                 return (self._facts(line), self._message(line, cursor))
             if line.gitBranch and line.gitBranch != self.branch:
                 return (self._facts(line), self._message(line, cursor))
+            if line.isApiErrorMessage and not line.agentId and line.message is not None:
+                why = "".join([p.text for p in _parts(line.message.content) if type(p) is Text])
+                return (self._message(line, cursor), Turn("failed", why))
             return (self._message(line, cursor),)
         if kind == "progress":
             data = line.data
@@ -168,6 +155,7 @@ class ClaudeReader(Struct):
                 line.cwd or "",
                 None if tokens is None or synthetic else _usage(tokens),
                 cursor.raw,
+                "" if body.stop_reason is None else _STOPS.get(body.stop_reason, ""),
             )
         parts, typed, origin = self._user_parts(line, body)
         return Message(
@@ -196,7 +184,11 @@ class ClaudeReader(Struct):
         if isinstance(content, str):
             if line.isCompactSummary or is_continuation(content):
                 return (Text(content),), (), "compaction"
-            shown, typed = _typed(0, content, meta=line.isMeta is True)
+            if "<bash-" in content[:200]:
+                found = self._shell_mode(content)
+                if found is not None:
+                    return found
+            shown, typed = typed_words(0, content, meta=line.isMeta is True)
             return (Text(shown),), typed, "prompt" if typed else "injected"
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
@@ -209,7 +201,7 @@ class ClaudeReader(Struct):
                 spans += words
             elif block.type == "text":
                 meta = line.isMeta is True or line.isCompactSummary is True
-                text, words = _typed(len(parts), block.text or "", meta=meta)
+                text, words = typed_words(len(parts), block.text or "", meta=meta)
                 spans += words
                 parts.append(Text(text))
             else:
@@ -221,6 +213,29 @@ class ClaudeReader(Struct):
         if len(parts) == 1 and type(parts[0]) is Text and is_interruption(parts[0].text):
             return tuple(parts), (), "interruption"
         return tuple(parts), spans, "prompt" if spans else "injected"
+
+    def _shell_mode(
+        self, content: str
+    ) -> tuple[tuple[Part, ...], tuple[Typed, ...], str] | None:
+        """A command that the person ran with `!`, or what it printed; None if it is neither.
+
+        The client records no exit code, so the outcome of such a command is unknown.
+        """
+        command, rest = _tagged("bash-input", content.strip())
+        if command is not None and not rest:
+            self.shell += 1
+            self.running = True
+            command = command.strip()
+            shown = f"!{command}"
+            call = ToolCall(f"shell-{self.shell}", PERSONS_SHELL, "shell", {"command": command})
+            return (Text(shown), call), (Typed(0, 0, len(shown), "command"),), "prompt"
+        printed, rest = _tagged("bash-stdout", content.strip())
+        failed, rest = _tagged("bash-stderr", rest.lstrip())
+        if not self.running or rest or printed is None and failed is None:
+            return None
+        self.running = False
+        output = "\n".join([text for text in (printed, failed) if text])
+        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), (), "tool"
 
     def _agent_progress(self, line: Line, data: Progress, cursor: Cursor) -> tuple[Record, ...]:
         inner = data.message
@@ -248,11 +263,16 @@ class ClaudeReader(Struct):
                 )
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
-        elif kind == "result" and isinstance(line.result, str) and not self.spoken:
-            # `--output-format json` writes this line alone: the agent's last words.
-            final = Line("assistant", message=Body(content=line.result))
-            final.sessionId = line.sessionId
-            records += (self._facts(final), self._message(final, cursor))
+        elif kind == "result":
+            words = line.result if isinstance(line.result, str) else ""
+            if words and not self.spoken:
+                # `--output-format json` writes this line alone: the agent's last words.
+                final = Line("assistant", message=Body(content=words))
+                final.sessionId = line.sessionId
+                records += (self._facts(final), self._message(final, cursor))
+            failed = bool(line.is_error) or (line.subtype or "").startswith("error")
+            why = words or line.subtype or ""
+            records += (Turn("failed", why) if failed else Turn("ended"),)
         elif kind == "queue-operation":
             records += self._queue_operation(line, cursor)
         elif kind == "file-history-snapshot":
@@ -319,7 +339,7 @@ class ClaudeReader(Struct):
         """The message of a queued prompt, at the line and time where it was taken up."""
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
-        text, typed = _typed(0, prompt, via)
+        text, typed = typed_words(0, prompt, via)
         if not typed:
             return ()
         return (
@@ -337,6 +357,16 @@ class ClaudeReader(Struct):
         )
 
 
+def _tagged(name: str, text: str) -> tuple[str | None, str]:
+    """What stands in the element with which a text begins, and what follows its last closing
+    mark; None and the text if it begins with another."""
+    opening, closing = f"<{name}>", f"</{name}>"
+    end = text.rfind(closing)
+    if not text.startswith(opening) or end < 0:
+        return None, text
+    return text[len(opening) : end], text[end + len(closing) :]
+
+
 def _take_twins(line: Line) -> None:
     """Copies the fields that a stream names otherwise to those that the reader knows."""
     line.sessionId = line.sessionId or line.session_id
@@ -345,55 +375,6 @@ def _take_twins(line: Line) -> None:
     line.isMeta = line.isMeta or line.isSynthetic
     if line.toolUseResult is None:
         line.toolUseResult = line.tool_use_result
-
-
-def _typed(
-    part: int, text: str, via: str = "prompt", *, meta: bool = False
-) -> tuple[str, tuple[Typed, ...]]:
-    """The text to show and the spans that a person typed.
-
-    A slash command is shown as it was typed, its name before its arguments; notices of the
-    client and of wrappers around it were typed by no person.
-    """
-    if "<command-name>" in text and (found := _COMMAND.fullmatch(text)) is not None:
-        arguments = (found["arguments"] or "").strip()
-        shown = f"/{found['name']} {arguments}".rstrip()
-        button = not arguments and found["name"] in _CLIENT_COMMANDS
-        if meta or button:
-            return shown, ()
-        return shown, (Typed(part, 0, len(shown), "command"),)
-    if meta or _is_notice(text):
-        return text, ()
-    if "_OPENCLAW_INTERNAL_" not in text and "<ci-monitor-event" not in text:
-        return text, typed_spans(part, text, via)
-    spans: list[Typed] = []
-    start = 0
-    for block in (*_NOTICE_BLOCK.finditer(text), None):
-        end = block.start() if block else len(text)
-        spans += [
-            Typed(part, s.start + start, s.end + start, s.via)
-            for s in typed_spans(part, text[start:end], via)
-        ]
-        start = block.end() if block else end
-    return text, tuple(spans)
-
-
-def _is_notice(text: str) -> bool:
-    """Whether the whole text is a notice: JSON about a background task, or the answer to a
-    command that the client does not know."""
-    if text.startswith("Unknown "):
-        return _UNKNOWN_COMMAND.fullmatch(text) is not None
-    if not text.startswith("{") or '"task_id"' not in text[:4096]:
-        return False
-    try:
-        notice = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(notice, dict)
-        and "task_id" in notice
-        and ("tool_use_id" in notice or "task_type" in notice)
-    )
 
 
 def _usage(tokens: Tokens) -> Usage:

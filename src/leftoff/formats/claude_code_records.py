@@ -37,6 +37,7 @@ class Body(Struct, gc=False):
     role: str | None = None
     content: str | list[Block] | None = None
     usage: Tokens | None = None
+    stop_reason: Any = None
 
 
 class Result(Struct, gc=False):
@@ -111,4 +112,5 @@ class Line(Struct, gc=False):
     compact_metadata: CompactMetadata | None = None
     claude_code_version: str | None = None
     isSynthetic: bool | None = None
+    is_error: bool | None = None
     result: Any = None

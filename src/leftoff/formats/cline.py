@@ -151,7 +151,8 @@ class ClineReader(Struct):
         text = text_of(item.text)
         if not isinstance(kind, str):
             yield Unknown("item")
-        elif kind in _TYPED_KINDS:
+        elif kind in _TYPED_KINDS or kind == "text" and number == 0:
+            # Earlier Cline and Roo Code show the task as a text, before the first request.
             yield self._user_message(kind, text, item, number, raw, cursor)
         elif kind == "api_req_started":
             yield from self._api_request(text, item, number, raw, cursor)
@@ -199,7 +200,7 @@ class ClineReader(Struct):
     def _user_message(
         self, kind: str, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
     ) -> Message:
-        typed = typed_spans(0, text, _TYPED_KINDS[kind])
+        typed = typed_spans(0, text, _TYPED_KINDS.get(kind, "prompt"))
         return self._message(
             "user",
             (Text(text),),

@@ -29,6 +29,7 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Typed,
     Unknown,
     Usage,
@@ -66,6 +67,8 @@ class Payload(Struct, gc=False):
     success: Any = None
     thread_name: Any = None
     item: Any = None
+    phase: Any = None
+    message: Any = None
 
 
 class Line(Struct, gc=False):
@@ -101,6 +104,17 @@ ITEM_TYPES = frozenset(
 IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
+_TURNS = {
+    "task_started": "started",
+    "turn_started": "started",
+    "task_complete": "ended",
+    "turn_complete": "ended",
+    "turn_aborted": "interrupted",
+    "error": "failed",
+}
+"""Events that say what became of the agent's turn, as `Turn.state`."""
+_PHASES = {"final_answer": "end", "commentary": "more"}
+"""Phases of the agent's words, as `Message.stop`."""
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
@@ -231,10 +245,10 @@ class CodexReader(Struct):
             )
         elif kind == "item_completed" and isinstance(payload.item, dict):
             return self._item_completed(payload.item, cursor)
-        elif kind == "task_started":
+        elif kind in _TURNS:
             window = _int(payload.model_context_window)
-            if window is not None:
-                return (SessionFacts(window=window),)
+            facts = () if window is None else (SessionFacts(window=window),)
+            return (*facts, Turn(_TURNS[kind], _str(payload.message)))
         elif kind == "thread_name_updated":
             return (SessionFacts(title=_str(payload.thread_name)),)
         return ()
@@ -294,7 +308,9 @@ class CodexReader(Struct):
             if not self.speaking:
                 self.turn += 1
             self.speaking = True
-            return (self._message("assistant", parts, "agent", (), time, cursor),)
+            stop = _PHASES.get(item.phase, "") if isinstance(item.phase, str) else ""
+            said = self._message("assistant", parts, "agent", (), time, cursor)
+            return (msgspec.structs.replace(said, stop=stop) if stop else said,)
         self.speaking = False
         if item.role != "user":
             parts = tuple(Text(t) for t in texts)
@@ -307,6 +323,8 @@ class CodexReader(Struct):
             pasted = pasted or found
         # A prompt that is nothing but a pasted transcript was sent by the person all the same.
         origin = "prompt" if typed or pasted else "injected"
+        if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
+            origin = "interruption"
         parts = tuple(Text(t) for t in texts)
         return (self._message("user", parts, origin, typed, time, cursor),)
 

@@ -28,6 +28,7 @@ from leftoff.model import (
     TokenCount,
     ToolCall,
     ToolResult,
+    Turn,
     Unknown,
     Usage,
 )
@@ -77,11 +78,15 @@ class CodexExecReader(Struct):
             return self._thread(event.thread_id or "")
         if kind == "turn.completed":
             total = _usage(dict_of(event.usage))
-            return (TokenCount(Usage(), total),) if total.total else ()
+            ended = Turn("ended")
+            return (TokenCount(Usage(), total), ended) if total.total else (ended,)
+        if kind == "turn.started":
+            return (Turn("started"),)
         if kind in {"turn.failed", "error"}:
             words = text_of(event.message) or text_of(dict_of(event.error).get("message"))
-            return (self._message("system", Text(words), "meta", cursor),) if words else ()
-        return () if kind == "turn.started" else (Unknown(kind),)
+            said = (self._message("system", Text(words), "meta", cursor),) if words else ()
+            return (*said, Turn("failed", words)) if kind == "turn.failed" else said
+        return (Unknown(kind),)
 
     def _thread(self, identity: str) -> Iterable[Record]:
         self.run += 1

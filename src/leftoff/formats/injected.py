@@ -39,10 +39,21 @@ _OWN_DOCUMENT = re.compile(
     r"\s*(?:# Session Resume Log: |WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF)"
 )
 _AGENTS_FILE = re.compile(r"\s*# (?:AGENTS|CLAUDE|GEMINI)\.md instructions\b")
-# A client's buttons, and the body of a skill that it loads: none of it was typed.
+# A client's buttons and notices, the body of a skill that it loads, and a plan that it hands
+# back after the person accepted it: none of it was typed.
 _NOT_TYPED = re.compile(
-    r"\s*(?:@agent (?:Continue: \"Continue to iterate\?\"|Try Again)\s*$"
-    r"|Base directory for this skill: |Stop hook feedback:)"
+    r"\s*(?:@agent Try Again\s*\Z|@\w+(?: /\w+)? [^:\"\n]{1,60}: \"[^\"\n]{1,200}\"\s*\Z"
+    r"|Base directory for this skill: |Stop hook feedback:"
+    r"|Implement the plan as specified, it is attached for your reference\."
+    r"|Implement the following plan:[ \t]*\r?\n\s*# "
+    r"|\[Terminal \S+ notification: |(?:\[Image: source: [^\]\n]*\]\s*)+\Z"
+    r"|/(?:exit|quit)\s*(?:⎿[^\n]*)?\s*\Z)"
+)
+_PLAN = re.compile(r"\s*Implement the following plan:[ \t]*\r?\n")
+_IDE_CONTEXT = re.compile(
+    r"\s*# Context from my IDE setup:[ \t]*\r?\n"
+    r"(?:.*?^## My request for Codex:[ \t]*\r?\n|.*\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 # A command of Cursor: its name was chosen by the person, its body stands in a file.
 _CURSOR_COMMAND = re.compile(
@@ -55,6 +66,12 @@ _CONTINUED = re.compile(
     r"\s*(?:This session is being continued from a previous conversation"
     r"|The conversation is summarized below:)"
 )
+
+
+def is_plan(text: str) -> bool:
+    """Whether a text hands an accepted plan to the agent: the agent's words from before, and
+    the task now."""
+    return _PLAN.match(text) is not None
 
 
 def is_interruption(text: str) -> bool:
@@ -86,6 +103,15 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     """
     if _NOT_TYPED.match(text):
         return ()
+    context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
+    if context is not None:
+        start = context.end()
+        rest = _spans(part, text[start:], via)
+        return tuple(Typed(part, s.start + start, s.end + start, s.via) for s in rest)
+    return _spans(part, text, via)
+
+
+def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if "--- Cursor Command: " in text:
         return _around_commands(part, text, via)
     if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):

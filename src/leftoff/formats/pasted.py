@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-_BULLET = re.compile(r"[•⏺●✻✶] \S")
-_CORNER = re.compile(r"\s{0,8}[⎿└] ?\S")
+_BULLET = re.compile(r"[•⏺●✻✶❯›] \S")
+_CORNER = re.compile(r"\s{0,8}[⎿└][ \xa0]{0,2}\S")
 _RULE = re.compile(r"[─━]{20,}")
 MOST = 200_000
 """A longer prompt is not searched line by line past this many characters."""

@@ -25,6 +25,7 @@ from leftoff.model import (
     Text,
     ToolCall,
     ToolResult,
+    Turn,
     Typed,
     Unknown,
     Usage,
@@ -66,6 +67,8 @@ class Line(Struct, gc=False):
 
 
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
+_STOPS = {"stop": "end", "toolUse": "more"}
+"""Reasons for the end of a response, as `Message.stop`."""
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
@@ -84,7 +87,12 @@ class PiReader(Struct):
         if kind == "message":
             body = line.message or Body()
             if body.role == "assistant":
-                return (self._assistant_message(line, body, cursor),)
+                said = self._assistant_message(line, body, cursor)
+                if body.stopReason == "aborted" and body.content:
+                    return (said, Turn("interrupted"))
+                if body.stopReason == "error":
+                    return (said, Turn("failed", text_of(body.errorMessage)))
+                return (said,)
             if body.role == "toolResult":
                 return (self._message(line, cursor, "tool", (_result(body),), "tool"),)
             return self._other_message(line, body, cursor)
@@ -196,6 +204,7 @@ class PiReader(Struct):
             cwd=self.cwd,
             usage=None if body is None else _usage(body.usage),
             raw=cursor.raw,
+            stop="" if body is None else _STOPS.get(text_of(body.stopReason), ""),
         )
 
 

@@ -33,6 +33,7 @@ _MODEL = re.compile(r"model (\S[^,]*)(?:, mode .*)?$")
 _SESSION = re.compile(
     r"<!-- (?P<client>.+?) Session (?P<id>\S+)(?: \((?P<time>[^)]*)\))? -->\s*$"
 )
+_RESUMED = re.compile(r"Resumed from an? .{1,40} session via SpecStory\.")
 _ANSWER = re.compile(r"\*\*Answer:\*\* ?")
 
 
@@ -60,6 +61,13 @@ class SpecStoryReader(Struct):
     turns: int = 0
     calls: int = 0
     waiting: dict[str, int] = {}
+    resumed: bool = False
+    """Whether SpecStory wrote the beginning of the session from that of another agent."""
+    apart: bool = False
+    """Whether results may stand in a later turn than their calls."""
+    pending: list[str] = []
+    asked: list[str] = []
+    """Calls of the session and of its subagents that wait for such results."""
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
         if not line and cursor.ended:
@@ -76,6 +84,7 @@ class SpecStoryReader(Struct):
             session = _SESSION.match(text)
             if session is not None:
                 self.session = session["id"]
+                self.apart = session["client"] == "Claude Code"
                 started = _iso(session["time"] or "")
                 self.began = _minute(started)
                 return (SessionFacts(id=session["id"], started=started),)
@@ -175,14 +184,20 @@ class SpecStoryReader(Struct):
         asked = agent and self.time and not self.model
         if who == "User" or asked:
             if not agent:
-                self.waiting = {}
+                self.waiting, self.pending, self.asked = {}, [], []
             yield self._prompt(body, raw, agent, cursor)
             return
-        turn = Turn(self.calls, self.waiting)
-        turn.read(body)
+        pending = (self.asked, self.pending) if agent else (self.pending,)
+        turn = Turn(self.calls, self.waiting, pending if self.apart else ())
+        if not (self.resumed and turn.read_flat(body)):
+            turn.read(body)
+        self.resumed = self.resumed or _RESUMED.match(body) is not None
         self.calls = turn.calls
         self.turns += 1
-        yield self._message("assistant", tuple(turn.parts), "agent", (), raw, agent, cursor)
+        origin = "meta" if self.model == "<synthetic>" else "agent"
+        if turn.parts or not (turn.results or turn.notices):
+            parts = tuple(turn.parts)
+            yield self._message("assistant", parts, origin, (), raw, agent, cursor)
         if turn.results:
             typed: tuple[Typed, ...] = ()
             for place, result in enumerate(turn.results):
@@ -191,6 +206,8 @@ class SpecStoryReader(Struct):
                     end = len(result.text) if line_end < 0 else line_end
                     typed += (Typed(place, answer.end(), end, "answer"),)
             yield self._message("tool", tuple(turn.results), "tool", typed, raw, agent, cursor)
+        for notice in turn.notices:
+            yield self._message("system", (Text(notice),), "meta", (), raw, agent, cursor)
 
     def _prompt(self, body: str, raw: bytes, agent: str, cursor: Cursor) -> Message:
         if is_interruption(body):

@@ -11,7 +11,15 @@ import re
 from bisect import bisect_right
 from typing import Any
 
-from leftoff import codec
+from leftoff.formats.specstory_arguments import (
+    FENCE,
+    TASK,
+    outcome,
+    parse_tool_use,
+    path_in,
+    tasks,
+    unescape,
+)
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -39,29 +47,25 @@ _READ_STEP = re.compile(r"Read file: (\S.*)$")
 _ERROR_STEP = re.compile(
     r"(?:Cancelled$|Error calling tool |Tool call timed out|Path does not exist: "
     r"|File not found|The string to replace was not found|String to replace not found"
-    r"|Fetch timed out"
+    r"|Tool [\w.-]+ not found|Fetch timed out|Error fetching URL, |Path is a directory, not"
+    r"|Could not (?:find file '|access path '|resolve URI: )|rg: [^\n]*IO error"
     r"|Incorrect tool arguments|Model performed no edit|The model made no changes to the file"
-    r"|(?:The m|M)odel (?:supplied|provided) an ambiguous )"
+    r"|(?:The m|M)odel (?:supplied|provided) (?:an ambiguous|invalid|non-existent) )"
 )
 """What the recorder writes in place of a result, alone in a step or above an empty block."""
-_INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
-_NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
-_FILE = re.compile(r"\b(?:Read|Edit|Write|Delete|Create)?d? ?file: (?!undefined)(\S.*)$")
-_QUERY = re.compile(r'(?:Searched|Grep)[^"\n]*"([^"\n]*)"')
-_PARAMETERS = re.compile(r"\s*Parameters:\s*\n```json\n(.*?)\n```[ \t]*(?:\n|$)", re.DOTALL)
-_PATCH_FILE = re.compile(
-    r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
+_STEP_BEGINS = re.compile(r"Read file: |`{3,}diff\s*$|<details>\s*$|Tool use: \*\*")
+_RULE_FILE = re.compile(r"### Rule: (\S.*)$")
+_CALLING = re.compile(r"Error calling tool '([\w.-]+)'")
+_ANSWERED = re.compile(r"(?:Result|Error):[ \t]*$")
+_STEP_RULES = frozenset({"_****_", r"_\*\*\*\*_"})
+"""Headings without a name, between the steps of one turn (the second one escaped)."""
+_STOPPED = re.compile(
+    r"Copilot has been working on this problem for a while\. It can continue to iterate, or you"
+    r" can send a new message to refine your prompt\."
 )
-_FENCE = re.compile(r"`{3,}")
-_PATH_IN_OUTPUT = re.compile(
-    r"(?:File created successfully at: |The file )(.+?)"
-    r"(?: has been (?:updated|modified|overwritten|edited)\b.*)?$",
-    re.MULTILINE,
-)
-_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
+"""What the client writes when an agent may take no further step."""
 _WITH_OUTPUT = frozenset({"other", "search", "fetch", "list", "plan", "todo"})
 """Kinds of older tool uses whose text without a fence is their output."""
-_DENIED = "The user doesn't want to proceed with this tool use"
 _RECORDED_KINDS = {"read": "read", "search": "search", "shell": "shell", "write": "edit"}
 """The recorder's own kinds, for tool names that the vocabulary lacks."""
 
@@ -73,23 +77,32 @@ class Turn:
         calls: how many calls the session has had so far; they are numbered through.
         waiting: the names of calls that an empty block of the same name may still repeat, with
             how many there are; changed by `read`.
+        pending: ids of the calls whose results may stand in a later turn, first those of the
+            same speaker, then those of the one that called it; empty where the recorder writes
+            each result below its call. Changed by `read`.
 
     Attributes:
         parts: words, thoughts and calls, in order.
         results: the results of the calls, as far as they are recorded.
+        notices: what the client wrote among the agent's words.
     """
 
-    def __init__(self, calls: int, waiting: dict[str, int]) -> None:
+    def __init__(
+        self, calls: int, waiting: dict[str, int], pending: tuple[list[str], ...] = ()
+    ) -> None:
         self.calls = calls
         self.waiting = waiting
+        self.pending = pending
         self.parts: list[Part] = []
         self.results: list[ToolResult] = []
+        self.notices: list[str] = []
         self._words: list[str] = []
         self._lines: list[str] = []
         self._step = True
         self._fence = ""
         self._no_end = False
         self._unclosed: set[str] = set()
+        self._several: list[str] = []
 
     def read(self, body: str) -> None:
         """Takes the turn's text apart."""
@@ -99,10 +112,47 @@ class Turn:
         self._thought_ends = [n for n, x in enumerate(lines) if "</think>" in x]
         self._detail_ends = [n for n, x in enumerate(lines) if x.strip() == "</details>"]
         self._rules = [n for n, x in enumerate(lines) if _is_rule(lines, n)]
+        self._answers = self._find_answers() if self.pending else []
+        self._answered_at = frozenset(self._answers)
         at = 0
         while at < len(lines):
             at = self._take(at, lines[at])
         self._say()
+        self._several.clear()
+
+    def read_flat(self, body: str) -> bool:
+        """Takes apart a turn that is a tool use without its markup; whether it is one.
+
+        SpecStory writes them so into a session that it continues in another agent.
+        """
+        lines = body.rstrip().split("\n")
+        if lines[-1] != "```" or "```text" not in lines:
+            return False
+        at = lines.index("```text")
+        before = [x for x in lines[:at] if x.strip()]
+        output = unescape("\n".join(lines[at + 1 : -1]))
+        if not before:
+            name = "Edit" if path_in(output) else ""
+        elif before[0].startswith(" "):
+            name = ("Grep" if " pattern `" in before[0] else "Read") if len(before) == 1 else ""
+        elif before[0].startswith("`"):
+            name = "Write" if before[-1] == "```" else ""
+        else:
+            shown = before[1:] and before[1].startswith("`") and before[-1].endswith("`")
+            name = "Bash" if shown else ""
+        if before and not name:
+            return False
+        if not name:
+            self.results.append(ToolResult("", output, *outcome(output)))
+            return True
+        kind = kind_of(name)
+        given, _ = parse_tool_use(kind, "", body)
+        if name == "Bash" and before[1].startswith("```"):
+            first = lines.index(before[1])
+            command = "\n".join(lines[first + 1 : at]).rstrip()
+            given = {"command": unescape(command.removesuffix("```").rstrip("\n"))}
+        self._call(name, kind, given, output)
+        return True
 
     def _take(self, at: int, line: str) -> int:
         """Reads what begins at a line; returns where the next thing begins."""
@@ -114,20 +164,25 @@ class Turn:
         thought = None if self._fence else _THINK.search(line)
         if thought is not None and line.count("`", 0, thought.start()) % 2 == 0:
             return self._thought(at, line, thought)
-        if line.strip() in {"---", "_****_"} and _is_rule(self._lines, at):
-            if not self._fence or line.strip() == "_****_":
+        unnamed = line.strip() in _STEP_RULES
+        if (unnamed or line.strip() == "---") and _is_rule(self._lines, at):
+            if not self._fence or unnamed or self._begins_step(at + 1):
                 # A step's end: what follows may be a step of its own kind.
                 self._step, self._fence = True, ""
-                if line.strip() == "_****_":
+                if unnamed:
                     return at + 1
             self._words.append(line)
             return at + 1
-        fence = _FENCE.match(line)
+        fence = FENCE.match(line)
         if not self._fence:
             if line.startswith("```thinking"):
                 return self._thinking_fence(at)
             if line.startswith("Tool use: **") and (old := _OLD_TOOL.match(line)):
                 return self._old_tool(at, old)
+            if at in self._answered_at:
+                return self._answer(at)
+            if line.rstrip() == "**Agent task list:**":
+                return self._tasks(at)
             if step and line.strip():
                 after = self._old_step(at, line)
                 if after:
@@ -145,14 +200,23 @@ class Turn:
         self._words.append(line)
         return at + 1
 
+    def _begins_step(self, at: int) -> bool:
+        """Whether a tool use of an older layout follows: then the fence that is open is odd."""
+        after = next((x for x in self._lines[at : at + 3] if x.strip()), "")
+        return _STEP_BEGINS.match(after) is not None
+
     def _say(self) -> None:
         """Ends the words before a block."""
         words, self._words, self._fence = self._words, [], ""
         while words and words[-1].strip() in {"", "---"}:
             words.pop()
         first = next((n for n, x in enumerate(words) if x.strip() not in {"", "---"}), 0)
-        if words:
-            self.parts.append(Text("\n".join(words[first:])))
+        said = "\n".join(words[first:])
+        if _STOPPED.search(said):
+            self.notices += _STOPPED.findall(said)
+            said = _STOPPED.sub("", said).strip()
+        if said or words and not self.notices:
+            self.parts.append(Text(said))
 
     def _next(self, places: list[int], at: int) -> int:
         """The first of some places after a line, or -1."""
@@ -163,7 +227,7 @@ class Turn:
         end = at if line.rstrip().endswith("</tool-use>") else self._next(self._tool_ends, at)
         end = len(self._lines) - 1 if end < 0 else end
         text = "\n".join(self._lines[at : end + 1])
-        name = _unescape(opening["name"])
+        name = unescape(opening["name"])
         known = kind_of(name)
         if known == "other":
             known = _RECORDED_KINDS.get(opening["type"], "other")
@@ -178,7 +242,7 @@ class Turn:
         error = ""
         if empty:
             error = "\n".join(self._words).strip("\n -")
-            if _ERROR_STEP.match(error):
+            if _ERROR_STEP.match(error) and "\n\n" not in error:
                 self._words = []
             else:
                 error = ""
@@ -190,7 +254,7 @@ class Turn:
             if error:
                 self.results.append(ToolResult(f"call-{self.calls}", error, "error"))
             return end + 1
-        given, output = _parse_tool_use(known, rest, body)
+        given, output = parse_tool_use(known, rest, body)
         if not empty:
             self.waiting[name] = self.waiting.get(name, 0) + 1
         self._call(name, known, given, error or output, failed=bool(error))
@@ -209,7 +273,9 @@ class Turn:
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))
         if output is not None:
-            status = ("error", None) if failed else _outcome(output)
+            status = ("error", None) if failed else outcome(output)
+            if type(code := given.get("exit_code")) is int:
+                status = ("error" if code else "ok", code)
             self.results.append(ToolResult(identity, output, *status))
 
     def _thought(self, at: int, line: str, opening: re.Match[str]) -> int:
@@ -238,7 +304,7 @@ class Turn:
                 self._lines[end] = tail
                 after = end
         thought = "\n".join(inside).rstrip().removesuffix("</details>")
-        self.parts.append(Reasoning(_unescape(thought).strip("\n")))
+        self.parts.append(Reasoning(unescape(thought).strip("\n")))
         self._step = True
         return after
 
@@ -248,10 +314,14 @@ class Turn:
         depth, end = 0, at + 1
         while end < len(self._lines):
             line = self._lines[end].strip()
-            if line == "```" and not depth:
-                break
-            if line.startswith("```"):
-                depth = 1 if line != "```" else 0
+            if line == "```":
+                # The recorder leaves a blank line after its own fence.
+                after = self._lines[end + 1 : end + 2]
+                if not depth and not any(x.strip() for x in after):
+                    break
+                depth = 1 - depth
+            elif line.startswith("```"):
+                depth = 1
             end += 1
         thought = "\n".join(self._lines[at + 1 : end]).strip("\n")
         self.parts.append(Reasoning(thought))
@@ -261,9 +331,13 @@ class Turn:
     def _old_tool(self, at: int, opening: re.Match[str]) -> int:
         """`Tool use: **x**`, which ends with a rule outside its fences."""
         end, fence = at + 1, ""
+        # The results of several calls stand below the last of them.
+        apart = bool(self.pending) and (
+            bool(self.pending[0]) or len(self._answers) - bisect_right(self._answers, at) > 1
+        )
         while not self._no_end and end < len(self._lines):
             line = self._lines[end]
-            found = _FENCE.match(line)
+            found = FENCE.match(line)
             if found is None:
                 if not fence and _is_rule(self._lines, end):
                     break
@@ -271,6 +345,8 @@ class Turn:
                 fence = found[0]
             elif not line.strip("` \t") and len(found[0]) >= len(fence):
                 fence = ""
+            if apart and not fence and end in self._answered_at:
+                break
             end += 1
         if self._no_end or (end >= len(self._lines) and fence):
             # A fence inside is odd: the first rule ends this one and, to spare time, the rest.
@@ -287,17 +363,65 @@ class Turn:
         )
         if details is not None and "\n" not in details[1].strip():
             rest, body = f"{rest} {details[1]}", details[2]
-        body = re.sub(r"\A\s*Result:[ \t]*\n", "\n", body)
-        self._finish(name, rest, body)
+        failed = re.match(r"\s*Error:[ \t]*\n", body) is not None
+        body = re.sub(r"\A\s*(?:Result|Error):[ \t]*\n", "\n", body)
+        answered = self._finish(name, rest, body, failed=failed)
+        if self.pending and not answered:
+            self.pending[0].append(f"call-{self.calls}")
         return end
 
-    def _finish(self, name: str, rest: str, body: str) -> None:
-        kind = kind_of(name)
-        given, output = _parse_tool_use(kind, rest, body)
-        if output is None and body.strip() and kind in _WITH_OUTPUT:
-            output = _unescape(body.strip("\n"))
-        self._call(name, kind, given, output)
+    def _find_answers(self) -> list[int]:
+        """Lines `Result:` or `Error:` above a fence."""
+        lines = self._lines
+        return [
+            n
+            for n, line in enumerate(lines)
+            if _ANSWERED.match(line)
+            and (not n or not lines[n - 1].strip())
+            and any(x.startswith("```") for x in lines[n + 1 : n + 3])
+        ]
+
+    def _answer(self, at: int) -> int:
+        """A result that stands apart from its call.
+
+        Results come as they are ready: of several calls, it is not known which one it answers,
+        and it has no call's id.
+        """
+        self._say()
+        end = self._next(self._answers, at)
+        end = len(self._lines) if end < 0 else end
+        body = "\n".join(self._lines[at + 1 : end])
+        output = parse_tool_use("other", "", body)[1]
+        waiting = next((calls for calls in self.pending if calls), [])
+        identity = waiting.pop() if len(waiting) == 1 else ""
+        self._several = self._several or waiting
+        failed = self._lines[at].startswith("Error:")
+        status = ("error", None) if failed else outcome(output or "")
+        self.results.append(ToolResult(identity, output or "", *status))
+        return end
+
+    def _tasks(self, at: int) -> int:
+        """A list of tasks without the heading of a tool use."""
+        end = at + 1
+        while end < len(self._lines) and TASK.match(self._lines[end]):
+            end += 1
+        if end == at + 1:
+            self._words.append(self._lines[at])
+            return end
+        self._say()
+        self._call("TodoWrite", "plan", tasks("\n".join(self._lines[at:end])), None)
         self._step = True
+        return end
+
+    def _finish(self, name: str, rest: str, body: str, *, failed: bool = False) -> bool:
+        """Adds a call of an older layout; whether its result is there too."""
+        kind = kind_of(name)
+        given, output = parse_tool_use(kind, rest, body)
+        if output is None and body.strip() and kind in _WITH_OUTPUT:
+            output = unescape(body.strip("\n"))
+        self._call(name, kind, given, output, failed=failed)
+        self._step = True
+        return output is not None
 
     def _details(self, at: int, line: str) -> int:
         """An older tool use, `<details>` with a summary of known words; 0 if it is none."""
@@ -317,7 +441,8 @@ class Turn:
         body = "\n".join(self._lines[head + 1 : end]).rstrip()
         if name == "list_dir":
             path = re.match(r"Listed (?:directory )?(.*?)(?: • .*)?$", summary[1])
-            given = {"path": path[1] if path is not None else ""}
+            where = path[1] if path is not None else ""
+            given = {"path": {"current directory": ".", "undefined": ""}.get(where, where)}
             self._call(name, kind_of(name), given, body.strip("\n") or None)
             self._step = True
         else:
@@ -329,217 +454,98 @@ class Turn:
         end = self._next(self._rules, at)
         end = len(self._lines) if end < 0 else end
         read = _READ_STEP.match(line)
-        alone = not any(x.strip() for x in self._lines[at + 1 : min(end, at + 6)])
-        if (
-            read is not None
-            and at + 1 <= end
-            and (at + 1 == end or not self._lines[at + 1].strip())
-        ):
+        if read is not None and (at + 1 == end or not self._lines[at + 1].strip()):
             self._say()
             path = "" if read[1] == "undefined" else read[1].strip()
             self._call("read_file", "read", {"file_path": path}, None)
             self._step = True
             return at + 1
-        if alone and _ERROR_STEP.match(line):
+        if _ERROR_STEP.match(line) and all(
+            not self._lines[n].strip() or self._lines[n].startswith("- ")
+            for n in range(at + 1, end)
+        ):
+            return self._failed_step(line, at, end)
+        rules = _RULE_FILE.match(line)
+        head = self._lines[at + 1 : min(end, at + 7)]
+        if rules is not None and any(x.startswith("```") for x in head):
             self._say()
-            status = "interrupted" if line.startswith("Cancelled") else "error"
-            last = self.parts[-1] if self.parts else None
-            if isinstance(last, ToolCall) and not any(
-                r.call_id == last.id for r in self.results[-1:]
-            ):
-                self.results.append(ToolResult(last.id, line.strip(), status))
-            else:
-                self._call("tool", "other", {}, None)
-                self.results.append(ToolResult(f"call-{self.calls}", line.strip(), status))
-            return at + 1
-        fence = _FENCE.match(line)
+            inside = "\n".join(self._lines[at:end]).rstrip()
+            self._call("fetch_rules", "read", {"rule": rules[1]}, inside)
+            self._step = True
+            return end
+        fence = FENCE.match(line)
         info = line.strip().lstrip("`")
         if fence is None or info not in {"bash", "diff"}:
             return 0
-        close = self._fence_end(at, fence[0])
+        if info == "diff":
+            return self._edit_step(at, end, fence[0])
+        close = self._fence_end(at, fence[0], end)
         if close < 0:
             return 0
-        inside = "\n".join(self._lines[at + 1 : close])
-        if info == "diff":
-            if any(x.strip() for x in self._lines[close + 1 : close + 3] if x.strip() != "---"):
-                return 0
-            self._say()
-            self._call("edit_file", "edit", {"file_path": "", "diff": inside}, None)
-            self._step = True
-            return close + 1
-        second = close + 1
-        while second < len(self._lines) and not self._lines[second].strip():
-            second += 1
-        if second >= len(self._lines) or self._lines[second].strip() != "```":
+        # A command, and its output, if any, to the end of the step: fences in it may be odd.
+        first, last = close + 1, end - 1
+        while first < end and not self._lines[first].strip():
+            first += 1
+        while last > first and not self._lines[last].strip():
+            last -= 1
+        if first < end and not (
+            first < last and self._lines[first].rstrip() == self._lines[last].rstrip() == "```"
+        ):
             return 0
-        after = self._fence_end(second, "```")
         self._say()
-        after = len(self._lines) if after < 0 else after
-        output = "\n".join(self._lines[second + 1 : after])
-        self._call("run_terminal_cmd", "shell", {"command": inside}, output)
+        command = "\n".join(self._lines[at + 1 : close])
+        output = "\n".join(self._lines[first + 1 : last]) if first < end else None
+        self._call("run_terminal_cmd", "shell", {"command": command}, output)
         self._step = True
-        return after + 1
+        return end
 
-    def _fence_end(self, at: int, fence: str) -> int:
-        """The line that closes a fence, or -1."""
+    def _failed_step(self, line: str, at: int, end: int) -> int:
+        """What stands in place of a tool use that failed: the call itself is not recorded."""
+        self._say()
+        text = "\n".join(x.strip() for x in self._lines[at:end] if x.strip())
+        status = "interrupted" if line.startswith("Cancelled") else "error"
+        calling = _CALLING.match(line)
+        identity = ""
+        if calling is not None:
+            self._call(calling[1], kind_of(calling[1]), {}, None)
+            identity = f"call-{self.calls}"
+        self.results.append(ToolResult(identity, text, status))
+        return end
+
+    def _edit_step(self, at: int, end: int, fence: str) -> int:
+        """A step of nothing but `diff` fences is one edit; 0 if it is none."""
+        inside: list[str] = []
+        place = at
+        while place < end:
+            line = self._lines[place].rstrip()
+            if line:
+                close = self._fence_end(place, fence, end) if line == f"{fence}diff" else -1
+                if close < 0:
+                    return 0
+                inside += self._lines[place + 1 : close]
+                place = close
+            place += 1
+        self._say()
+        self._call("edit_file", "edit", {"file_path": "", "diff": "\n".join(inside)}, None)
+        self._step = True
+        return end
+
+    def _fence_end(self, at: int, fence: str, end: int) -> int:
+        """The line before `end` that closes a fence, or -1."""
         if fence in self._unclosed:
             return -1  # further up there was none either
-        for place in range(at + 1, len(self._lines)):
+        for place in range(at + 1, end):
             line = self._lines[place]
             if line.startswith(fence) and not line.strip("` \t"):
                 return place
-        self._unclosed.add(fence)
+        if end == len(self._lines):
+            self._unclosed.add(fence)
         return -1
 
 
 def _is_rule(lines: list[str], at: int) -> bool:
     """Whether a line is the recorder's rule between two steps: alone between blank lines."""
-    return lines[at].strip() in {"---", "_****_"} and (
+    return (lines[at].strip() == "---" or lines[at].strip() in _STEP_RULES) and (
         (not at or not lines[at - 1].strip())
         and (at + 1 >= len(lines) or not lines[at + 1].strip())
     )
-
-
-def _parse_parameters(
-    kind: str, rest: str, parameters: str, after: str
-) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a tool use that stand in it as JSON, and its output after them."""
-    try:
-        value: Any = codec.parse_strict(_unescape(parameters).encode())
-    except ValueError:
-        value = parameters
-    given = value if isinstance(value, dict) else {"parameters": value}
-    after = re.sub(r"\A\s*Result:[ \t]*\n", "\n", after)
-    head, output = _one_fence(after)
-    if output is None and head.strip():
-        output = _unescape(head.strip())
-    named = _FILE.search(rest)
-    if named is not None and kind in {"read", "edit", "create", "delete"}:
-        given = {**given, "file_path": _unescape(named[1].strip())}
-    return given, output
-
-
-def _parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
-    """Arguments and output of a tool use, as far as the markdown has them.
-
-    Args:
-        kind: of the tool.
-        rest: what follows the tool's name in its summary.
-        body: what follows the summary.
-    """
-    parameters = _PARAMETERS.match(body)
-    if parameters is not None:
-        return _parse_parameters(kind, rest, parameters[1], body[parameters.end() :])
-    if rest.strip() and not body.strip():
-        body = ""
-    if kind == "ask":
-        question, mark, answer = body.partition("**Answer:**")
-        if not mark:
-            return {"question": _unescape(body.strip())}, None
-        return {"question": _unescape(question.strip())}, f"{mark}{_unescape(answer).rstrip()}"
-    if kind in {"patch", "create"}:
-        content, output = _two_fences(body)
-        if kind == "create":
-            return {"file_path": _path_in_output(output), "content": content}, output
-        return {"patch": _patch(body)}, output
-    head, output = _one_fence(body)
-    given: dict[str, Any] = {}
-    named = _FILE.search(rest)
-    inline = _INLINE.search(rest) or (None if named else _INLINE.search(head))
-    if kind in {"shell", "powershell", "python", "script"}:
-        given["command"] = _unescape(inline[1]) if inline is not None else ""
-        if kind == "shell" and inline is None and output is not None:
-            command, last = _two_fences(body)
-            if command:
-                return {"command": command.rstrip("\n")}, last
-    elif kind == "search":
-        given = {name: _unescape(value) for name, value in _NAMED.findall(head or rest)}
-        query = _QUERY.search(rest)
-        if query is not None:
-            given = {"query": query[1]}
-            output = body.strip("\n") if body.strip() else output
-    elif kind == "edit" and inline is None:
-        path = named[1].strip() if named is not None else ""
-        given["file_path"] = _unescape(path) or _path_in_output(output)
-        if named is not None and output is not None and "```diff" in body:
-            return {**given, "diff": output}, None
-    elif kind in {"read", "edit", "list", "notebook", "delete"}:
-        if inline is not None:
-            given["file_path"] = _unescape(inline[1])
-        elif named is not None:
-            given["file_path"] = _unescape(named[1].strip())
-    elif kind == "fetch" and inline is not None:
-        given["url"] = _unescape(inline[1])
-    elif head.strip():
-        given["description"] = _unescape(head.strip())
-    return given, output
-
-
-def _fence_lines(body: str) -> tuple[list[str], list[int]]:
-    lines = body.split("\n")
-    return lines, [n for n, line in enumerate(lines) if _FENCE.match(line)]
-
-
-def _one_fence(body: str) -> tuple[str, str | None]:
-    """The text before the first fence, and the contents of the outermost fence."""
-    lines, fences = _fence_lines(body)
-    if not fences:
-        return body, None
-    last = fences[-1] if len(fences) > 1 else len(lines)
-    inside = "\n".join(lines[fences[0] + 1 : last])
-    return "\n".join(lines[: fences[0]]), _unescape(inside)
-
-
-def _two_fences(body: str) -> tuple[str, str | None]:
-    """The contents of the first and of the last fence; None for a missing last one."""
-    lines, fences = _fence_lines(body)
-    if len(fences) < 2:
-        return "", None
-    split = next(
-        (n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()),
-        None,
-    )
-    if split is None:
-        return _unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
-    closing = max(n for n in fences if n < split)
-    content = "\n".join(lines[fences[0] + 1 : closing]) + "\n"
-    return _unescape(content), _unescape("\n".join(lines[split + 1 : fences[-1]]))
-
-
-def _patch(body: str) -> str:
-    """The files of an `apply_patch` as patch text again."""
-    heads = list(_PATCH_FILE.finditer(body))
-    patch = ["*** Begin Patch"]
-    for place, head in enumerate(heads):
-        end = heads[place + 1].start() if place + 1 < len(heads) else len(body)
-        verb = "Update" if head[1] == "Move" else head[1]
-        patch.append(f"*** {verb} File: {head[2]}")
-        if head[3]:
-            patch.append(f"*** Move to: {head[3]}")
-        diff, _ = _two_fences(body[head.end() : end])
-        if diff:
-            patch.append(diff.rstrip("\n"))
-    patch.append("*** End Patch")
-    return "\n".join(patch) + "\n"
-
-
-def _path_in_output(output: str | None) -> str:
-    found = _PATH_IN_OUTPUT.search(output or "")
-    return found[1].strip() if found is not None else ""
-
-
-def _outcome(output: str) -> tuple[str, int | None]:
-    if output.startswith((_DENIED, "Permission to use ")):
-        return "denied", None
-    if output.startswith("[Request interrupted"):
-        return "interrupted", None
-    code = _EXIT_CODE.search(output, 0, 400)
-    if code is not None:
-        return ("error" if int(code[1]) else "ok"), int(code[1])
-    failed = output.startswith(("Error: ", "<tool_use_error>", "String to replace not found"))
-    return ("error" if failed else "ok"), None
-
-
-def _unescape(text: str) -> str:
-    """The text without the recorder's escapes of backquotes."""
-    return text.replace("&#96;", "`") if "&#96;" in text else text

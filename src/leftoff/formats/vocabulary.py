@@ -21,6 +21,10 @@ READ_ONLY_KINDS = frozenset({"read", "search", "list", "fetch"})
 """Kinds that change nothing."""
 
 
+PERSONS_SHELL = "bash-input"
+"""The name of calls that are commands of the person's own shell, not of the agent."""
+
+
 class Tool(Struct, frozen=True):
     """One row of the vocabulary: the kind, and for each role the argument names to try."""
 

@@ -19,9 +19,10 @@ from msgspec import Struct
 
 from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import NextAction
-from leftoff.handover.checkpoint.from_summary import CheckpointFacts
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
+from leftoff.handover.facts import Handover
+from leftoff.summary import ContextSummary
 
 Outcome: TypeAlias = Literal["continue", "fallback", "force_handoff", "helper_agent", "stop"]
 
@@ -233,9 +234,10 @@ class TaskProgress(Struct, frozen=True):
     touches: int = 0
 
     @classmethod
-    def of(cls, facts: CheckpointFacts) -> TaskProgress:
-        """The progress of a session."""
-        return cls(len(facts.reached), facts.touches)
+    def of(cls, summary: ContextSummary, facts: Handover) -> TaskProgress:
+        """The progress of a session: its milestones, and the files of its handover."""
+        verified = sum(m.evidence == "verified" for m in summary.progress.milestones)
+        return cls(verified, sum(f.touch_count for f in facts.files))
 
     def is_ahead_of(self, before: TaskProgress) -> bool:
         """Whether there are new verified milestones or file changes since `before`."""

@@ -1,72 +1,405 @@
-"""Open requests and unresolved errors, selected for handover."""
+"""What a session leaves to its successor, selected once for every form that is delivered.
+
+`handover_of` turns a `ContextSummary` into a `Handover`: facts in the order of
+`docs/handover.md`, each with its words, its place, its speaker and its weight. Nothing is cut,
+escaped or redacted here: `lines` does the wording, `packing` the budget, and the forms (resume
+log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
-from leftoff.summary import ContextSummary, ErrorSeen, UserRequest
+from leftoff.model import Ref
+from leftoff.summary import (
+    Check,
+    ContextSummary,
+    ErrorSeen,
+    FileModification,
+    GitEvent,
+    KeyDecision,
+    Name,
+    UnknownEffect,
+    UserRequest,
+)
+from leftoff.text.markdown import blocks_of
 
-STATUS_TEXTS = {"done": "done, as far as the recording shows", "open": "not seen done"}
-"""Texts for the status of a request. A request that is not seen done may still be done."""
-
-EARLIER_NOTE = "made before the last task"
-"""The note of a constraint that a task followed: it may apply to an earlier task only."""
-
-MIN_CHOICE_WORDS = 3
-"""A choice of fewer words ("1", "yes") is left out: it has no meaning without its question."""
+MIN_SPLIT_LENGTH = 400
+"""Code points; a longer first request is given block by block. Chosen by hand."""
 
 _WORD = re.compile(r"\w+")
-_LASTING = re.compile(
-    r"\b(?:always|never(?! ?mind)|from now on|every ?time|whenever|at all times|in general"
-    r"|at any time|ever again|from here on|going forward|in (?:the )?future|permanently"
-    r"|for (?:this|the) (?:whole|entire) (?:project|session|repo(?:sitory)?))\b",
-    re.IGNORECASE,
-)
+_LETTER = re.compile(r"[^\W\d_]")
 
 
-def status_text(request: UserRequest) -> str:
-    """The status of a request in words."""
-    return STATUS_TEXTS.get(request.status, request.status)
+class Fact(Struct, frozen=True):
+    """One thing worth knowing.
 
-
-def task_requests(requests: Sequence[UserRequest]) -> list[UserRequest]:
-    """The tasks and corrections, in order; all requests if there are none."""
-    return [r for r in requests if r.kind in {"task", "correction"}] or list(requests)
-
-
-def latest_request(requests: Sequence[UserRequest]) -> UserRequest | None:
-    """The last task or correction. Choices and approvals have no meaning without their
-    question, and a constraint requests no work."""
-    requested = [r for r in requests if r.kind in {"task", "correction"}]
-    return requested[-1] if requested else None
-
-
-def is_in_force(constraint: UserRequest, requests: Sequence[UserRequest]) -> bool:
-    """Whether a constraint applies to the current work: no task followed it, or its wording
-    says that it is permanent."""
-    since = constraint.ref.message
-    later = any(
-        r.kind == "task" and r.status != "withdrawn" and r.ref.message > since for r in requests
-    )
-    return not later or _LASTING.search(constraint.text) is not None
-
-
-def unresolved_errors(summary: ContextSummary) -> tuple[list[ErrorSeen], list[ErrorSeen]]:
-    """The errors that were not fixed later: those since the last request, and those before it.
-
-    Failed read-only calls (searching, listing) and errors of a single word are left out.
+    Attributes:
+        text: the words, raw.
+        note: what they are, in ours, e.g. "constraint"; "" for nothing to add.
+        message: index of the message, -1 for none.
+        speaker: person | agent | tool | leftoff; a tool's words are shown as code.
+        weight: 0 to 1; the higher, the sooner it is taken.
+        more: a second text that belongs to it: an answer's question, a decision's reason.
     """
+
+    text: str
+    note: str = ""
+    message: int = -1
+    speaker: str = "agent"
+    weight: float = 0.5
+    more: str = ""
+
+
+class State(Struct, frozen=True):
+    """Where the session stands.
+
+    Attributes:
+        turn: open | closed | interrupted | "".
+        since: time of the last event, "" if not recorded.
+        question: what the agent asked last and nobody answered.
+        failed: why the agent could not go on.
+        branch, commit: as last seen, "" if not known.
+        uncommitted: changed files without a later commit; None where that is not known.
+    """
+
+    turn: str = ""
+    since: str = ""
+    question: str = ""
+    failed: str = ""
+    branch: str = ""
+    commit: str = ""
+    uncommitted: int | None = None
+
+
+class Handover(Struct, frozen=True):
+    """Everything that a successor is given, newest first unless said otherwise.
+
+    Attributes:
+        goal: the first task, in one fact.
+        task: the blocks of the first task where it is long, in order.
+        last_message: the person's last message, uncut; None if there is none.
+        said: the person's other messages.
+        constraints: what the person required or forbade, in order of weight.
+        last_words: the agent's last words.
+        calls: the last calls, in order.
+        to_dos: items in progress, then pending; `to_dos_done` counts the others.
+        open_items: what else was left to do.
+        checks: the last run of each check.
+        files: changed files by recency.
+        unnamed: programs that may have changed other files, with how often they ran.
+        read: files only read, by recency.
+        lessons: failures with what mended them.
+        failures: failures that nothing mended, since the last request and before it.
+        decisions: the person's, then the agent's likely ones by confidence.
+        git: commits, pushes, pull requests.
+        findings, sentences, names, commands: what fills room that is left.
+    """
+
+    state: State = State()
+    goal: Fact | None = None
+    task: tuple[Fact, ...] = ()
+    last_message: Fact | None = None
+    said: tuple[Fact, ...] = ()
+    constraints: tuple[Fact, ...] = ()
+    last_words: Fact | None = None
+    calls: tuple[Fact, ...] = ()
+    to_dos: tuple[Fact, ...] = ()
+    to_dos_done: int = 0
+    open_items: tuple[Fact, ...] = ()
+    checks: tuple[Fact, ...] = ()
+    files: tuple[FileModification, ...] = ()
+    unnamed: tuple[UnknownEffect, ...] = ()
+    read: tuple[str, ...] = ()
+    lessons: tuple[Fact, ...] = ()
+    failures: tuple[Fact, ...] = ()
+    decisions: tuple[Fact, ...] = ()
+    git: tuple[Fact, ...] = ()
+    findings: tuple[Fact, ...] = ()
+    sentences: tuple[Fact, ...] = ()
+    names: tuple[str, ...] = ()
+    commands: tuple[Fact, ...] = ()
+
+
+def handover_of(summary: ContextSummary) -> Handover:
+    """The handover of a recorded session; a pure function."""
+    requests = [r for r in summary.user_requests if r.status != "withdrawn"]
+    inner = inner_requests(requests)
+    wholes = [r for r in requests if r not in inner]
+    typed = [r for r in wholes if r.kind != "command"] or wholes
+    tasks = [r for r in typed if r.kind in {"task", "plan"}] or typed
+    last = max(typed, key=_place, default=None)
+    first = tasks[0] if tasks else None
+    changed = _by_recency(f for f in summary.file_modifications if f.action != "read")
+    decisions = _decisions(summary.key_decisions)
+    decided = {d.text for d in decisions}
+    working = summary.working_set
+    return Handover(
+        state=_state(summary, changed),
+        goal=_request(first) if first else None,
+        task=_blocks(first.text, first.ref.message) if first and first is not last else (),
+        last_message=_request(last) if last else None,
+        said=tuple(
+            _request(r)
+            for r in sorted(typed, key=_place, reverse=True)
+            if r is not last and r is not first and r.kind not in {"constraint", "approval"}
+        ),
+        constraints=tuple(
+            _request(r) for r in reversed(requests) if r.kind == "constraint" and r is not last
+        ),
+        last_words=(
+            Fact(working.last_words.text, "", working.last_words.message)
+            if working.last_words.text
+            else None
+        ),
+        calls=tuple(
+            Fact(c.text or c.tool, c.status, c.ref.message, "tool", more=c.line)
+            for c in working.calls
+        ),
+        to_dos=tuple(
+            Fact(t.text, t.status.replace("_", " "), t.ref.message)
+            for wanted in ("in_progress", "pending")
+            for t in working.to_dos
+            if t.status == wanted
+        ),
+        to_dos_done=sum(t.status == "completed" for t in working.to_dos),
+        open_items=tuple(
+            Fact(s.text, s.status, s.ref.message)
+            for s in reversed(summary.next_steps)
+            if s.status not in {"in_progress", "pending"} and s.text not in decided
+        ),
+        checks=_checks(summary.checks),
+        files=tuple(changed),
+        unnamed=summary.unknown_effects,
+        read=tuple(
+            f.path
+            for f in _by_recency(f for f in summary.file_modifications if f.action == "read")
+        ),
+        lessons=_lessons(summary.errors),
+        failures=_failures(summary),
+        decisions=tuple(decisions),
+        git=tuple(_git(summary.git)),
+        findings=tuple(
+            Fact(f.text, "", f.ref.message)
+            for f in reversed(summary.key_findings)
+            if f.text not in decided
+        ),
+        sentences=tuple(
+            Fact(w.text, "", w.message)
+            for w in working.recent
+            if w.text not in decided and w.text not in working.last_words.text
+        ),
+        names=_names(summary, changed),
+        commands=tuple(
+            Fact(c.text, "", c.ref.message, "tool")
+            for c in working.commands
+            if c.kind not in {"test", "build", "lint"}
+        ),
+    )
+
+
+def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
+    """The requests that are a part of another one of the same message: rules in a task."""
+    longest: dict[tuple[int, int | None], UserRequest] = {}
+    for request in requests:
+        key = request.ref.message, request.ref.part
+        if key not in longest or len(longest[key].text) < len(request.text):
+            longest[key] = request
+    return {
+        r
+        for r in requests
+        for whole in (longest[r.ref.message, r.ref.part],)
+        if r is not whole and r.text in whole.text
+    }
+
+
+def _place(request: UserRequest) -> tuple[int, int, int]:
+    ref: Ref = request.ref
+    return ref.message, ref.part or 0, ref.start or 0
+
+
+def _request(request: UserRequest) -> Fact:
+    open_ = request.status in {"open", "interrupted"}
+    notes = [request.kind] if request.kind not in {"task", "remark"} else []
+    notes += [request.status] if open_ else []
+    return Fact(
+        request.text,
+        ", ".join(notes),
+        request.ref.message,
+        "person",
+        1.0 if request.status == "open" else 0.5,
+        request.question,
+    )
+
+
+def with_goal(handover: Handover, goal: str) -> Handover:
+    """A handover whose task is given in its owner's words; the first request stands with what
+    else the person said. The handover itself where that is the same, or there is no goal."""
+    first, last = handover.goal, handover.last_message
+    if not goal or any(fact and fact.text == goal for fact in (first, last)):
+        return handover
+    said = handover.said if first is None or first == last else (*handover.said, first)
+    return replace(
+        handover, goal=Fact(goal, speaker="person"), task=_blocks(goal, -1), said=said
+    )
+
+
+def _blocks(text: str, message: int) -> tuple[Fact, ...]:
+    """A long request block by block; () for a short one."""
+    if len(text) <= MIN_SPLIT_LENGTH:
+        return ()
+    blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
+    found = [b for b in blocks if _LETTER.search(b)]
+    return tuple(
+        Fact(block, "", message, "person", 1 - n / (len(found) + 1))
+        for n, block in enumerate(found)
+    )
+
+
+def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
+    known = [f for f in changed if f.committed is not None and f.certainty != "unknown"]
+    loose = [f for f in known if f.committed is False]
+    git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
+    turn = summary.turn
+    # Recorders may state the branch at the start only; a commit prints the one it is on.
+    commits = [event for event in summary.git if event.kind == "commit"]
+    branch = next((event.branch for event in reversed(commits) if event.branch), "")
+    return State(
+        turn=turn.status,
+        since=turn.since or summary.session.ended,
+        question=turn.question,
+        failed=turn.failed,
+        branch=branch or summary.session.branch,
+        commit=summary.working_set.commit,
+        uncommitted=len(loose) if git else None,
+    )
+
+
+def _by_recency(files: Iterable[FileModification]) -> list[FileModification]:
+    """The newest first; files outside the project after those in it."""
+    return sorted(
+        (f for f in files if f.certainty != "unknown"),
+        key=lambda f: (_is_outside(f.path), -f.last_message, f.path),
+    )
+
+
+def _is_outside(path: str) -> bool:
+    """Whether a file lies beside the project: the project's own paths are relative."""
+    return path.startswith(("/", "~", "..")) or path[1:2] == ":"
+
+
+def _checks(checks: Sequence[Check]) -> tuple[Fact, ...]:
+    """The last run of each command, the latest first."""
+    last: dict[tuple[str, str], Check] = {}
+    for check in checks:
+        key = check.kind, check.command or check.tool
+        last.pop(key, None)
+        last[key] = check
+    found = []
+    for check in reversed(last.values()):
+        counts = ", ".join(
+            f"{count} {word}"
+            for count, word in ((check.failed, "failed"), (check.passed, "passed"))
+            if count
+        )
+        verdict = check.verdict if check.verdict != "unknown" else "result unknown"
+        note = f"{verdict}{f' ({counts})' if counts else ''}"
+        note += ", files were edited since" if check.edited_since else ""
+        telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
+        if check.verdict == "failed" and check.line:
+            telling = f"{telling}: {check.line}" if telling else check.line
+        weight = 0.9 if check.verdict == "failed" else 0.5
+        found.append(
+            Fact(check.command or check.tool, note, check.ref.message, "tool", weight, telling)
+        )
+    return tuple(found)
+
+
+def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tuple[str, ...]:
+    """The names in use, without those in the paths of changed files; of a path the last
+    component. Those in many messages come first, in recent ones, and short ones: of five
+    rankings tried this one names most of what is used after a cut within a given length."""
+    end = summary.stats.message_count
+
+    def value(name: Name) -> float:
+        age = max(0, end - name.message)
+        return math.sqrt(name.count / (20 + age) / (4 + len(name.text)))
+
+    known = {part for f in changed for part in (f.path, f.path.rsplit("/", 1)[-1])}
+    found: dict[str, None] = {}
+    for name in sorted(summary.working_set.names, key=lambda n: (-value(n), n.text)):
+        text = name.text if "://" in name.text else name.text.rstrip("/").rsplit("/", 1)[-1]
+        if text not in known:
+            found[text] = None
+    return tuple(found)
+
+
+def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
+    """Failures that something mended, the latest first."""
+    return tuple(
+        Fact(e.text, e.tool, e.ref.message, "tool", more=e.fixed_by)
+        for e in reversed(errors)
+        if e.fixed and e.fixed_by
+    )
+
+
+def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
+    """Failures that nothing mended: those since the last request weigh more. Failed reading
+    and searching is left out, and errors of a single word."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
-    unresolved = [
-        e
-        for e in summary.errors
+    checked = {c.ref.message for c in summary.checks}
+    return tuple(
+        Fact(
+            e.text,
+            e.tool + (f", {e.count} times" if e.count > 1 else ""),
+            e.ref.message,
+            "tool",
+            0.9 if e.ref.message > since else 0.3,
+        )
+        for e in reversed(summary.errors)
         if not e.fixed
+        and e.ref.message not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
         and len(_WORD.findall(e.text)) > 1
-    ]
-    return (
-        [e for e in unresolved if e.ref.message > since],
-        [e for e in unresolved if e.ref.message <= since],
     )
+
+
+def _decisions(decisions: Sequence[KeyDecision]) -> list[Fact]:
+    """The person's first, then the agent's by confidence; what was reversed stands with what
+    took its place."""
+    after = {
+        d.replaced_by: d for d in decisions if d.status != "made" and d.replaced_by is not None
+    }
+    found = []
+    for number, decision in enumerate(decisions):
+        if decision.status != "made" and decision.replaced_by is not None:
+            continue
+        notes = ["you decided"] if decision.owner == "user" else []
+        notes += [decision.status] if decision.status != "made" else []
+        before = after.get(number)
+        if before is not None:
+            notes.append(f"instead of: {before.text}")
+        weight = 1.0 if decision.owner == "user" else decision.confidence
+        speaker = "person" if decision.owner == "user" else "agent"
+        text, why = decision.text, decision.rationale
+        more = "" if why in text else why
+        found.append(
+            Fact(text, ", ".join(notes), decision.message_index, speaker, weight, more)
+        )
+    return sorted(found, key=lambda fact: (-fact.weight, -fact.message))
+
+
+def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:
+    for event in reversed(events):
+        what = {"pull_request": "pull request"}.get(event.kind, event.kind)
+        place = [event.hash[:10], f"#{event.number}" if event.number else "", event.url]
+        place += [f"to {event.remote} {event.branch}".rstrip()] if event.remote else []
+        place += [f"on {event.branch}"] if event.branch and not event.remote else []
+        note = " ".join([what, *filter(None, place)])
+        yield Fact(event.text, note, event.ref.message, "tool" if event.shown else "agent")

@@ -1,4 +1,4 @@
-"""Facts about a session, and whether a text states them: the measure of `leftoff audit`.
+"""Facts about a session, and whether a text states them: the measure of `audit --words`.
 
 A text states a fact if one of its items (a line with the lines indented below it) names both
 the subject and its value. A file counts as named only if the name is unambiguous.
@@ -105,7 +105,7 @@ def _indent(line: str) -> int:
 def states_fact(listed: Sequence[Item], fact: Fact) -> bool:
     """Whether one item names both the subject and its value at the cut."""
     return any(
-        _names_subject(item, fact) and _names_value(item, fact, fact.value) for item in listed
+        names_subject(item, fact) and _names_value(item, fact, fact.value) for item in listed
     )
 
 
@@ -116,7 +116,7 @@ def stated_and_outdated(
     stated: list[Fact] = []
     outdated: list[Fact] = []
     for fact in facts:
-        mentions = [item for item in listed if _names_subject(item, fact)]
+        mentions = [item for item in listed if names_subject(item, fact)]
         current = any(_names_value(item, fact, fact.value) for item in mentions)
         old = [v for v in dict.fromkeys(fact.values) if _is_outdated(fact, v)]
         earlier = any(_names_value(item, fact, value) for item in mentions for value in old)
@@ -137,7 +137,8 @@ def _is_outdated(fact: Fact, value: str) -> bool:
     return value != fact.value
 
 
-def _names_subject(item: Item, fact: Fact) -> bool:
+def names_subject(item: Item, fact: Fact) -> bool:
+    """Whether an item names what a fact is about."""
     if fact.kind == "file":
         return names_file(item.text, fact.subject, ())
     if fact.kind == "command":

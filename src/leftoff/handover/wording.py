@@ -3,8 +3,11 @@ it cannot break the markup of the document around it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from leftoff.model import Ref
+from leftoff.summary import UnknownEffect
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import short
 
@@ -26,6 +29,11 @@ def brief(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
 def message_label(ref: dict[str, Any]) -> str:
     """A reference as `#12`: the message's number, from 1."""
     return f"#{ref['message'] + 1}"
+
+
+def message_number(ref: Ref) -> str:
+    """The same for a typed reference."""
+    return f"#{ref.message + 1}"
 
 
 def number(count: int) -> str:
@@ -56,12 +64,12 @@ def duration(seconds: int | None) -> str:
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
 
 
-def unnamed_changes(effects: list[dict[str, Any]], limit: int = 5) -> str:
+def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
     """A phrase that names the programs which may have changed unknown files; "" for none."""
     counts: dict[str, int] = {}
     for effect in effects:
-        tool = brief(effect["tool"], 40)
-        counts[tool] = counts.get(tool, 0) + effect["count"]
+        tool = brief(effect.tool, 40)
+        counts[tool] = counts.get(tool, 0) + effect.count
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     names = ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit])
     more = f" and {len(ranked) - limit} more" if len(ranked) > limit else ""

@@ -24,7 +24,14 @@ from typing import Any, NamedTuple
 from leftoff import codec
 from leftoff.hooks import queue
 
-EVENTS = ("SessionStart", "PreCompact", "PostCompact", "Stop", "SessionEnd")
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "SessionEnd",
+)
 """The events for which `leftoff hook install` registers the hook."""
 
 TIME_LIMIT = 2.0
@@ -42,9 +49,6 @@ TAIL, LONG_TAIL = 256 << 10, 4 << 20
 STALE_SECONDS = 900
 """Seconds after which a worker's marker is ignored: its worker was killed. Three times the
 time limit of a worker."""
-
-MAX_BRIEFING_AGE = 30 * 86_400
-"""Maximum age in seconds of the block that a new session gets from the one before it."""
 
 
 def main() -> int:
@@ -153,44 +157,90 @@ def start_worker(home: Path, folder: Path) -> None:
 
 def _session_start(call: _HookCall) -> dict[str, Any]:
     """SessionStart: a session begins, is resumed, or was compacted."""
-    source = call.event.get("source")
+    from leftoff.hooks import forerunners
+
+    event = call.event.get("source")
     folder = call.folder
-    if source == "compact":
+    source: Path | None = folder
+    name = queue.BRIEFING
+    state: dict[str, Any] = {}
+    if event == "compact":
         with suppress(OSError):
             (folder / queue.REPORTED).unlink()
         _wait_for(folder, call.began)
-        block = queue.read_briefing(folder)
-    elif source in {"resume", "fork"} and (folder / queue.BRIEFING).exists():
+        state["compacted"] = True
+    elif event in {"resume", "fork"} and (folder / queue.BRIEFING).exists():
         # The client sends the conversation again; it lacks only what a compaction dropped.
-        block = queue.read_briefing(folder) if (folder / queue.LOST).exists() else ""
+        name = queue.BESIDE
     else:
-        previous = _previous_session(call)
-        if previous is not None:
-            if queue.pending_jobs(previous) and not _busy(previous):  # its worker was killed
-                start_worker(call.home, previous)
-            _wait_for(previous, call.began)
-        block = queue.read_briefing(previous) if previous is not None else ""
+        branch = forerunners.branch_of(call.project)
+        source = forerunners.previous_session(call.home, folder.name, branch)
+        if source is not None:
+            if queue.pending_jobs(source) and not _busy(source):  # its worker was killed
+                start_worker(call.home, source)
+            _wait_for(source, call.began)
+        elif forerunners.is_first(call.home, folder.name):
+            from leftoff.hooks.prompt import MAX_WAITING
+
+            state["waiting"] = MAX_WAITING  # the worker reads what was recorded before
+    block = queue.read_briefing(source, name) if source is not None else ""
     call.enqueue("start")
+    if block and source is not None:
+        if name == queue.BESIDE:  # the conversation goes on, with what it was given
+            state = queue.load(folder / queue.GIVEN)
+        _note_given(call, state, block, source, name)
+    elif state:
+        queue.write(folder / queue.GIVEN, codec.dumps(state))
+    return _context("SessionStart", block)
+
+
+def _context(event: str, block: str) -> dict[str, Any]:
+    """The reply that hands the agent a block."""
     if not block:
         return {}
-    output = {"hookEventName": "SessionStart", "additionalContext": block}
-    return {"hookSpecificOutput": output}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}
 
 
-def _previous_session(call: _HookCall) -> Path | None:
-    """The folder of the project's last session before this one; None if there is none younger
-    than `MAX_BRIEFING_AGE` seconds."""
-    found: list[tuple[float, Path]] = []
+def _note_given(
+    call: _HookCall, state: dict[str, Any], block: str, source: Path, name: str
+) -> None:
+    """Notes what was given and where the transcript ended: so its arrival can be checked.
+
+    Args:
+        state: what `given.json` holds besides.
+        source, name: folder and file of the block.
+    """
+    end = 0
     with suppress(OSError):
-        for entry in os.scandir(call.home / queue.STATE):
-            if entry.name != call.folder.name and entry.is_dir(follow_symlinks=False):
-                with suppress(OSError):
-                    changed = os.stat(Path(entry.path) / queue.BRIEFING).st_mtime  # noqa: PTH116
-                    found.append((changed, Path(entry.path)))
-    if not found:
-        return None
-    changed, previous = max(found)
-    return previous if time.time() - changed < MAX_BRIEFING_AGE else None
+        end = os.stat(call.transcript).st_size if call.transcript else 0  # noqa: PTH116
+    event = str(call.event["hook_event_name"])
+    state[event] = {
+        "at": time.time(),
+        "from": end,
+        "first": block.partition("\n")[0],
+        "source": source.name,
+        "file": name,
+        "transcript": call.transcript,
+    }
+    queue.write(call.folder / queue.GIVEN, codec.dumps(state))
+
+
+def _prompt_submit(call: _HookCall) -> dict[str, Any]:
+    """UserPromptSubmit: the person sent a prompt."""
+    from leftoff.hooks import forerunners, prompt
+
+    text = call.event.get("prompt")
+    block, state = prompt.block_for(
+        call.home,
+        call.folder,
+        text if isinstance(text, str) else "",
+        lambda: forerunners.branch_of(call.project),
+    )
+    if block:
+        _note_given(call, state, block, call.folder, queue.RECALL)
+    elif state:
+        queue.write(call.folder / queue.GIVEN, codec.dumps(state))
+    return _context("UserPromptSubmit", block)
 
 
 def _wait_for(folder: Path, began: float) -> None:
@@ -241,6 +291,7 @@ def _session_end(call: _HookCall) -> dict[str, Any]:
 
 _HANDLERS = {
     "SessionStart": _session_start,
+    "UserPromptSubmit": _prompt_submit,
     "Stop": _stop,
     "PreCompact": _before_compaction,
     "PostCompact": _after_compaction,
@@ -258,12 +309,15 @@ def _threshold_messages(call: _HookCall) -> list[str]:
         return []
     used = last.used
     watch = queue.load(call.folder / queue.WATCH)
-    usable = watch.get("usable")
-    if not isinstance(usable, int):
+    usable = watch.get("usable", 0)
+    model = _chosen_model(last.model)
+    if usable is None and last.window is None and model == last.model:
+        return []  # the worker has looked: nothing says how large the window is
+    if not isinstance(usable, int) or usable <= 0:
         from leftoff.budget.windows import fit
 
         window = fit(
-            last.model,
+            model,
             recorded=last.window,
             peak=used,
             format=last.format,
@@ -294,6 +348,13 @@ def _threshold_messages(call: _HookCall) -> list[str]:
     if after != armed:
         queue.write_durably(path, codec.dumps(codec.to_builtins(after)))
     return [c.words(c.threshold.says or c.threshold.logs).strip() for c in reached]
+
+
+def _chosen_model(recorded: str) -> str:
+    """The model as the person chose it: recordings leave out the mark of the larger window,
+    the environment of the client, in which a hook runs, may hold it."""
+    larger = "[1m]" in os.environ.get("ANTHROPIC_MODEL", "").casefold()
+    return f"{recorded}[1m]" if larger and "[" not in recorded else recorded
 
 
 class Call(NamedTuple):

@@ -7,6 +7,7 @@ Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.1
   then. We never write that trust.
 * Its `PostCompact` event does not hold the summary, and the transcript may hold it encrypted:
   then what a compaction lost is unknown.
+* It gives a hook of `SessionEnd` 3 seconds at most and warns about a longer limit.
 * `hooks.json` may hold only the keys `hooks` and `description`.
 """
 
@@ -24,6 +25,9 @@ from leftoff.sources.discover import home_folder
 
 CLIENTS = ("claude", "codex")
 SCOPES = ("user", "project", "local")
+
+TIMEOUTS = {"claude": 10, "codex": 3}
+"""Seconds after which a client stops our hook; it ends by itself after 2."""
 
 HINTS = {
     "claude": "",
@@ -77,4 +81,12 @@ def command_for(scope: str) -> str:
     return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
 
 
-__all__ = ["CLIENTS", "EVENTS", "HINTS", "SCOPES", "command_for", "settings_of"]
+__all__ = [
+    "CLIENTS",
+    "EVENTS",
+    "HINTS",
+    "SCOPES",
+    "TIMEOUTS",
+    "command_for",
+    "settings_of",
+]

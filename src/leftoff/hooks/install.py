@@ -28,8 +28,8 @@ from leftoff.errors import SourceError, StateError
 from leftoff.stores.atomic import NotSynced, write_atomic
 
 TIMEOUT = 10
-"""Seconds after which a client stops our hook; the hook itself exits after 2 seconds
-(`answer.TIME_LIMIT`)."""
+"""Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
+hook itself exits after 2 seconds (`answer.TIME_LIMIT`)."""
 
 BEFORE = ".before-leftoff"
 """Suffix of the backup of the settings from before the first change."""
@@ -99,8 +99,13 @@ class Change(Struct, frozen=True):
             raise SourceError(f"{self.path}: cannot be written ({error.strerror})") from error
 
 
-def install(path: Path, command: str, events: Sequence[str]) -> Change:
+def install(
+    path: Path, command: str, events: Sequence[str], *, timeout: int = TIMEOUT
+) -> Change:
     """The change that registers our hook for these events and removes its earlier entries.
+
+    Args:
+        timeout: seconds after which the client stops the hook.
 
     Raises:
         SourceError: the settings cannot be read.
@@ -113,7 +118,7 @@ def install(path: Path, command: str, events: Sequence[str]) -> Change:
     # Raises before anything is added if the present hooks have another shape.
     _without_ours(hooks, path)
     hooks = {} if hooks is None else _without_ours(hooks, path)
-    entry = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
+    entry = {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
     new = _serialize({**settings, "hooks": hooks}, old)
     first = not any(_count_ours(settings).values())

@@ -21,7 +21,12 @@ from msgspec.structs import replace
 from leftoff import api, codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.briefing import briefing
+from leftoff.handover.facts import Handover, handover_of
+from leftoff.handover.recall_index import index_of
 from leftoff.hooks import queue
+from leftoff.hooks.arrival import is_in_transcript
+from leftoff.hooks.forerunners import MAX_AGE, is_first
+from leftoff.hooks.session_notes import about_session, open_before
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings, load, user_folder
@@ -38,6 +43,9 @@ MIN_INTERVAL_FACTOR = 20
 """After a turn the session is summarised again only when this many times the duration of the
 last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
 not measured."""
+
+MAX_IMPORTED = 3
+"""Recordings from before the first hook that are read. Chosen by hand."""
 
 MAX_HISTORY_BYTES = 64 << 20
 """Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
@@ -127,8 +135,10 @@ class _Job:
         settings = self._settings()
         if name == "start":
             self._write_watch(settings, None)
+            self._import_recordings()
         if not self.transcript or not Path(self.transcript).exists():
             return "no transcript yet"
+        self._check_arrival(name)
         self._read_new_lines()
         size = Path(session_paths(self.transcript)[0]).stat().st_size
         if name in ("start", "stop", "end") and self.watch.get("size") == size:
@@ -140,10 +150,7 @@ class _Job:
         began = time.monotonic()
         # exact=False leaves placeholders for secrets: everything written from it is redacted.
         summary = self.saved_pass.summary(self.transcript, exact=False)
-        lost = self._lost_points(name, summary)
-        where = self._write_resume_log(settings, summary, name)
-        text = briefing(summary, where=where, lost=lost)
-        queue.write_durably(self.folder / queue.BRIEFING, text.encode("utf-8", "replace"))
+        self._write_blocks(settings, summary, name)
         if name == "pre_compact":
             self._write_checkpoint(settings, summary)
         if name == "end":
@@ -181,6 +188,8 @@ class _Job:
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
         """Writes window and thresholds to the file that the hook reads."""
+        hooks = settings.hooks
+        self.watch["recall"] = hooks.recall_tokens if hooks.recall else 0
         preset = settings.watched()
         self.watch["preset"] = codec.to_builtins(preset)
         self.watch["lowest"] = min((t.at for t in preset.thresholds), default=1.0)
@@ -204,25 +213,97 @@ class _Job:
 
     # -- documents -------------------------------------------------------------------------
 
-    def _lost_points(self, name: str, summary: ContextSummary) -> list[str]:
-        """The points that the last compaction lost; [] if its summary is not known."""
+    def _write_blocks(self, settings: Settings, summary: ContextSummary, name: str) -> None:
+        """Writes the resume log, the blocks for agents, and what later sessions choose by."""
+        recorded = self._compaction_summary(name)
+        where = self._write_resume_log(settings, summary, name)
+        handover: Handover = Redactor().value(handover_of(summary))
+        main, _ = session_paths(self.transcript)
+        about = about_session(summary, handover, self.project, Path(main).stat().st_mtime)
+        about = Redactor().value(about)
+        earlier = open_before(self.home, self.folder.name, about["branch"], handover)
+        text = briefing(summary, where=where, earlier=earlier)
+        self._write(queue.BRIEFING, text.encode("utf-8", "replace"))
+        if recorded:
+            text = briefing(summary, where=where, recorded=recorded)
+            self._write(queue.BESIDE, text.encode("utf-8", "replace"))
+        if settings.hooks.recall:
+            ends = [c.ref.message for c in summary.context.compactions]
+            index = index_of(handover, summary.session.id, compacted=max(ends, default=-1))
+            self._write(queue.RECALL, codec.dumps(index))
+        else:
+            (self.folder / queue.RECALL).unlink(missing_ok=True)
+        # Last: a session with this file has all the others.
+        self._write(queue.ABOUT_SESSION, codec.dumps(about))
+
+    def _write(self, name: str, data: bytes) -> None:
+        queue.write_durably(self.folder / name, data)
+
+    def _check_arrival(self, name: str) -> None:
+        """Notes which blocks that hooks gave stand in the transcript, once a turn has ended."""
+        given = queue.load(self.folder / queue.GIVEN) if name in ("stop", "end") else {}
+        before = queue.load(self.folder / queue.SEEN)
+        seen = dict(before)
+        for event, record in given.items():
+            if isinstance(record, dict):
+                at = record.get("at")
+                known = before.get(event)
+                if isinstance(known, dict) and known.get("at") == at and known.get("seen"):
+                    continue
+                found = is_in_transcript(record, self.transcript)
+                if found is not None:
+                    seen[event] = {"at": at, "seen": found}
+        if seen != before:
+            queue.write(self.folder / queue.SEEN, codec.dumps(seen))
+
+    def _import_recordings(self) -> None:
+        """Summarises the last recordings of this project from before the first hook, oldest
+        first, each in a folder of its own as if hooks had seen it."""
+        if not is_first(self.home, self.folder.name):
+            return
+        from leftoff.sources.discover import list_sessions
+
+        here = os.path.realpath(self.project)
+        own = os.path.realpath(self.transcript) if self.transcript else ""
+        since = time.time() - MAX_AGE
+        found: list[tuple[Path, str]] = []
+        for listed in list_sessions(os.environ, project=str(self.project), since=since):
+            if len(found) == MAX_IMPORTED or time.monotonic() > self.end:
+                break
+            folder = queue.folder_of(self.home, listed.id)
+            if folder is None or folder == self.folder or os.path.realpath(listed.path) == own:
+                continue
+            if listed.project and os.path.realpath(listed.project) != here:
+                continue
+            if listed.size <= MAX_HISTORY_BYTES and not folder.exists():
+                found.append((folder, listed.path))
+        for folder, path in reversed(found):
+            queue.make_folder(self.home, folder)
+            job = {"transcript": path, "project": str(self.project)}
+            with (
+                contextlib.suppress(LeftoffError, TimeoutError),
+                queue.opened(folder) as opened,
+                opened.lock(queue.LOCK, 0),
+            ):
+                _Job(self.home, folder, job, self.end).run("imported")
+
+    def _compaction_summary(self, name: str) -> str:
+        """The recorder's summary of the last compaction, redacted; "" if it is not known or a
+        compaction is under way."""
         path = self.folder / queue.LOST
         if name == "pre_compact":
-            with contextlib.suppress(OSError):
-                path.unlink()
-            return []
-        recorded = self.job.get("summary")
-        if name == "post_compact" and not recorded:
-            recorded = self._recorded_summary()
-        if name == "post_compact" and isinstance(recorded, str) and recorded:
-            from leftoff.handover.lost import compare, points
-
-            _, missing = compare(points(summary), recorded)
-            lost = Redactor().value([point.text for point in missing])
-            queue.write_durably(path, codec.dumps({"lost": lost}))
-            return [point.text for point in missing]
-        found = queue.load(path).get("lost")
-        return [text for text in found if isinstance(text, str)] if found else []
+            for old in (path, self.folder / queue.BESIDE):
+                with contextlib.suppress(OSError):
+                    old.unlink()
+            return ""
+        if name == "post_compact":
+            recorded = self.job.get("summary") or self._recorded_summary()
+            if isinstance(recorded, str) and recorded:
+                text = Redactor().text(recorded)
+                queue.write_durably(path, codec.dumps({"summary": text}))
+                return text
+        found = queue.load(path).get("summary")
+        return found if isinstance(found, str) else ""
 
     def _recorded_summary(self) -> str:
         """The newest summary of a compaction in the transcript; "" if none appears within

@@ -13,6 +13,7 @@ from leftoff.api import SessionReading
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
+from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
 
@@ -72,14 +73,15 @@ def read_with_listener(
     make_listener: Callable[[], L],
     *,
     format: str | None = None,
-    session: int | str = -1,
+    session: Choice = None,
 ) -> ReadResult[L]:
     """Reads a recording once.
 
     Args:
         path: a file, a session's directory, or "-" for standard input.
         make_listener: called once for each conversation in the recording.
-        session: which one, where a file holds several: its place from 0, or its id.
+        session: which one, where a file holds several: its place from 0, its id or date;
+            by default the newest in which the agent said or did something.
 
     Raises:
         SourceError: the recording cannot be read.

@@ -40,6 +40,7 @@ from leftoff.formats.thread import Packed, Thread
 from leftoff.incremental.cursor import FilePosition
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular, session_paths
+from leftoff.sources.session_choice import has_work
 from leftoff.stores.atomic import Directory, make_directories, open_private, write_atomic
 
 if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half of it
@@ -250,7 +251,7 @@ class SavedPass:
             return self.complete(path, exact=exact)
 
         found = api.SessionReading(read)
-        found.add(path, None, (), -1)
+        found.add(path, None, (), None)
         return found.summary("")
 
     @property
@@ -280,17 +281,17 @@ class SavedPass:
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
             return None  # until a new session has a message, the one before is reported
+        if len(reading.sessions) > 1 and not has_work(reading.sessions[-1]):
+            return None  # until the agent does something in it, too
         gate = Redactor()
-        gate._last = (
-            known.placeholders if known else 0
-        )  # continue the numbering of placeholders
+        gate.last_number = known.placeholders if known else 0  # its numbering goes on
         redacted = _redacted_head(state.head, gate)
         if redacted is None:
             return None
         mark = FilePosition.of(file, state.offset)
         if not snapshot.holds(file):
             raise FileReplaced(f"{path}: was written anew while it was read")
-        earlier = known.earlier if known else 0
+        earlier = max(reading.earlier, known.earlier if known else 0)
         if len(reading.sessions) > 1:
             known = None  # another session begins: the saved data is not part of it
             earlier += sum(
@@ -315,7 +316,7 @@ class SavedPass:
             found=end,
             sums=_sum(known.sums if known else b"", frame),
             earlier=earlier,
-            placeholders=gate._last,
+            placeholders=gate.last_number,
             redacted=bool(gate.total) or (known is not None and known.redacted),
         )
         with _name_folder_in_errors(self.folder):

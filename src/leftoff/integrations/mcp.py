@@ -6,10 +6,12 @@ tools themselves are in `mcp_tools`.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
+import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +43,9 @@ TOOLS: Mapping[str, str] = {
 }
 """The description of each tool by its name, which is that of a method of `Answers`."""
 
+PROGRESS_INTERVAL = 1.0
+"""Seconds between two notifications of progress. Chosen by hand; not measured."""
+
 
 def server(answers: Answers) -> Any:
     """An `mcp` server with all tools; call `run("stdio")` on it.
@@ -58,7 +63,7 @@ def server(answers: Answers) -> Any:
             tool_error = import_module("mcp.server.fastmcp.exceptions").ToolError
     except ImportError:
         raise UsageError("leftoff mcp needs `pip install 'leftoff[mcp]'`") from None
-    strict = _refusing_unknown(server_class, tool_error)
+    strict = _strict(server_class, tool_error, answers)
     made: Any = strict("leftoff", instructions=INSTRUCTIONS)
     if hasattr(made, "_mcp_server"):
         made._mcp_server.version = __version__
@@ -69,9 +74,12 @@ def server(answers: Answers) -> Any:
     return made
 
 
-def _refusing_unknown(server_class: Any, tool_error: type[Exception]) -> Any:
-    """The class of servers, but a call with an argument that the tool does not have is refused.
-    The library drops such an argument: `{"sesion": ...}` would answer about the newest session.
+def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) -> Any:
+    """The class of servers, but a call with an argument that the tool does not have is refused,
+    and one that takes long notifies of its progress, for clients that asked for that.
+
+    The library drops an unknown argument: `{"sesion": ...}` would answer about the newest
+    session.
     """
 
     class Strict(server_class):  # type: ignore[misc]
@@ -83,7 +91,23 @@ def _refusing_unknown(server_class: Any, tool_error: type[Exception]) -> Any:
                 for unknown in sorted(set(arguments) - set(known)):
                     error = UnknownName(f"argument of {name}", unknown, known)
                     raise tool_error(Redactor().text(str(error)))
-            return await super().call_tool(name, arguments, *others, **options)
+            context = options.get("context") or (others[0] if others else None)
+            if context is None and hasattr(self, "get_context"):
+                context = self.get_context()  # mcp 1.x
+            call = asyncio.ensure_future(super().call_tool(name, arguments, *others, **options))
+            try:
+                for waited in itertools.count(1):
+                    done, _ = await asyncio.wait({call}, timeout=PROGRESS_INTERVAL)
+                    if done:
+                        break
+                    if context is not None:
+                        percent = answers.percent_read()
+                        share = "" if percent is None else f", {percent} % read"
+                        words = f"reading the session{share}"
+                        await context.report_progress(waited * PROGRESS_INTERVAL, None, words)
+            finally:
+                call.cancel()
+            return call.result()
 
     return Strict
 
@@ -94,13 +118,15 @@ def _field_name(model: Any, name: str) -> str:
     return snake if snake in model.model_fields else name
 
 
-def _wrap_errors(method: Callable[..., str], tool_error: type[Exception]) -> Callable[..., str]:
-    """Wraps a tool so that it raises its errors as `tool_error`, redacted."""
+def _wrap_errors(
+    method: Callable[..., str], tool_error: type[Exception]
+) -> Callable[..., Awaitable[str]]:
+    """Wraps a tool: it runs in a thread; its errors are raised as `tool_error`, redacted."""
 
     @functools.wraps(method)
-    def wrapped(*args: Any, **options: Any) -> str:
+    async def wrapped(*args: Any, **options: Any) -> str:
         try:
-            return method(*args, **options)
+            return await asyncio.to_thread(method, *args, **options)
         except (LeftoffError, OSError) as error:
             raise tool_error(Redactor().text(str(error))) from None
 

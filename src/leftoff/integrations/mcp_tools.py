@@ -13,15 +13,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.wording import brief
+from leftoff.incremental.cursor import FilePosition
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text
@@ -55,27 +54,28 @@ class _CachedRecording:
     def __init__(self, path: str) -> None:
         self.path = path
         self.lock = threading.Lock()
-        self.read = 0
+        self.read = self.size = 0
         self._pass: Pass | None = None
-        self._state: tuple[int, int] = (-1, -1)
+        self._position: FilePosition | None = None
+        self._state: list[tuple[int, ...]] = []
         self._summary: ContextSummary | None = None
 
     def summary(self) -> ContextSummary:
         """The summary of the recording as it is now; reads only new bytes."""
         with self.lock:
-            main, _ = session_paths(self.path)
-            status = Path(main).stat()
-            state = (status.st_size, status.st_mtime_ns)
+            main, beside = session_paths(self.path)
+            state = [_identity(path) for path in (main, *(side for _, side in beside))]
             if self._summary is not None and state == self._state:
                 return self._summary
-            if status.st_size < self.read:
-                self._pass, self.read = None, 0
+            self.size = state[0][0]
             self._summary, self._state = self._read_new(main), state
             return self._summary
 
     def _read_new(self, main: str) -> ContextSummary:
-        session_pass = self._pass or Pass(main)
         with open(main, "rb") as file:  # noqa: PTH123 - a path as its user spells it
+            if self._pass is None or not (self._position and self._position.holds(file)):
+                self._pass, self.read = None, 0  # written anew since, even if it is as long
+            session_pass = self._pass or Pass(main)
             file.seek(self.read)
             while data := file.read(_BLOCK):
                 whole = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
@@ -83,6 +83,7 @@ class _CachedRecording:
                     return api.summarize(self.path)
                 session_pass.feed(data)
                 self.read += len(data)
+            self._position = FilePosition.of(file, self.read)
         closed = session_pass.fork()
         closed.close()
         if closed.format is not None and closed.format.shape == "document":
@@ -94,8 +95,14 @@ class _CachedRecording:
             return closed if path == main else api.open_pass(path, **options)
 
         found = api.SessionReading(opened)
-        found.add(self.path, None, (), -1)
+        found.add(self.path, None, (), None)
         return found.summary("")
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    """What changes when a file is written or replaced: its size first."""
+    status = os.stat(path)  # noqa: PTH116 - a path as its user spells it
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
 
 
 class Answers:
@@ -229,6 +236,14 @@ class Answers:
 
     # -- waiting ---------------------------------------------------------------------------
 
+    def percent_read(self) -> int | None:
+        """How much of the recording is read that a call waits for; None if there is none. Of
+        several the one that is behind."""
+        with self._lock:
+            paths = [key[1] for key, work in self._running.items() if not work.done()]
+            found = [self._cache[path] for path in paths if path in self._cache]
+        return min((_percent(recording) for recording in found if recording.size), default=None)
+
     def _about(self, session: str, build: Callable[[ContextSummary], dict[str, Any]]) -> str:
         """The answer that `build` makes of a session's summary, or the reading progress."""
         path = self._path(session)
@@ -289,9 +304,7 @@ class Answers:
                 self._cache.popitem(last=False)
         found = self._wait_for(("summary", path), recording.summary, timeout)
         if isinstance(found, dict):
-            with suppress(OSError):
-                size = Path(session_paths(path)[0]).stat().st_size or 1
-                found["percent_read"] = min(99, 100 * recording.read // size)
+            found["percent_read"] = _percent(recording)
         return found  # type: ignore[no-any-return]
 
     def _wait_for(self, key: Any, work: Callable[[], Any], timeout: float | None = None) -> Any:
@@ -299,7 +312,8 @@ class Answers:
         in time. A later call with the same key waits for the same thread."""
         with self._lock:
             future = self._running.get(key)
-            if future is None:
+            # A summary that was ready before this call may be old by now.
+            if future is None or (future.done() and key[0] == "summary"):
                 future = self._running[key] = self._pool.submit(work)
         try:
             found = future.result(self._timeout if timeout is None else timeout)
@@ -310,6 +324,10 @@ class Answers:
             raise
         self._running.pop(key, None)
         return found
+
+
+def _percent(recording: _CachedRecording) -> int:
+    return min(99, 100 * recording.read // recording.size) if recording.size else 0
 
 
 # -- answers ---------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""The compactions of a recording: the messages before and after each, and what each one lost.
+"""The compactions of a recording: the messages before and after each, what its summary lacks,
+and what was found out again after it.
 
 A *natural* cut is a compaction: the recorder replaced the conversation with a summary that a
 model wrote. An *artificial* cut is placed after a share of the messages of a session that
@@ -15,7 +16,9 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
 from leftoff.formats import native
+from leftoff.handover.facts import handover_of
 from leftoff.handover.lost import Audit, compare, points
+from leftoff.handover.rediscovery import Rework, rework
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
@@ -106,7 +109,8 @@ def _cut(found: _Recording, name: str, at: int, end: int) -> Cut:
         prefix = found.messages[:at]
         data: tuple[bytes, ...] = tuple(native.write(prefix).splitlines(keepends=True))
     else:
-        prefix = found.messages[: found.counts[place - 1]]
+        # Until the format is known the reader holds messages back, so the count may be 0.
+        prefix = found.messages[: found.counts[place - 1] or at]
         data = tuple(found.lines[: place - 1])
     known = {m.index for m in prefix if not m.agent}
     future = [m for m in found.messages[at:end] if m.index not in known or m.agent]
@@ -137,6 +141,26 @@ def audit_compactions(path: str) -> Iterator[Audit]:
             continue
         shares, lost = compare(points(before), cut.recorded)
         yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+
+
+def rework_after_compactions(path: str) -> Iterator[Rework]:
+    """What was found out again after every compaction whose summary can be read, in file order.
+
+    Raises:
+        SourceError: the file cannot be read.
+        FormatError: it holds no message in a known format.
+    """
+    for number, cut in enumerate(cuts(path, artificial=False), 1):
+        before = _before(cut, path)
+        if before is not None:
+            yield rework(
+                number,
+                cut.place,
+                cut.prefix,
+                cut.future,
+                handover=handover_of(before),
+                recorded=cut.recorded,
+            )
 
 
 def _before(cut: Cut, path: str) -> ContextSummary | None:

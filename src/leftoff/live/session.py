@@ -380,7 +380,8 @@ def progress_words(progress: ProgressInfo) -> str:
         parts.append(f"Stage: {progress.current_stage}")
     if progress.completed_stages:
         parts.append("completed: " + ", ".join(progress.completed_stages))
-    parts.append(f"{progress.progress_percentage}%")
+    if progress.progress_percentage is not None:
+        parts.append(f"{progress.progress_percentage}%")
     return "; ".join(parts)
 
 

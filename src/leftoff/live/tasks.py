@@ -20,6 +20,7 @@ from leftoff.budget.tasks import (
 )
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.errors import UnknownName, UsageError
+from leftoff.handover.decision_table import MAX_HANDOFFS
 from leftoff.live import session_file as states
 from leftoff.live.session_file import SessionState
 from leftoff.live.telemetry import (
@@ -33,9 +34,6 @@ from leftoff.live.telemetry import (
     logger,
 )
 from leftoff.settings import Settings
-
-MAX_HANDOFFS = 3
-"""Handoffs without progress after which a task is stuck; as in the decision table."""
 
 MAX_CROSSINGS = 32
 """Number of threshold crossings that are saved for a task."""

@@ -16,19 +16,10 @@ from typing import Final
 
 import re2
 
-from leftoff.text.sanitize import FORMAT_MARKS, UNSAFE
+from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE
 
-_LATIN: Final = dict(
-    zip(
-        "АВЕКМНОРСТХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\u212a\u017f",
-        "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs",
-        strict=True,
-    )
-)
-_INVISIBLE: Final = FORMAT_MARKS + (
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f"
-)
-_UNSEEN = re.compile(f"[{_INVISIBLE}]|{UNSAFE.pattern}")
+_LATIN: Final = dict(zip(LOOK_ALIKES, "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs", strict=True))
+_UNSEEN = re.compile(f"[{INVISIBLE}]|{UNSAFE.pattern}")
 
 _BEL: Final = r"(?:\x07|\\+(?:u0007|x07|007|a))"
 _SEQUENCE: Final = (
@@ -43,17 +34,18 @@ _ENTITIES: Final = (
     "|NewLine|Tab"
 )
 _HEX: Final = "[0-9a-fA-F]"
-_OTHERS: Final = f"{_INVISIBLE}\uff01-\uff5e{''.join(_LATIN)}"
+_OTHERS: Final = f"{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}"
 # It begins with a class, by which `re` finds the next place fast; a run of backslashes is
 # taken whole, so that the time is linear.
 DISGUISE = re.compile(
     rf"[\\%&\x1b{_OTHERS}](?:"
     # The end of a line that goes on: in a string of JSON, in one within such a string, as it
     # is, and after white space was folded.
-    r"(?<!\\\\)(?<=\\)(?:(?:\\{2}|\\{5})n[ \t]*"
+    r"(?<!\\\\)(?<=\\)(?=[\\ux0e/\r\n \tbfrv])(?:(?:\\{2}|\\{5})n[ \t]*"
     rf"|\\*+(?:(?:u001[bB]|u\{{1[bB]\}}|x1[bB]|033|e(?=\[)){_SEQUENCE}"
     rf"|u[dD][bB]4[0-3]\\+u[dD][c-fC-F]{_HEX}{{2}}|u(?:{_HEX}{{4}}|\{{{_HEX}{{1,5}}\}})"
-    rf"|x(?:[01]{_HEX}|7[fF]|[89]{_HEX})|/|(?:\r?\n|(?=[ \t]))[ \t]*))"
+    rf"|x(?:[01]{_HEX}|7[fF]|[89]{_HEX})|/|(?<=[A-Za-z0-9]\\)[bfrv](?=[A-Za-z0-9])"
+    r"|(?:\r?\n[+-]?|(?=[ \t]))[ \t]*))"
     rf"|(?<=%)(?:25){{0,3}}(?:1[bB]{_SEQUENCE}|[2-7]{_HEX}|00|[cC]2%(?:25){{0,3}}[aA][dD]"
     r"|[eE]2%(?:25){0,3}8(?:0%(?:25){0,3}(?:8[b-fB-F]|[aA][a-eA-E])"
     rf"|1%(?:25){{0,3}}[aA]{_HEX})|[eE][fF]%(?:25){{0,3}}[bB][bB]%(?:25){{0,3}}[bB][fF])"
@@ -69,6 +61,7 @@ _CODES: Final = (
 _SPELT = (
     rf"\\u(?i:{_CODES})"
     r"|\\(?:x[0189]|x7[fF]|033|e\[|/|\r?\n|\\\\n|[ \t][A-Za-z0-9])"
+    r"|[A-Za-z0-9]\\[bfrv][A-Za-z0-9]"
     r"|%(?:25){0,3}(?:[2-7][0-9a-fA-F]|00|1[bB]|[cC]2%|[eE]2%|[eE][fF]%)|&#[0-9xX]"
     rf"|&(?:{_ENTITIES});"
 )
@@ -96,7 +89,7 @@ def _spelt() -> Callable[[bytes], list[int] | None]:
 
 @cache
 def _look_alikes() -> Callable[[bytes], list[int] | None]:
-    letters = f"[{_INVISIBLE}\uff01-\uff5e{''.join(_LATIN)}]"
+    letters = f"[{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"
     fused = re2.Set.SearchSet(_options())
     fused.Add(letters)
     fused.Compile()
@@ -104,12 +97,13 @@ def _look_alikes() -> Callable[[bytes], list[int] | None]:
     return match
 
 
-def disguised(text: str) -> bool:
-    """Whether the text contains a spelling that `reveal` would undo."""
+def disguised(text: str, raw: bytes | None = None) -> bool:
+    """Whether the text contains a spelling that `reveal` would undo; `raw`: the text in ASCII,
+    with `?` for all else, if it is known."""
     if not text.isascii() and _look_alikes()(text.encode("utf-8", "surrogatepass")):
         return True
     if "\\" in text or "%" in text or "&" in text:
-        return bool(_spelt()(text.encode("ascii", "replace")))
+        return bool(_spelt()(text.encode("ascii", "replace") if raw is None else raw))
     return False
 
 
@@ -148,7 +142,7 @@ def _visible(code: str) -> str:
         return ""
     letter = chr(number)
     if _UNSEEN.match(letter):
-        return "\n" if letter == "\r" else ""
+        return ""
     if "\uff01" <= letter <= "\uff5e":
         return chr(number - 0xFEE0)
     return _LATIN.get(letter, letter)

@@ -41,7 +41,7 @@ Invariants
 
 Before you edit: run `python -m benchmarks.accuracy.redaction` (recall, false redactions, speed)
 before and after. No rule matches half of a secret, so code that shortens raw text must use
-`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes read and set `_last`.
+`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`.
 """
 
 from __future__ import annotations
@@ -58,26 +58,27 @@ from msgspec.structs import astuple
 
 from leftoff.errors import UsageError
 from leftoff.redaction.disguise import disguised
+from leftoff.redaction.gates import compiled, encode, gate_of
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, Rule, expand_macros, is_secret_path, rules_digest
 from leftoff.redaction.scanner import (
     BLOCK,
     PLACEHOLDER,
     Hit,
-    compiled,
+    QuoteEnds,
     disjoint,
-    encode,
     find,
     gate_for,
-    gate_of,
+    is_quiet,
     safe_quote_end,
 )
 from leftoff.registry import Registry
 from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
 __all__ = [
-    "BLOCK", "MAX_NESTING", "RULES", "Finder", "Redactor", "Rule", "Span", "expand_macros",
-    "is_secret_path", "redact", "redactors", "rules_digest", "safe_quote_end",
+    "BLOCK", "MAX_NESTING", "RULES", "Finder", "QuoteEnds", "Redactor", "Rule", "SafeText",
+    "SafeValues", "Span", "expand_macros", "is_quiet", "is_secret_path", "redact", "redactors",
+    "rules_digest", "safe_quote_end",
 ]  # fmt: skip
 
 MAX_NESTING: Final = 200
@@ -90,6 +91,19 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
+
+
+class SafeText(str):
+    """Text as it may be shown: redacted, then cleaned. `Redactor.shown` alone makes it."""
+
+    __slots__ = ()
+
+
+class SafeValues(dict[str, Any]):
+    """A document's plain values, redacted: what renderers demand. `Redactor.document` alone
+    makes them. Their strings are as recorded but for secrets; cleaning makes no new one."""
+
+    __slots__ = ()
 
 
 class Finder(Protocol):
@@ -131,6 +145,7 @@ class Redactor:
 
     Attributes:
         counts: kind to number of replaced occurrences, so far.
+        last_number: the highest number of a placeholder, so far; the next one has the next.
     """
 
     def __init__(
@@ -141,7 +156,7 @@ class Redactor:
         self._extra = tuple(extra)
         self._numbers: dict[str, str] = {}
         self._seen: dict[str, Hit] = {}
-        self._last = 0
+        self.last_number = 0
 
     @property
     def total(self) -> int:
@@ -168,6 +183,14 @@ class Redactor:
             return v
         return self._rebuild(v, iter(replaced), 0)
 
+    def shown(self, s: str) -> SafeText:
+        """`s` redacted and cleaned."""
+        return SafeText(clean(self.text(s)))
+
+    def document(self, values: dict[str, Any]) -> SafeValues:
+        """`value` of a document's plain values, for the renderers."""
+        return SafeValues(self.value(values))
+
     def file(self, path: str, content: str) -> str:
         """`content` with its secrets replaced; replaced whole if `is_secret_path(path)`."""
         if not content.strip() or not is_secret_path(path):
@@ -182,14 +205,14 @@ class Redactor:
         secret = clean(secret)
         placeholder = self._numbers.get(secret)
         if placeholder is None:
-            self._last += 1
-            placeholder = self._numbers[secret] = f"[REDACTED:{kind}:{self._last}]"
+            self.last_number += 1
+            placeholder = self._numbers[secret] = f"[REDACTED:{kind}:{self.last_number}]"
         return placeholder
 
     def _skip_used_numbers(self, text: str) -> None:
         """Lets new numbers begin after those that the text already uses."""
         for found in PLACEHOLDER.finditer(text):
-            self._last = max(self._last, int(found.group(1)))
+            self.last_number = max(self.last_number, int(found.group(1)))
 
     def _replace(self, given: list[str], names: dict[int, str]) -> list[str]:
         """The strings, redacted; those with an index in `names` as values under a name."""
@@ -310,7 +333,7 @@ class Redactor:
         if isinstance(v, str):
             return next(texts)
         if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
-            return self._placeholder("nesting", f"nesting {self._last}")
+            return self._placeholder("nesting", f"nesting {self.last_number}")
         if isinstance(v, dict):
             rebuilt: dict[Any, Any] = {}
             for key, item in v.items():

@@ -9,24 +9,39 @@ two lines or in two strings (`_joined_hits`); a hit in any of these is a span of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
-from typing import Any, Final, NamedTuple
-
-import re2
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
+from leftoff.redaction.gates import (
+    HEAD_REACH,
+    REACH,
+    compiled,
+    encode,
+    fused,
+    gate_of,
+    head_of,
+    places,
+)
 from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.rules import RULES, Rule, expand_macros
-from leftoff.text.sanitize import View, bare_view, cleaned_view, has_unsafe, without
+from leftoff.redaction.rules import RULES, Rule
+from leftoff.text.sanitize import (
+    UNSAFE,
+    View,
+    bare_view,
+    cleaned_view,
+    has_unsafe,
+    without,
+)
 
 BLOCK: Final = 16_384
 """Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
 OVERLAP: Final = 512
 """Characters that two blocks of one line share. Chosen by hand; not measured."""
-REACH: Final = 16_384
-"""A credential that begins in a block of a long line is matched up to this far past its end."""
 MAX_ENCODING_DEPTH: Final = 2
 """How often base64 or hexadecimal is decoded again. Chosen by hand; not measured."""
 
@@ -43,52 +58,22 @@ class Hit(NamedTuple):
     secret: str
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern of a rule, compiled."""
-    return re.compile(expand_macros(pattern), re.ASCII)
-
-
-def encode(text: str) -> bytes:
-    """The text for the gate: as many bytes as characters, `?` for all that is not ASCII."""
-    return text.encode("ascii", "replace")
-
-
-def _gate_options() -> re2.Options:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    options.max_mem = 128 << 20
-    return options
-
-
-@cache
-def gate_of(rule: Rule) -> Any:
-    """The gate of one rule, for the places where it fires."""
-    return re2.compile(rule.gate.encode(), _gate_options())
-
-
-def _fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
-    fused = re2.Set.SearchSet(_gate_options())
-    for rule in rules:
-        fused.Add(rule.gate)
-    fused.Compile()
-    return fused.Match, rules
-
-
 class Gate:
-    """All gates, fused into two automata: a single one would be far larger than both."""
+    """All gates, fused into three automata, whose states are together far fewer than those of
+    one: gates that ignore case, those that do not, and those of encoded text."""
 
     def __init__(self, *, personal: bool) -> None:
         rules = [rule for rule in RULES if personal or not rule.personal]
-        self._sets = [
-            _fused([*(rule for rule in rules if rule.kind != "encoded"), JOINED]),
-            _fused([rule for rule in rules if rule.kind == "encoded"]),
-        ]
+        sorts: list[list[Rule]] = [[], [], []]
+        for rule in (*rules, JOINED):
+            encoded, folded = rule.kind == "encoded", rule.gate.startswith("(?i)")
+            sorts[2 if encoded else int(folded)].append(rule)
+        self._sets = [fused(sort) for sort in sorts]
 
     def firing_rules(self, text: bytes) -> list[Rule]:
         """The rules of which this text may hold a match, in the order of the file."""
-        return [rules[i] for match, rules in self._sets for i in sorted(match(text) or ())]
+        found = [rules[i] for match, rules in self._sets for i in match(text) or ()]
+        return sorted(found, key=attrgetter("rank")) if found else found
 
 
 @lru_cache(maxsize=2)
@@ -100,13 +85,16 @@ def gate_for(personal: bool) -> Gate:
 # ---------------------------------------------------------------- words in parts
 
 _RUN: Final = "[A-Za-z0-9_+/.~=-]"
-_BREAK: Final = r"(?:\r?\n|\\+r\\+n|\\+n)[ \t]{0,40}"
+_LINE: Final = r"(?:\r?\n|\\+r\\+n|\\+n)"
+_BREAK: Final = _LINE + r"[ \t]{0,40}"
+_IN_DIFF: Final = _LINE + r"[+-]?[ \t]{0,40}"
 _OPERATOR: Final = r"(?:\+|\.\.?|&|\|\|)"
 _GLUE: Final = (
-    rf"\\*[\"'`](?:[ \t]{{0,8}}{_OPERATOR}[ \t]{{0,8}}(?:\\?{_BREAK})?"
-    rf"|[ \t]{{1,8}}|[ \t]{{0,8}}\\?{_BREAK}(?:{_OPERATOR}[ \t]{{0,8}})?)\\*[\"'`]"
+    rf"\\*[\"'`](?:[ \t]{{0,8}}{_OPERATOR}[ \t]{{0,8}}(?:\\?{_IN_DIFF})?"
+    rf"|[ \t]{{1,8}}|[ \t]{{0,8}}\\?{_IN_DIFF}(?:{_OPERATOR}[ \t]{{0,8}})?)\\*[\"'`]"
 )
-"""Between two strings that a program puts together: an operator, or nothing but blanks."""
+"""Between two strings that a program puts together: an operator, or nothing but blanks; also
+in a diff, where each line begins with its mark."""
 _RUN_LETTERS: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/.~=-"
 )
@@ -115,6 +103,9 @@ _BETWEEN = re.compile(rf"(?P<glue>{_GLUE})|{_BREAK}", re.ASCII)
 _COLUMNS: Final = frozenset({40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128})
 """Where programs wrap lines. A line of another length ends where its writer ended it."""
 _MAX_PARTS: Final = 4_000
+_MIN_JOINED: Final = 16
+"""Characters of a word in parts, with what stands between them. Chosen by hand: a shorter one
+holds no credential of a machine."""
 _SHAPES: Final = frozenset({"", "mixed", "mixed-letters"})
 """Checks of rules that know a secret by its own letters; no other may match over two lines."""
 
@@ -145,7 +136,7 @@ def _alternatives(gate: str) -> list[str]:
     return heads
 
 
-_BLANK: Final = r"(?:[ \t]|\\?\r?\n|\\+[rn])*"
+_BLANK: Final = r"(?:[ \t]|\\?\r?\n[+-]?|\\+[rn])*"
 JOINED: Final = Rule(
     kind="joined",
     gate=rf"{_RUN}\\*[\"'`]{_BLANK}{_OPERATOR}?{_BLANK}\\*[\"'`]{_RUN}"
@@ -158,12 +149,16 @@ JOINED: Final = Rule(
     rank=len(RULES),
 )
 """Fires where a word may stand in parts; `_joined_hits` looks at it."""
+_JOINED_PLACE: Final = replace(
+    JOINED, gate=JOINED.gate.replace(_RUN + r"\\*[", _RUN + r"{4}\\*[", 1)
+)
+"""The same for single places: a part of a credential has four characters."""
 
 
-def _joined_hits(text: str, start: int, end: int, gate: Gate) -> Iterator[Hit]:
+def _joined_hits(text: str, start: int, end: int, raw: bytes, gate: Gate) -> Iterator[Hit]:
     """Hits in words of which the parts stand in several strings or on several lines."""
     after = start
-    for hint in gate_of(JOINED).finditer(encode(text[start:end])):
+    for hint in gate_of(_JOINED_PLACE).finditer(raw):
         at = start + hint.start()
         if at < after:
             continue
@@ -171,7 +166,7 @@ def _joined_hits(text: str, start: int, end: int, gate: Gate) -> Iterator[Hit]:
             at -= 1
         word = _WORD_IN_PARTS.match(text, at, end)
         after = start + hint.end() if word is None else word.end()
-        if word is None:
+        if word is None or word.end() - word.start() < _MIN_JOINED:
             continue
         first = max(start, word.start() - 100)
         last = min(end, word.end() + 8)
@@ -185,13 +180,14 @@ def _joined_hits(text: str, start: int, end: int, gate: Gate) -> Iterator[Hit]:
         if not cuts or len(cuts) > _MAX_PARTS:
             continue
         view = without(text[first:last], cuts)
+        raw_view = encode(view.text)
         rules = [
             rule
-            for rule in gate.firing_rules(encode(view.text))
+            for rule in gate.firing_rules(raw_view)
             if rule.pattern and (named or rule.check in _SHAPES)
         ]
         for rule in rules:
-            for hit in _matches_of(rule, view.text, 0, len(view.text)):
+            for hit in _matches_of(rule, view.text, 0, len(view.text), raw_view):
                 placed = _placed(hit, view, first)
                 if placed.end - placed.start > hit.end - hit.start:
                     if not named:
@@ -208,7 +204,8 @@ def _end_of_secret(text: str, hit: Hit, rule: Rule) -> int:
     if len(rest) >= 6 and not (rest.isalpha() and rest.islower()):
         return hit.end
     alone = "".join(_BETWEEN.split(text[hit.start : breaks[-1].start()])[::2])
-    whole = any(found.end == len(alone) for found in _matches_of(rule, alone, 0, len(alone)))
+    found = _matches_of(rule, alone, 0, len(alone), encode(alone))
+    whole = any(hit.end == len(alone) for hit in found)
     return breaks[-1].start() if whole else hit.end
 
 
@@ -232,19 +229,26 @@ def _is_wrap(text: str, at: int) -> bool:
 _SECRET_GROUPS: Final = ("secret", "secret2", "secret3")
 
 
-def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
-    """The matches of one rule, tried only at the places of its gate."""
+def _matches_of(rule: Rule, text: str, start: int, end: int, raw: bytes) -> Iterator[Hit]:
+    """The matches of one rule, tried only at the places of its gate; `raw` is this part of the
+    text, encoded."""
     pattern = compiled(rule.pattern)
+    head = head_of(rule.pattern)
     groups = [name for name in _SECRET_GROUPS if name in pattern.groupindex]
     check = CHECKS.get(rule.check)
     # What a check of the value alone has refused: a text may repeat one value without end.
     refused: set[tuple[str, str | None, str]] = set()
     repeats = rule.check in {"password", "credential"}
     at = start
-    for hint in gate_of(rule).finditer(encode(text[start:end])):
-        low, high = hint.span()
-        at = max(at, start + low - rule.back)
-        while at < start + high:
+    for low, high in places(rule, text, start, raw):
+        at = max(at, low - rule.back)
+        while at < high:
+            if head is not None:
+                first = head.search(text, at, min(end, high + HEAD_REACH))
+                if first is None or first.start() >= high:
+                    at = high
+                    break
+                at = first.start()
             match = pattern.match(text, at, end)
             at += 1
             if match is None:
@@ -284,44 +288,83 @@ def _hits_of(
 ) -> list[Hit]:
     """The hits of these rules between two places, but for private keys (`_private_keys`)."""
     hits: list[Hit] = []
+    raw = encode(text[start:end])
     for rule in rules:
         if rule.pattern:
-            hits.extend(_matches_of(rule, text, start, end))
+            hits.extend(_matches_of(rule, text, start, end, raw))
         elif rule.kind == "encoded":
             hits.extend(
                 hit._replace(start=hit.start + start, end=hit.end + start)
                 for hit in _decoded_hits(rule, text[start:end], gate, depth)
             )
         elif rule is JOINED:
-            hits.extend(_joined_hits(text, start, end, gate))
+            hits.extend(_joined_hits(text, start, end, raw, gate))
     return hits
 
 
-def _scan_block(text: str, start: int, end: int, gate: Gate, depth: int) -> Iterator[Hit]:
-    """The hits of one block as it is spelt, then as a reader would see it."""
+def _scan_block(text: str, start: int, end: int, gate: Gate, depth: int) -> list[Hit]:
+    """The hits of one block as it is spelt, then as a reader would see it. `_KEYS` among them
+    says that a private key may begin in the block."""
     block = text[start:end]
     reach = end
     if end < len(text) and text[end - 1] != "\n":  # cut from a long line: follow past the end
         line_end = text.find("\n", end, end + REACH)
         reach = line_end if line_end >= 0 else min(len(text), end + REACH)
-    fired = gate.firing_rules(encode(block))
-    if fired:
-        yield from _hits_of(fired, text, start, reach, gate, depth)
-    if not disguised(block):
-        return
-    fired = gate.firing_rules(encode(DISGUISE.sub(reveal, block)))
+    raw = encode(block)
+    fired = gate.firing_rules(raw)
+    hits = _hits_of(fired, text, start, reach, gate, depth) if fired else []
+    if any(rule.matcher == "private_key" for rule in fired):
+        hits.append(_KEYS)
+    if disguised(block, raw):
+        for low, high in _disguised_stretches(text, start, end):
+            last = reach if high == end else high
+            hits += _hits_as_spelt(text, low, high, last, gate, depth)
+    return hits
+
+
+_CHUNK: Final = 1_024
+"""Characters of whole lines that are looked at together for spellings that hide something.
+Chosen by hand: a tenth of the lines in a block that has one have one."""
+
+
+def _disguised_stretches(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Stretches with all lines that `reveal` would change, and a line before and behind."""
+    low = high = -1
+    at = start
+    while at < end:
+        stop = text.find("\n", at + _CHUNK, end) + 1 or end
+        if disguised(text[at:stop]):
+            begin = text.rfind("\n", start, max(start, at - 1)) + 1 or start
+            if begin > high:
+                if high >= 0:
+                    yield low, high
+                low = begin
+            high = text.find("\n", stop, end) + 1 or end
+        at = stop
+    if high >= 0:
+        yield low, high
+
+
+def _hits_as_spelt(
+    text: str, start: int, end: int, reach: int, gate: Gate, depth: int
+) -> Iterator[Hit]:
+    """The hits of a stretch as a reader would see it; one may go on up to `reach`."""
+    fired = gate.firing_rules(encode(DISGUISE.sub(reveal, text[start:end])))
     if not fired:
         return
     keys = any(rule.matcher == "private_key" for rule in fired)
-    block = text[start : max(reach, start + MAX_KEY) if keys else reach]
-    shown = DISGUISE.sub(reveal, block)
+    given = text[start : max(reach, start + MAX_KEY) if keys else reach]
+    shown = DISGUISE.sub(reveal, given)
     seen = _hits_of(fired, shown, 0, len(shown), gate, depth)
     if keys:
         seen.extend(_private_keys(shown))
     if seen:
-        starts, ends = positions(block)
+        starts, ends = positions(given)
         for hit in seen:
             yield hit._replace(start=start + starts[hit.start], end=start + ends[hit.end - 1])
+
+
+_KEYS: Final = Hit(0, 0, 0, "", "")
 
 
 def _private_keys(text: str) -> Iterator[Hit]:
@@ -349,10 +392,21 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def find(text: str, gate: Gate, depth: int = 0) -> list[Hit]:
     """Disjoint hits, in order."""
+    if "\r" in text and "\r\n" in text:  # judged with the line ends that are shown
+        view = without(text, [(m.start(), m.end(), "\n") for m in _CRLF.finditer(text)])
+        return disjoint(text, [_placed(hit, view, 0) for hit in _found(view.text, gate, depth)])
+    return _found(text, gate, depth)
+
+
+_CRLF: Final = re.compile("\r\n")
+
+
+def _found(text: str, gate: Gate, depth: int) -> list[Hit]:
     hits: list[Hit] = []
     for start, end in _blocks(text):
-        hits.extend(_scan_block(text, start, end, gate, depth))
-    hits.extend(_private_keys(text))
+        hits += _scan_block(text, start, end, gate, depth)
+    if _KEYS in hits:
+        hits += _private_keys(text)
     if has_unsafe(text):
         hits.extend(_hits_as_shown(text, gate, depth))
     return disjoint(text, hits) if hits else hits
@@ -370,19 +424,44 @@ def _hits_as_shown(text: str, gate: Gate, depth: int) -> Iterator[Hit]:
         if end < len(text) and text[end - 1] != "\n":
             continue
         part = text[first:end]
-        if has_unsafe(part):
-            for view in (cleaned_view(part), bare_view(part)):
+        for window, stop in _around_unsafe(part) if has_unsafe(part) else ():
+            for view in (cleaned_view(part[window:stop]), bare_view(part[window:stop])):
                 if view is None:
                     continue
-                keys |= "PRIVATE KEY" in view.text or "Private-Lines" in view.text
                 for low, high in _blocks(view.text):
                     for hit in _scan_block(view.text, low, high, gate, depth):
-                        yield _placed(hit, view, first)
+                        if hit is _KEYS:
+                            keys = True
+                        else:
+                            yield _placed(hit, view, first + window)
         first = end
     if keys:
         whole = cleaned_view(text)
         for hit in _private_keys(whole.text):
             yield _placed(hit, whole, 0)
+
+
+def _around_unsafe(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches with all that `clean` would remove, with the line before and the one behind; of
+    a long line, `REACH` characters."""
+    low = high = line_end = -1
+    for found in UNSAFE.finditer(text):
+        at = found.start()
+        if at < line_end:
+            continue
+        first = max(0, at - REACH)
+        line = text.rfind("\n", first, at)
+        begin = text.rfind("\n", first, line) + 1 if line > 0 else 0
+        line_end = text.find("\n", at, at + REACH)
+        line_end = min(at + REACH, len(text)) if line_end < 0 else line_end
+        after = text.find("\n", line_end + 1, line_end + REACH)
+        begin, end = max(begin, first), min(line_end + REACH, len(text))
+        if begin > high >= 0:
+            yield low, high
+        low = begin if begin > high else low
+        high = after + 1 if after >= 0 else end
+    if high >= 0:
+        yield low, high
 
 
 def _placed(hit: Hit, view: View, offset: int) -> Hit:
@@ -431,11 +510,43 @@ def safe_quote_end(text: str, start: int, end: int) -> int:
     around = text[first : end + CONTEXT_AFTER]
     gate = gate_for(False)
     here = [h for h in find(around, gate) if h.end + first > start and h.start + first < end]
-    if not here:
+    return _safe_end(
+        text, start, end, [h._replace(start=h.start + first, end=h.end + first) for h in here]
+    )
+
+
+def _safe_end(text: str, start: int, end: int, hits: list[Hit]) -> int:
+    """The end before the first hit that is not one in the quotation alone."""
+    if not hits:
         return end
-    alone = find(text[start:end], gate)
-    for hit in here:
-        low, high = max(hit.start + first, start), min(hit.end + first, end)
+    alone = find(text[start:end], gate_for(False))
+    for hit in hits:
+        low, high = max(hit.start, start), min(hit.end, end)
         if not any(own.start + start <= low and high <= own.end + start for own in alone):
             return low
     return end
+
+
+class QuoteEnds:
+    """`safe_quote_end` for several quotations of one text, which is scanned once, and whole."""
+
+    __slots__ = ("_hits", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._hits: list[Hit] | None = None
+
+    def end(self, start: int, end: int) -> int:
+        """Where a quotation from `start` must end, at most at `end`."""
+        if self._hits is None:
+            self._hits = find(self._text, gate_for(False))
+        here = [hit for hit in self._hits if hit.end > start and hit.start < end]
+        return _safe_end(self._text, start, end, here)
+
+
+def is_quiet(text: str) -> bool:
+    """Whether nothing in a text, nor in any line of it, can be a secret, by the gates alone."""
+    if len(text) < 8:  # no credential is so short
+        return True
+    raw = encode(text)
+    return not (gate_for(False).firing_rules(raw) or disguised(text, raw) or has_unsafe(text))

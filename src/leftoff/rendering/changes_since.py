@@ -41,9 +41,19 @@ def since(
     def new(items: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(item for item in items if is_new(item.ref))
 
+    checks = new(summary.checks)
+    places = {id(check): number for number, check in enumerate(checks)}
+    renumbered = [
+        None if m.check is None else places.get(id(summary.checks[m.check]))
+        for m in summary.progress.milestones
+    ]
+    milestones = (
+        msgspec.structs.replace(m, check=number)
+        for m, number in zip(summary.progress.milestones, renumbered, strict=True)
+    )
     progress = msgspec.structs.replace(
         summary.progress,
-        milestones=new(summary.progress.milestones),
+        milestones=new(milestones),
         timeline=new(summary.progress.timeline),
     )
     files = tuple(
@@ -60,6 +70,8 @@ def since(
         file_modifications=files,
         unknown_effects=unknown,
         user_requests=new(summary.user_requests),
+        checks=checks,
+        git=new(summary.git),
         key_findings=new(summary.key_findings),
         errors=new(summary.errors),
         next_steps=new(summary.next_steps),

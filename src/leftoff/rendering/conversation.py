@@ -9,10 +9,9 @@ from html import escape
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
-from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.summary import SessionInfo
 from leftoff.text.markdown import code_spans
-from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
 TOOLS = ("folded", "shown", "hidden")
@@ -126,11 +125,11 @@ class _ConversationWriter:
 
     def _part(self, message: Message, part: Part) -> str:
         if isinstance(part, Text):
-            return _neutralized(clean(self.gate.text(part.text)))
+            return _neutralized(self.gate.shown(part.text))
         if isinstance(part, Reasoning):
             if not part.text.strip() or self.tools == "hidden":
                 return ""
-            thought = _neutralized(clean(self.gate.text(part.text)))
+            thought = _neutralized(self.gate.shown(part.text))
             return self._details("Thought", thought)
         if isinstance(part, Media):
             return f"[{self.single_line(part.media_type or 'media')}]"
@@ -141,7 +140,7 @@ class _ConversationWriter:
         answered = self.results.get((message.agent, part.call_id))
         if answered is not None and answered[1] is part:
             return ""  # rendered with its call
-        return self._details(f"← {_status(part)}", _fenced(clean(self.gate.text(part.text))))
+        return self._details(f"← {_status(part)}", _fenced(self.gate.shown(part.text)))
 
     def _call(self, message: Message, call: ToolCall) -> str:
         redacted = self.gate.value(call.input)
@@ -149,7 +148,7 @@ class _ConversationWriter:
         code = (
             redacted if isinstance(redacted, str) else codec.dumps(redacted, indent=2).decode()
         )
-        body = [_fenced(clean(code))] if redacted not in (None, {}, "") else []
+        body = [_fenced(self.gate.shown(code))] if redacted not in (None, {}, "") else []
         title = f"→ {self.single_line(call.name, 60)}"
         if subject:
             title += f" <code>{escape(one_line(subject, 90), quote=False)}</code>"
@@ -158,7 +157,7 @@ class _ConversationWriter:
             index, result = found
             title += f" ← {_status(result)} (#{index + 1})"
             if result.text.strip():
-                body.append(_fenced(clean(self.gate.text(result.text))))
+                body.append(_fenced(self.gate.shown(result.text)))
         return self._details(title, "\n\n".join(body))
 
     def _details(self, title: str, body: str) -> str:
@@ -198,13 +197,13 @@ def _tokens(usage: Usage) -> str:
     return f"{redacted:,}{cached} tokens in, {usage.output:,} out"
 
 
-def _fenced(text: str) -> str:
+def _fenced(text: SafeText) -> str:
     longest = max((len(run[0]) for run in _BACKTICKS.finditer(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
-def _neutralized(text: str) -> str:
+def _neutralized(text: SafeText) -> str:
     """A message's markdown that cannot alter the page around it: headings below the page's own
     levels, HTML escaped, an open fence closed."""
     lines: list[str] = []

@@ -2,19 +2,152 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from leftoff.handover.prompt import session_facts, summary_sections
-from leftoff.handover.wording import inline
+from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.wording import (
+    MAX_ITEM_LENGTH,
+    brief,
+    duration,
+    inline,
+    inline_code,
+    inline_prose,
+    message_number,
+    number,
+    plural,
+)
+from leftoff.model import Ref
+from leftoff.rendering.overview import Item, Turn, overview, turns
+from leftoff.summary import ContextInfo
+
+MAX_TURN_FILES = 6
+"""Files named for one turn of the time line. Chosen by hand."""
 
 
-def render_markdown(value: dict[str, Any]) -> str:
-    """The summary as markdown: all items of every section except files that were only read."""
-    session, stats = value["session"], value["stats"]
-    lines = [f"# {inline(session['title'] or session['id'] or 'Session')}", ""]
-    lines += [f"- {label}: {text}" for label, text in session_facts(session, stats) if text]
-    for title, items in summary_sections(value):
-        if items:
-            lines += ["", f"## {title}", ""]
-            lines += [f"- {item}" for item in items]
+def render_markdown(summary: SafeSummary, *, everything: bool = False) -> str:
+    """The summary as markdown: the goal and the state, the parts that every form shows, the
+    time line of turns, then results, findings, tokens and notes. Of decisions as many as
+    everywhere, of other parts all items.
+
+    Args:
+        everything: all decisions.
+    """
+    session = summary.session
+    shown = overview(summary)
+    title = session.title or session.id or "Session"
+    lines = [f"# {brief(title, 160)}", "", f"Goal: {_line(shown.goal, 200)}", ""]
+    lines += [f"State: {_line(shown.state)}", ""]
+    lines += [f"- {label}: {text}" for label, text in _facts(summary) if text]
+    for part in shown.parts:
+        few = part.key in {"decided", "likely"} and not everything
+        items = [_line(item) for item in part.shown(everything=not few)]
+        left = len(part.items) - len(items)
+        items += [f"{plural(left, 'statement')} less likely, with `--all`"] if left else []
+        items += [inline(part.note)] if part.note else []
+        lines += _section(part.title, items)
+    lines += _section("Time line", [_turn(turn) for turn in turns(summary)])
+    for heading, items in _more(summary):
+        lines += _section(heading, items)
     return "\n".join(lines) + "\n"
+
+
+def _section(title: str, items: Iterable[str]) -> list[str]:
+    found = [f"- {item}" for item in items]
+    return ["", f"## {title}", "", *found] if found else []
+
+
+def _place(ref: Ref | None) -> list[str]:
+    return [message_number(ref)] if ref else []
+
+
+def _line(item: Item, limit: int = MAX_ITEM_LENGTH) -> str:
+    """An item on one line that can open no markup."""
+    if item.is_path:
+        name = f"`{inline(item.text)}`"
+        text = f"`{inline(item.was)}` → {name}" if item.was else name
+    else:
+        text = inline_prose(item.text, limit)
+    if item.output:
+        text = f"{text}: {inline_code(item.output)}"
+    notes = [inline(item.note)] if item.note else []
+    notes += _place(item.ref)
+    return f"{text} ({', '.join(notes)})" if notes else text
+
+
+def _turn(turn: Turn) -> str:
+    """A prompt, then what was worked on and what checks and git showed."""
+    files = [f"`{inline(path)}`" for path in turn.files[:MAX_TURN_FILES]]
+    left = len(turn.files) - len(files)
+    files += [f"{number(left)} more"] if left > 0 else []
+    parts = [f"worked on {', '.join(files)}"] if files else []
+    parts += [_line(item) for item in (*turn.checks, *turn.git)]
+    prompt = inline_prose(turn.prompt.text, 160)
+    head = f"{prompt} ({', '.join([inline(turn.prompt.note), *_place(turn.prompt.ref)])})"
+    return "\n".join([head, *(f"  - {part}" for part in parts)])
+
+
+def _facts(summary: SafeSummary) -> list[tuple[str, str]]:
+    """Labels and values for the head of the document: recorder, models, times, counts."""
+    session, stats = summary.session, summary.stats
+    counts = [
+        plural(stats.message_count, "message"),
+        plural(stats.turn_count, "turn"),
+        plural(stats.tool_call_count, "tool call"),
+    ]
+    return [
+        ("Session", inline(session.id)),
+        ("Recorder", inline(f"{session.format} {session.agent_version}".strip())),
+        ("Models", inline(", ".join(session.models))),
+        ("Directory", inline(session.cwd)),
+        ("Branch", inline(session.branch)),
+        ("Started", inline(session.started)),
+        ("Ended", inline(session.ended)),
+        ("Duration", duration(stats.duration_seconds)),
+        ("Counts", ", ".join(counts)),
+    ]
+
+
+def _more(summary: SafeSummary) -> list[tuple[str, list[str]]]:
+    """Title and items of the sections that follow the time line."""
+    results = [
+        f"{inline_prose(m.text)} ({m.kind.replace('_', ' ')}, {m.evidence}, "
+        f"{message_number(m.ref)})"
+        for m in summary.progress.milestones
+    ]
+    findings = [
+        f"{inline_prose(f.text)} ({message_number(f.ref)})" for f in summary.key_findings
+    ]
+    mended = [
+        f"{inline(e.tool)}: {inline_code(e.text)} ({message_number(e.ref)})"
+        for e in summary.errors
+        if e.fixed
+    ]
+    notes = [f"{i.severity}: {inline(i.what)} ({i.count})" for i in summary.issues]
+    return [
+        ("Results that were stated", results),
+        ("Found out", findings),
+        ("Failed, worked later", mended),
+        ("Tokens", _token_lines(summary.context)),
+        ("Notes on the recording", notes),
+    ]
+
+
+def _token_lines(context: ContextInfo) -> list[str]:
+    spend = context.spend
+    figures = (
+        (spend.input, "in"),
+        (spend.output, "out"),
+        (spend.cache_read, "read from cache"),
+        (spend.cache_write, "written to cache"),
+    )
+    spent = ", ".join(f"{number(count)} {label}" for count, label in figures)
+    items = [f"spent: {spent}"] if any(count for count, _ in figures) else []
+    if context.occupancy is not None:
+        occupancy = "" if context.fraction is None else f", {context.fraction:.0%} of usable"
+        items.append(f"in context at the end: {number(context.occupancy)}{occupancy}")
+    for compaction in context.compactions:
+        figure = compaction.recorded or compaction.occupancy
+        size = f" at {number(figure)}" if figure else ""
+        trigger = brief(compaction.trigger, 40) or "trigger unknown"
+        items.append(f"compaction{size} ({trigger})")
+    return items

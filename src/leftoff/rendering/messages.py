@@ -7,7 +7,7 @@ from typing import Any
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument, tool_of
 from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult
-from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.text.sanitize import clean
 
 MAX_PART_LENGTH = 1200
@@ -74,28 +74,26 @@ def message_text(
     message: Message, gate: Redactor, *, full: bool = False, colour: bool = False
 ) -> str:
     """One message with its number, speaker and parts; redacted and safe for a terminal."""
-    speaker = clean(gate.text(speaker_of(message)))
-    notes = [clean(gate.text(note)) for note in (message.model, _time(message.time)) if note]
+    speaker = gate.shown(speaker_of(message))
+    notes = [gate.shown(note) for note in (message.model, _time(message.time)) if note]
     colour_name = {"user": "green", "agent": "cyan"}.get(speaker, "")
     head = _style(f"#{message.index + 1}", "bold", colour)
     head += " · " + _style(speaker, colour_name, colour)
     lines = [head + _style("".join(f" · {note}" for note in notes), "dim", colour)]
     for part in message.parts:
         if isinstance(part, Text):
-            lines.append(clean(gate.text(part.text)))
+            lines.append(gate.shown(part.text))
         elif isinstance(part, Reasoning):
             if part.text:
-                text = _truncated(clean(gate.text(part.text)), full=full)
+                text = _truncated(gate.shown(part.text), full=full)
                 lines += _indented("thought", text, "dim", "dim", colour)
         elif isinstance(part, ToolCall):
             # `value` before `text`: some redaction rules need the names of the arguments.
-            text = gate.text(call_text(part.name, gate.value(part.input)))
-            name = clean(gate.text(part.name))
-            lines += _indented(
-                f"→ {name}", _truncated(clean(text), full=full), "cyan", "", colour
-            )
+            call = gate.shown(call_text(part.name, gate.value(part.input)))
+            name = gate.shown(part.name)
+            lines += _indented(f"→ {name}", _truncated(call, full=full), "cyan", "", colour)
         elif isinstance(part, ToolResult):
-            text = _truncated(clean(gate.text(part.text)), full=full)
+            text = _truncated(gate.shown(part.text), full=full)
             succeeded = (
                 part.exit_code == 0 if part.exit_code is not None else part.status == "ok"
             )
@@ -103,7 +101,7 @@ def message_text(
             colour_name = "green" if succeeded else "red" if failed else "dim"
             lines += _indented(f"← {clean(status_of(part))}", text, colour_name, "", colour)
         elif isinstance(part, Media):
-            lines.append(f"  [{clean(gate.text(part.media_type or 'media'))}]")
+            lines.append(f"  [{gate.shown(part.media_type or 'media')}]")
     return "\n".join(lines) + "\n\n"
 
 
@@ -115,12 +113,12 @@ def _style(text: str, name: str, colour: bool) -> str:
     return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text and name else text
 
 
-def _truncated(text: str, *, full: bool) -> str:
-    text = text.rstrip()
-    left = len(text) - MAX_PART_LENGTH
+def _truncated(text: SafeText, *, full: bool) -> str:
+    shown = text.rstrip()
+    left = len(shown) - MAX_PART_LENGTH
     if left > 0 and not full:
-        return text[:MAX_PART_LENGTH].rstrip() + f"\n… {left:,} more characters"
-    return text
+        return shown[:MAX_PART_LENGTH].rstrip() + f"\n… {left:,} more characters"
+    return shown
 
 
 def _indented(label: str, text: str, colour_name: str, body: str, colour: bool) -> list[str]:

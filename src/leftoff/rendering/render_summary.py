@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from leftoff.analysis.summary_json import to_json, to_plain
+from leftoff.analysis.summary_json import safe_summary, to_json
 from leftoff.errors import UnknownName
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
@@ -20,6 +17,7 @@ def render(
     budget: int | None = None,
     colour: bool = False,
     width: int = 96,
+    everything: bool = False,
     gate: Redactor | None = None,
 ) -> str:
     """A summary in one of the forms text | markdown | json | prompt | log | html, redacted.
@@ -28,11 +26,13 @@ def render(
         budget: most tokens (upper bound) that a prompt may take, 2,000 by default, or a resume
             log, 10,000 by default.
         colour: terminal colours in the text form.
-        width: columns of the text form.
+        width: columns of the text form, 40 to 200.
+        everything: text, markdown and HTML show all items, not only the first of each part.
         gate: the redactor to use, where its options or its numbering matter.
 
     Raises:
         UnknownName: no such form.
+        BudgetTooSmall: the budget holds not even the head of a prompt.
         UsageError: HTML without jinja2.
     """
     if form == "json":
@@ -46,15 +46,16 @@ def render(
     if form == "html":
         from leftoff.rendering.html.session import page
 
-        return page(summary, gate=gate)
-    value = to_plain(summary, gate)
+        return page(summary, everything=everything, gate=gate)
+    if form == "prompt":
+        from leftoff.handover.briefing import DEFAULT_PROMPT, render_prompt
+
+        return render_prompt(summary, DEFAULT_PROMPT if budget is None else budget, gate=gate)
+    safe = safe_summary(summary, gate)
     if form == "text":
         from leftoff.rendering.screen import render_screen
 
-        return render_screen(value, colour=colour, width=width)
-    from leftoff.handover.prompt import render_prompt
+        return render_screen(safe, colour=colour, width=width, everything=everything)
     from leftoff.rendering.markdown import render_markdown
 
-    renderer: Callable[..., str] = render_markdown if form == "markdown" else render_prompt
-    options: dict[str, Any] = {} if form == "markdown" or budget is None else {"budget": budget}
-    return renderer(value, **options)
+    return render_markdown(safe, everything=everything)

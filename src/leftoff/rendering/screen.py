@@ -1,211 +1,282 @@
-"""The text form of a summary, for a terminal: at most one screen."""
+"""The text form of a summary, for a terminal: at most one screen, or everything."""
 
 from __future__ import annotations
 
-from typing import Any
+import unicodedata
+from collections.abc import Iterator, Sequence
 
-from leftoff.handover.wording import duration, message_label, number, plural, unnamed_changes
-from leftoff.text.sanitize import clean
-from leftoff.text.truncation import one_line
+from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.wording import message_number, number, plural
+from leftoff.rendering.overview import (
+    Item,
+    Part,
+    flat,
+    notes,
+    overview,
+    session_facts,
+)
+from leftoff.text.truncation import path_end
+
+MIN_WIDTH, MAX_WIDTH = 40, 200
+"""Columns; narrower and wider terminals get these."""
+
+MAX_LINES = 2
+"""Lines of an item."""
+
+LONG_WORD = 24
+"""Characters; a longer word may be broken after a slash. Chosen by hand."""
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
-_MARKS = {"verified": ("✓", "green"), "claimed": ("·", "dim"), "contradicted": ("✗", "red")}
-_ARROWS = {"created": "+", "modified": "~", "deleted": "-"}
+_MARKS = {
+    "good": ("✓", "green"),
+    "bad": ("✗", "red"),
+    "open": ("○", "yellow"),
+    "past": ("✗", "dim"),
+    "created": ("+", "green"),
+    "modified": ("~", "cyan"),
+    "deleted": ("-", "red"),
+}
+_OTHER_MARK = ("·", "cyan")
+
+
+def text_width(text: str) -> int:
+    """Columns that a terminal gives to a text on one line: two for a wide character, none for
+    a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(c) or c in "\u200d\ufe0e\ufe0f"
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
+        for c in text
+    )
+
+
+def _pieces(text: str, width: int) -> Iterator[str]:
+    """What a line may end after, blanks before the words kept: words, wide characters, the
+    folders of a long path, and parts of words that are wider than a line."""
+    for word in text.split():
+        if text_width(word) == len(word) <= min(width, LONG_WORD):
+            yield " " + word
+            continue
+        piece, size, before, was_wide = " ", 0, "", False
+        for character in word:
+            columns = text_width(character)
+            wide = columns == 2
+            mark = unicodedata.category(character).startswith("P")
+            apart = (wide or was_wide) and not mark or before == "/" != character
+            if size and columns and (apart or size + columns > width):
+                yield piece
+                piece, size = "", 0
+            piece += character
+            size += columns
+            before, was_wide = character, wide if columns else was_wide
+        yield piece
+
+
+def wrap(text: str, width: int, most: int, tail: str = "", marker: str = "…") -> list[str]:
+    """Text on at most `most` lines of `width` columns, with `tail` at its end; what does not
+    fit is cut at the end of a word, followed by `marker`."""
+    lines: list[list[str]] = [[]]
+    size = 0
+    for piece in _pieces(text, width):
+        columns = text_width(piece if lines[-1] else piece.lstrip(" "))
+        if lines[-1] and size + columns > width:
+            lines.append([])
+            columns, size = text_width(piece.lstrip(" ")), 0
+            if len(lines) > most:
+                break
+        lines[-1].append(piece)
+        size += columns
+    cut = len(lines) > most
+    if not cut and size + text_width(tail) > width:
+        if len(lines) < most:
+            lines.append([tail])
+            return ["".join(line).strip() for line in lines]
+        cut = True
+    end = marker + tail if cut else tail
+    last = lines[most - 1] if cut else lines[-1]
+    while cut and last and text_width("".join(last).lstrip()) > width - text_width(end):
+        last.pop()
+    found = ["".join(line).lstrip() for line in lines[:most]]
+    return [*found[:-1], (found[-1].rstrip(" ,;:") if cut else found[-1]) + end]
 
 
 class _Screen:
-    """Lines with styles, cut to a width."""
+    """Lines with styles, no wider than the screen."""
 
-    def __init__(self, width: int, *, colour: bool) -> None:
-        self.width = max(40, width)
+    def __init__(self, width: int, *, colour: bool, everything: bool) -> None:
+        self.width = min(MAX_WIDTH, max(MIN_WIDTH, width))
         self.colour = colour
+        self.everything = everything
         self.lines: list[str] = []
 
     def style(self, text: str, name: str) -> str:
         return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.colour and text else text
 
-    def add_line(self, text: str = "") -> None:
-        self.lines.append(text.rstrip())
+    def add_line(self, text: str = "", style: str = "") -> None:
+        self.lines.append((self.style(text, style) if style else text).rstrip())
 
-    def add_section(self, title: str, note: str = "") -> None:
-        if self.lines and self.lines[-1]:
-            self.add_line()
-        self.add_line(
-            self.style(title, "bold") + (self.style(f"  {note}", "dim") if note else "")
-        )
+    def add_wrapped(self, text: str, style: str = "", lines: int = MAX_LINES) -> None:
+        for line in wrap(text, self.width, lines):
+            self.add_line(line, style)
 
-    def add_item(self, mark: str, text: str, note: str = "", style: str = "cyan") -> None:
-        available = self.width - 4 - len(mark) - (len(note) + 2 if note else 0)
-        body = one_line(text, max(20, available))
-        suffix = "  " + self.style(note, "dim") if note else ""
-        self.add_line(f"  {self.style(mark, style)} {body}{suffix}")
+    def add_facts(self, facts: Sequence[str]) -> None:
+        """Short facts, as many on a line as fit."""
+        line = ""
+        for fact in facts:
+            longer = f"{line} · {fact}" if line else fact
+            if line and text_width(longer) > self.width:
+                self.add_wrapped(line, "dim", 1)
+                longer = fact
+            line = longer
+        self.add_wrapped(line, "dim", 1)
 
-    def add_left_out(self, count: int, what: str) -> None:
-        if count > 0:
-            self.add_line(self.style(f"    … {count} more {what}", "dim"))
+    def add_labelled(self, label: str, item: Item, style: str, lines: int) -> None:
+        """A line that begins with a word of ours."""
+        indent = " " * (len(label) + 2)
+        tail = f"  {message_number(item.ref)}" if item.ref else ""
+        text, marker = _with_output(item)
+        room = self.width - len(indent)
+        for place, line in enumerate(wrap(text, room, lines, tail, marker)):
+            head = self.style(label, "bold") + "  " if place == 0 else indent
+            self.add_line(head + self._tailed(line, tail, style))
+
+    def add_part(self, part: Part) -> None:
+        shown = part.shown(everything=self.everything)
+        if not shown and not part.note:
+            return
+        self.add_line()
+        for place, line in enumerate(wrap(part.title, self.width, MAX_LINES)):
+            self.add_line(line, "" if place else "bold")
+        for item in shown:
+            self.add_path(item) if item.is_path else self.add_item(item)
+        left = len(part.items) - len(shown)
+        if left:
+            self.add_line(f"    {number(left)} more with --all", "dim")
+        if part.note:
+            for place, line in enumerate(wrap(part.note, self.width - 4, MAX_LINES)):
+                self.add_line(("    " if place else "  ? ") + line, "dim")
+
+    def add_item(self, item: Item) -> None:
+        mark, style = _MARKS.get(item.outcome, _OTHER_MARK)
+        text, marker = _with_output(item)
+        tail = self._tail(item)
+        for place, line in enumerate(wrap(text, self.width - 4, MAX_LINES, tail, marker)):
+            head = "    " if place else f"  {self.style(mark, style)} "
+            self.add_line(head + self._tailed(line, tail))
+
+    def add_path(self, item: Item) -> None:
+        """A file: folders give way to its name, and a name that is wider than the screen goes
+        on in the next line."""
+        mark, style = _MARKS.get(item.outcome, _OTHER_MARK)
+        tail, room = self._tail(item), self.width - 4
+        names = [item.was, item.text] if item.was else [item.text]
+        lines = [" → ".join(names)]
+        if text_width(lines[0] + tail) > room:
+            short = _short_path(item.text, room - text_width(tail))
+            if short and not item.was and (short == item.text or short.count("/") > 1):
+                lines = [short]  # with a folder at least: names such as README.md occur twice
+            else:
+                lines = [line for name in names for line in _path_lines(name, room)]
+                lines[0] += " →" if item.was and text_width(lines[0]) + 2 <= room else ""
+        if text_width(lines[-1] + tail) <= room:
+            lines[-1] += tail
+        else:
+            lines.append(tail.strip())
+        for place, line in enumerate(lines):
+            head = "    " if place else f"  {self.style(mark, style)} "
+            self.add_line(head + self._tailed(line, tail))
+
+    def _tail(self, item: Item) -> str:
+        words = wrap(item.note, self.width // 2, 1) if item.note else []
+        words += [message_number(item.ref)] if item.ref else []
+        return "  " + " ".join(words) if words else ""
+
+    def _tailed(self, line: str, tail: str, style: str = "") -> str:
+        """A line whose end is a note of ours."""
+        for end in (tail, tail.strip()):
+            if end and line.endswith(end):
+                text = line.removesuffix(end)
+                return (self.style(text, style) if style else text) + self.style(end, "dim")
+        return self.style(line, style) if style else line
 
 
-def render_screen(value: dict[str, Any], *, colour: bool = False, width: int = 96) -> str:
-    """The summary (plain, redacted values) as text of at most `width` columns."""
-    out = _Screen(width, colour=colour)
-    _add_head(out, value)
-    _add_requests(out, value["user_requests"])
-    _add_decisions(out, value["key_decisions"])
-    _add_progress(out, value["progress"])
-    _add_files(out, value["file_modifications"], unnamed_changes(value["unknown_effects"]))
-    _add_open_items(out, value)
-    _add_notes(out, value)
+def _with_output(item: Item) -> tuple[str, str]:
+    """The words of an item with a tool's output in backticks, and what marks a cut."""
+    if not item.output:
+        return item.text, "…"
+    output = item.output.replace("`", "'")
+    return f"{item.text}{': ' if item.text else ''}`{output}`", "…`"
+
+
+def _short_path(path: str, room: int) -> str:
+    """The end of a path with its whole name and, where folders are left out, a sign of that;
+    "" if there is no room for it."""
+    short = path_end(path, max(4, room)) if path.isascii() or text_width(path) <= room else ""
+    if short == path or short.startswith("…/"):
+        return short
+    name = "…/" + path.replace("\\", "/").rsplit("/", 1)[-1]
+    return name if text_width(name) <= room else ""
+
+
+def _path_lines(path: str, room: int) -> list[str]:
+    """The end of a path with its whole name, on as many lines as the name needs."""
+    short = _short_path(path, room)
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    return [short] if short else [piece.strip() for piece in _pieces(name, room)]
+
+
+def render_screen(
+    summary: SafeSummary, *, colour: bool = False, width: int = 96, everything: bool = False
+) -> str:
+    """The summary as text of at most `width` columns (40 to 200).
+
+    Args:
+        everything: all items of every part, and the milestones.
+    """
+    out = _Screen(width, colour=colour, everything=everything)
+    shown = overview(summary)
+    state_style = {"good": "green", "open": "yellow", "bad": "red"}.get(shown.state.outcome, "")
+    out.add_labelled("Goal ", shown.goal, "bold", 1)
+    out.add_labelled("State", shown.state, state_style, MAX_LINES)
+    _add_facts(out, summary)
+    for part in shown.parts:
+        out.add_part(part)
+    if everything:
+        _add_milestones(out, summary)
+    found = notes(summary)
+    if found:
+        out.add_line()
+        out.add_wrapped("note: " + "; ".join(found), "yellow")
     return "\n".join(out.lines) + "\n"
 
 
-def _add_head(out: _Screen, value: dict[str, Any]) -> None:
-    session, stats = value["session"], value["stats"]
-    title = session["title"] or (
-        value["user_requests"][0]["text"] if value["user_requests"] else session["id"]
-    )
-    out.add_line(out.style(one_line(title or "session", out.width), "bold"))
-    session_facts = [
-        session["format"],
-        *session["models"],
-        session["started"][:16].replace("T", " "),
-    ]
-    session_facts.append(duration(stats["duration_seconds"]))
-    out.add_line(out.style(" · ".join(clean(f) for f in session_facts if f), "dim"))
-    location = [session["cwd"], session["branch"] and f"on {session['branch']}"]
-    if any(location):
-        out.add_line(out.style(one_line("  ".join(w for w in location if w), out.width), "dim"))
-    counts = [
-        plural(stats["message_count"], "message"),
-        plural(stats["turn_count"], "turn"),
-        plural(stats["tool_call_count"], "tool call"),
-    ]
-    if session["children"]:
-        counts.append(plural(len(session["children"]), "subagent"))
-    out.add_line(" · ".join(counts))
-    _add_context(out, value["context"])
-
-
-def _add_context(out: _Screen, context: dict[str, Any]) -> None:
-    parts: list[str] = []
-    if context["occupancy"] is not None:
-        parts.append(f"{number(context['occupancy'])} tokens in context")
-    if context["fraction"] is not None:
-        parts.append(f"{context['fraction']:.0%} of {number(context['usable_window'])} usable")
-    if context["compactions"]:
-        parts.append(plural(len(context["compactions"]), "compaction"))
-    spend = context["spend"]
-    if spend["output"]:
-        parts.append(f"{number(spend['output'])} tokens written")
-    if parts:
-        out.add_line(" · ".join(parts))
-
-
-def _add_requests(out: _Screen, requests: list[dict[str, Any]]) -> None:
-    asked = [r for r in requests if r["kind"] != "approval"]
-    if not asked:
-        return
-    out.add_section("Asked", f"{len(requests)} in all" if len(requests) > 4 else "")
-    shown = asked if len(asked) <= 4 else [asked[0], *asked[-3:]]
-    for request in shown:
-        mark = "○" if request["status"] == "open" else "✓"
-        out.add_item(mark, request["text"], message_label(request["ref"]))
-
-
-def _add_decisions(out: _Screen, decisions: list[dict[str, Any]]) -> None:
-    if not decisions:
-        return
-    shown = sorted(decisions, key=lambda d: (-d["confidence"], d["message_index"]))[:8]
-    shown.sort(key=lambda d: (d["message_index"], d["ref"]["start"] or 0))
-    out.add_section(
-        "Decided", f"{len(decisions)} in all" if len(decisions) > len(shown) else ""
-    )
-    for decision in shown:
-        note = (
-            f"{decision['type']} {decision['confidence']:.0%} {message_label(decision['ref'])}"
-        )
-        out.add_item("▸", decision["text"], note)
-
-
-def _add_progress(out: _Screen, progress: dict[str, Any]) -> None:
-    if not progress["current_stage"] and not progress["milestones"]:
-        return
-    note = f"{progress['progress_percentage']}%"
-    out.add_section("Progress", note)
-    path = list(dict.fromkeys(change["stage"] for change in progress["timeline"]))
-    if path:
+def _add_facts(out: _Screen, summary: SafeSummary) -> None:
+    out.add_facts(session_facts(summary))
+    session, context = summary.session, summary.context
+    where = [session.cwd, f"on {session.branch}" if session.branch else ""]
+    if any(where):
+        place = " ".join(flat(word) for word in where if word)
         out.add_line(
-            "  "
-            + " → ".join([*path[:-1], path[-1]])
-            + f"  (now: {path and _stage_name(progress)})"
+            place if text_width(place) <= out.width else path_end(place, out.width), "dim"
         )
-    for milestone in progress["milestones"][-6:]:
-        mark, style = _MARKS[milestone["evidence"]]
-        kind = milestone["kind"].replace("_", " ")
-        out.add_item(
-            mark, milestone["text"], f"{kind} {message_label(milestone['ref'])}", style
-        )
-    out.add_left_out(len(progress["milestones"]) - 6, "milestones before these")
-    if progress["tests_older_than_last_edit"]:
-        out.add_line(out.style("  ! files were edited after the last test run", "yellow"))
+    tokens = []
+    if context.occupancy is not None:
+        tokens.append(f"{number(context.occupancy)} tokens in context")
+    if context.compactions:
+        tokens.append(plural(len(context.compactions), "compaction"))
+    if tokens:
+        out.add_facts(tokens)
 
 
-def _stage_name(progress: dict[str, Any]) -> str:
-    return str(progress["declared_stage"] or progress["current_stage"])
-
-
-def _add_files(out: _Screen, modifications: list[dict[str, Any]], unnamed: str) -> None:
-    changed = [f for f in modifications if f["action"] != "read"]
-    read = len(modifications) - len(changed)
-    if not modifications and not unnamed:
-        return
-    counts = [
-        f"{sum(f['action'] == action for f in changed)} {action}"
-        for action in _ARROWS
-        if any(f["action"] == action for f in changed)
-    ]
-    out.add_section("Files", ", ".join([*counts, f"{read} read"] if read else counts))
-    renamed = {f["renamed_from"]: f["path"] for f in changed if f["renamed_from"]}
-    shown = [f for f in changed if f["path"] not in renamed]
-    shown.sort(key=lambda f: (-f["touch_count"], f["path"]))
-    for file in shown[:12]:
-        name = file["path"]
-        if file["renamed_from"]:
-            name = f"{file['renamed_from']} → {name}"
-        note = f"×{file['touch_count']}" if file["touch_count"] > 1 else ""
-        if file["certainty"] != "sure":
-            note = f"{note} {file['certainty']}".strip()
-        if file["branch"]:
-            note = f"{note} {file['branch']} branch".strip()
-        out.add_item(_ARROWS[file["action"]], name, note)
-    out.add_left_out(len(shown) - 12, "changed files")
-    if unnamed:
-        out.add_item("?", unnamed, style="dim")
-
-
-def _add_open_items(out: _Screen, value: dict[str, Any]) -> None:
-    steps = value["next_steps"]
-    unfixed = [e for e in value["errors"] if not e["fixed"]][-2:]
-    if steps:
-        out.add_section("Left open")
-        for step in steps[:6]:
-            mark = "◐" if step["status"] == "in_progress" else "○"
-            out.add_item(mark, step["text"], message_label(step["ref"]))
-        out.add_left_out(len(steps) - 6, "open items")
-    if unfixed:
-        out.add_section("Last errors", f"{len(value['errors'])} in all")
-        for error in unfixed:
-            out.add_item(
-                "!", error["text"], f"{error['tool']} {message_label(error['ref'])}", "red"
-            )
-
-
-def _add_notes(out: _Screen, value: dict[str, Any]) -> None:
-    notes: list[str] = []
-    problems = [i for i in value["issues"] if i["severity"] != "info"]
-    notes += [f"{i['count']} × {i['what']}" for i in problems]
-    redactions = value["stats"]["redactions"]
-    if redactions:
-        notes.append(f"{plural(sum(redactions.values()), 'secret')} redacted")
-    if notes:
-        out.add_line()
-        out.add_line(out.style(one_line("note: " + "; ".join(notes), out.width), "yellow"))
+def _add_milestones(out: _Screen, summary: SafeSummary) -> None:
+    outcomes = {"verified": "good", "contradicted": "bad"}
+    items = tuple(
+        Item(flat(m.text), m.ref, outcomes.get(m.evidence, ""), m.evidence)
+        for m in summary.progress.milestones
+    )
+    if items:
+        out.add_part(Part("milestones", "Results that were stated", items, ()))

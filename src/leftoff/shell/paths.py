@@ -6,6 +6,8 @@ import posixpath
 import re
 from functools import lru_cache
 
+from leftoff.text.sanitize import clean
+
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[/\\]|$)|\\\\")
 _MOUNTED = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?=/|$)")
 _HOME = re.compile(r"(/(?:Users|home)/[^/]+|/root|[A-Z]:/Users/[^/]+)(?=/|$)")
@@ -23,6 +25,8 @@ def absolute(path: str, cwd: str) -> str:
     """
     if not path:
         return ""
+    if "\x1b" in path:  # colours; what ends a sequence looks like a separator below
+        path = clean(path)
     if path.startswith("file://"):
         path = path[7:]
         if _WINDOWS.match(path, 1):

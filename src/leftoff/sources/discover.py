@@ -28,6 +28,7 @@ from leftoff.model import Message, Record, SessionFacts
 from leftoff.shell.paths import absolute, is_within
 from leftoff.sources.multi_file import conversations, is_multi_file
 from leftoff.sources.open import STDIN, read_head
+from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
 LATEST = "latest"
@@ -313,7 +314,7 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
         path=recorded.path,
         project=project,
         branch=facts.get("branch", ""),
-        title=" ".join(whole(facts.get("title") or header.prompt, 400).split()),
+        title=" ".join(clean(whole(facts.get("title") or header.prompt, 400)).split()),
         started=facts.get("started", ""),
         modified=_time(recorded.modified),
         size=recorded.size,
@@ -481,7 +482,8 @@ def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
 
     Args:
         session: a path, "-", an id, an unambiguous beginning of an id, or "latest": the newest
-            session of the directory `cwd`.
+            session of the directory `cwd`. `@` and a choice among the sessions of one file
+            (`session_choice`) may follow.
 
     Raises:
         UsageError: several sessions are meant; the message lists them.
@@ -491,6 +493,9 @@ def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
         raise UsageError("the name of the session is empty: say a path, an id or `latest`")
     if session == STDIN or _exists(session) or is_multi_file(session):
         return session
+    name, mark, which = session.rpartition("@")
+    if mark and name and which and "/" not in which and os.sep not in which:
+        return f"{find_session(name, environ, cwd)}@{which}"
     if session == LATEST:
         return latest_session(environ, cwd).path
     if os.sep in session or "/" in session:

@@ -244,13 +244,17 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
     A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`.
 
     Raises:
-        SourceError: the path is empty.
+        SourceError: the path is empty, or names one session of a file where the whole file is
+            meant.
     """
     if not path:
         raise SourceError(NO_NAME)
     if path == STDIN:
         return path, []
     place = Path(path)
+    name, mark, which = path.rpartition("@")
+    if mark and which and not os.path.lexists(path) and os.path.isfile(name):  # noqa: PTH113
+        raise SourceError(f"{path}: here a whole file is read; name it without @{which}")
     if place.is_dir():
         named = _with_name(place)
         beside = named.with_name(named.name + ".jsonl") if named.name else named

@@ -45,6 +45,8 @@ _LINE = re.compile(
     r"|(?P<text>)"
     r")"
 )
+# A string ends a line, and "+" puts the next one behind it: no item of a list.
+_SEAM = re.compile(r"[\"'`][ \t]*\r?\n[ \t]*\+[ \t]+[\"'`]")
 FENCE_LINE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+\r?$", re.MULTILINE)
 
 
@@ -71,6 +73,13 @@ def closer_of_fence(text: str, start: int) -> str | None:
     if first_line >= 0 and _fence_end(text, fence, first_line)[1]:
         return None
     return match.group("indent") + fence
+
+
+def _last_letter(text: str, line: int) -> int:
+    """The place of the last character but blanks before a line."""
+    while line > 0 and text[line - 1] in " \t\r\n":
+        line -= 1
+    return max(0, line - 1)
 
 
 @lru_cache(maxsize=8)
@@ -106,6 +115,8 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
             position = line_end + 1
             continue
         first = match.end("indent")
+        if what == "item" and start >= 0 and _SEAM.match(text, _last_letter(text, position)):
+            what = "text"
         if what == "item":
             # A fence may open on the line of an item.
             inner = match_line(text, match.end())
@@ -257,6 +268,11 @@ _WRAPPED = 50
 # Longer brackets and quotations contain whole sentences and are split like other text. Chosen
 # by hand; not measured.
 _LONGEST_ASIDE = 300
+
+# The seam of a word on two lines: two strings that a program puts together, or a line that goes
+# on after a backslash. A sentence that ended there would quote half a credential.
+_SEAM_BEFORE = re.compile(r"[\w+/=-]{4}(?:[\"'`][ \t]*(?:\+|\.\.?|&|\|\|)?[ \t]*\\?|\\)$")
+_SEAM_AFTER = re.compile(r"(?:(?:\+|\.\.?|&|\|\|)?[ \t]*[\"'`])?[\w+/=-]{4}")
 
 _BACKTICKS = re.compile(r"`+")
 _ASIDE_MARKS = re.compile(r"[()\[\]（）“”「」『』《》\"]")
@@ -419,6 +435,8 @@ def _break_ends(text: str, line: int, stop: int, after: int, end: int) -> bool:
     if after >= end or stop <= line:
         return True
     last = text[stop - 1]
+    if _SEAM_BEFORE.search(text, max(line, stop - 12), stop) and _SEAM_AFTER.match(text, after):
+        return False
     if last in ":\\" or text[stop : stop + 2] == "  ":
         return True
     return stop - line < _WRAPPED and last not in ",;-–—(" and not text[after].islower()

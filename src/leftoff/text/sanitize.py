@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import cache
 from typing import Final, NamedTuple
 
 _CSI: Final = r"[0-?]*+[ -/]*+[@-~]?"
-_STRING: Final = r"[^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"
-
-_ESCAPES = re.compile(
-    rf"\x1b(?:\[{_CSI}|[\]PX^_]{_STRING}|[ -/]*+[0-~]?)"
-    rf"|\x9b{_CSI}"
-    rf"|[\x90\x98\x9d-\x9f]{_STRING}"
+_PAYLOAD: Final = r"[^\x07\x1b\x90\x98\x9c-\x9f\n]*+(?:\x07|\x1b\\|\x9c)"
+_WORD: Final = r"A-Za-z0-9_+/.~="
+# In a word a control character takes no letter with it: the letter is the word's. A payload
+# ends with its terminator; without one it is text.
+_SEQUENCE: Final = (
+    rf"(?:(?<=\x1b)(?:\[{_CSI}|[\]PX^_]{_PAYLOAD}|[#%()*][0-~]?|[=>]"
+    rf"|(?<![{_WORD}-]\x1b)[ -/]*+[0-~]?)?"
+    rf"|(?<=\x9b)(?:[0-9;]+[mKhl]|(?<![{_WORD}-]\x9b){_CSI})?"
+    rf"|(?<=[\x90\x98\x9d-\x9f])(?:{_PAYLOAD})?)"
 )
 _OTHER_ESCAPE = re.compile(r"\x1b(?!\[)|[\x90\x98\x9b\x9d-\x9f]")
 
@@ -29,38 +34,68 @@ FORMAT_MARKS: Final = (
 without a shape of its own but U+200C and U+200D (needed by emoji and by Indic and Persian
 spelling), and the blocks of tags and supplementary selectors, which can carry hidden text."""
 
+INVISIBLE: Final = FORMAT_MARKS + (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f"
+)
+"""Those, and what has no shape but may stay, as the inside of a class."""
+
+LOOK_ALIKES: Final = "АВЕКМНОРСТХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\u212a\u017f"
+"""Letters that redaction reads as the ASCII letters that they look like."""
+
 # Control characters but newline and tab; line and paragraph separator; format marks; halves of
 # surrogate pairs.
 UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{FORMAT_MARKS}]")
-_LINE_BREAKS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
+_BREAKS: Final = "\r\x0b\x0c\x85\u2028\u2029"
+_LINE_BREAKS = re.compile(f"[{_BREAKS}]")
 
 
 _CONTROLS: Final = bytes({*range(9), *range(11, 32), 127})
 
 
 def has_unsafe(text: str) -> bool:
-    """Whether `clean` would change the text; faster than `UNSAFE` for text in ASCII."""
+    """Whether `clean` would change the text; far faster than `UNSAFE` where it is ASCII."""
+    if len(text) > 2 * _STRETCH and not text.isascii():
+        return any(has_unsafe(text[at : at + _STRETCH]) for at in range(0, len(text), _STRETCH))
     if text.isascii():
         return len(text.encode().translate(None, _CONTROLS)) != len(text)
-    return UNSAFE.search(text) is not None
+    if len(text) < 512:  # too short to load the automaton for
+        return UNSAFE.search(text) is not None
+    try:
+        return bool(_unsafe_automaton()(text.encode()))
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return True
 
 
-def _replace_unsafe(match: re.Match[str]) -> str:
-    return "\ufffd" if "\ud800" <= match.group() <= "\udfff" else ""
+@cache
+def _unsafe_automaton() -> Callable[[bytes], list[int] | None]:
+    import re2  # most text needs no such look
+
+    options = re2.Options()
+    options.log_errors = False
+    automaton = re2.Set.SearchSet(options)
+    automaton.Add(f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]")
+    automaton.Compile()
+    match: Callable[[bytes], list[int] | None] = automaton.Match
+    return match
+
+
+_STRETCH: Final = 8_192
+"""Characters looked at together where not all is ASCII; most stretches are. Chosen by hand."""
 
 
 def clean(text: str) -> str:
     """Makes text safe to show in a terminal or to put in a document.
 
     Terminal escape sequences, control characters other than newline and tab, marks that
-    reorder text, tag characters and other invisible characters are removed; every line break
-    becomes a newline; a lone surrogate becomes U+FFFD. The function is idempotent.
+    reorder text, tag characters and other invisible characters are removed; a lone surrogate
+    becomes U+FFFD. Every line break becomes a newline, but one other than LF and CR LF that
+    stands in a long word is removed, and no letter of a word is: a credential with something
+    unseen in it is whole afterwards, so that redaction knows it before and after cleaning. The
+    function is idempotent.
     """
-    if not has_unsafe(text):
-        return text
-    text = _ESCAPES.sub("", text)
-    text = _LINE_BREAKS.sub("\n", text)
-    return UNSAFE.sub(_replace_unsafe, text)
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    return cleaned_view(text).text if has_unsafe(text) else text
 
 
 class View(NamedTuple):
@@ -71,10 +106,13 @@ class View(NamedTuple):
     """Offsets in `text` at which a stretch begins that stands together in the original."""
     shifts: list[int]
     """How much is added to an offset in such a stretch, for its offset in the original."""
+    inner: View | None = None
+    """The view of the original that this is a view of; None: it is one of the original."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span in the original of a span of `text` that is not empty."""
-        return self._at(start), self._at(end - 1) + 1
+        start, end = self._at(start), self._at(end - 1) + 1
+        return (start, end) if self.inner is None else self.inner.original(start, end)
 
     def _at(self, offset: int) -> int:
         return offset + self.shifts[bisect_right(self.starts, offset) - 1]
@@ -95,24 +133,49 @@ def without(text: str, spans: list[tuple[int, int, str]]) -> View:
     return View("".join(parts), starts, shifts)
 
 
-# `clean` in one pass: it begins with a class, by which `re` finds the next place fast. Escape
-# sequences within a line break do not make it two.
+# It begins with a class, by which `re` finds the next place fast. Escape sequences within a
+# line break do not make it two.
 _ALL = re.compile(
-    rf"{UNSAFE.pattern}"
-    rf"(?:(?<=\x1b)(?:\[{_CSI}|[\]PX^_]{_STRING}|[ -/]*+[0-~]?)"
-    rf"|(?<=\x9b){_CSI}|(?<=[\x90\x98\x9d-\x9f]){_STRING}"
-    rf"|(?<=\r)(?:{_ESCAPES.pattern})*+\n?|(?<![\x1b\x9b\x90\x98\x9d-\x9f\r]))"
+    rf"{UNSAFE.pattern}(?:(?<=[\x1b\x90\x98\x9b\x9d-\x9f]){_SEQUENCE}"
+    rf"|(?<=\r)(?:[\x1b\x90\x98\x9b\x9d-\x9f]{_SEQUENCE})*+\n?|(?<![\x1b\x90\x98\x9b\x9d-\x9f\r]))"
 )
 _BARE = re.compile(rf"{UNSAFE.pattern}(?:(?<=\x1b)\[{_CSI})?")
 
+_LONG_WORD: Final = 16
+"""Characters of a word in which a stray line break is removed. No credential that redaction
+knows by its letters is shorter; chosen by hand, not measured."""
+_BEFORE = re.compile(rf"[{_WORD}\r-]*\Z")
+_AFTER = re.compile(rf"[{_WORD}\r-]*")
 
-def _shown(match: re.Match[str]) -> str:
-    return clean(match.group())
+
+def _shown(found: str) -> str:
+    """What a match of `_ALL` becomes: a line break other than newline is a CR for now."""
+    if found[0] in _BREAKS:
+        return "\n" if found[-1] == "\n" else "\r"
+    return "\ufffd" if "\ud800" <= found[0] <= "\udfff" else ""
+
+
+def _in_long_word(text: str, at: int, end: int) -> bool:
+    """Whether the stray line break between two places stands in a long word."""
+    before = _BEFORE.search(text[max(0, at - 40) : at])
+    after = _AFTER.match(text, end, end + 40)
+    if before is None or after is None or not before[0] or not after[0]:
+        return False
+    word = (before[0] + after[0]).replace("\r", "")
+    drawn = any(c.isdecimal() for c in word) or word != word.lower()
+    return len(word) >= _LONG_WORD and drawn and not word.isdecimal()
 
 
 def cleaned_view(text: str) -> View:
     """Gives `clean(text)`, with the place in `text` of every character of it."""
-    return without(text, [(*m.span(), _shown(m)) for m in _ALL.finditer(text)])
+    view = without(text, [(*m.span(), _shown(m.group())) for m in _ALL.finditer(text)])
+    if "\r" not in view.text:
+        return view
+    breaks = [
+        (*m.span(), "" if _in_long_word(view.text, *m.span()) else "\n")
+        for m in re.finditer("\r", view.text)
+    ]
+    return without(view.text, breaks)._replace(inner=view)
 
 
 def bare_view(text: str) -> View | None:

@@ -23,7 +23,7 @@ from leftoff.text.markdown import (
     closer_of_fence,
     sentences_of_block,
 )
-from leftoff.text.sanitize import UNSAFE, clean
+from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE, clean
 
 # ----------------------------------------------------------------------------------------------
 # Grapheme clusters
@@ -102,9 +102,33 @@ def one_line(text: str, limit: int, marker: str = "…") -> str:
     return line[: _word_floor(line, room)].rstrip() + marker
 
 
+def path_end(path: str, limit: int) -> str:
+    """The end of a path in at most `limit` code points: whole folders are left out before its
+    name, so that the name is there as long as it fits.
+
+    >>> path_end("src/shop/billing/invoice.py", 20)
+    '…/billing/invoice.py'
+    """
+    if len(path) <= limit:
+        return path
+    parts = path.replace("\\", "/").split("/")
+    for start in range(1, len(parts)):
+        shown = "…/" + "/".join(parts[start:])
+        if len(shown) <= limit:
+            return shown
+    return "…" + path[max(1, len(path) - limit + 1) :]
+
+
+# What can stand in no secret: blanks, and letters that are not ASCII, not unseen and not read
+# as ASCII by redaction.
+_APART = re.compile(
+    rf"[ \t\n]|[^\x00-\x9f\u2028\u2029\ud800-\udfff{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"
+)
+
+
 def whole(text: str, limit: int) -> str:
     """Gives the beginning of a text, at most ``limit`` code points, cut where no secret can be
-    halved: at white space or beside a character that is not ASCII.
+    halved: at white space or beside a letter that is not ASCII.
 
     Most text is truncated before it is redacted, and no rule of redaction recognises half of a
     secret, so raw text must be cut by this function and no other.
@@ -112,11 +136,7 @@ def whole(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     at = limit
-    while (
-        at > 0
-        and text[at - 1] < "\x80" > text[at]
-        and not (text[at - 1].isspace() or text[at].isspace())
-    ):
+    while at > 0 and _APART.match(text, at - 1) is None and _APART.match(text, at) is None:
         at -= 1
     return text[: _grapheme_floor(text, at)].rstrip()
 

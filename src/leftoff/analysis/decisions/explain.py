@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.analysis.activities import activities
+from leftoff.analysis.decisions.person import ANSWER_CONFIDENCE
 from leftoff.analysis.decisions.select import (
-    ANSWER_CONFIDENCE,
     REPORT_THRESHOLD,
     Candidate,
     CandidateGroups,
@@ -48,7 +48,8 @@ class DecisionExplanation(Struct, frozen=True):
         log_odds: of the sentence: the sum of `parts`, in which "bias" is the constant of the
             model and "others" the features that are not named. None for the person's own
             words.
-        together: log odds that any of the message's `sentences` is one.
+        together: log odds that any of the message's `sentences` is one;
+            `message_confidence`: the calibrated probability of it.
         place: of the message among the messages of the session, the likeliest first, from 1.
         how: where the confidence comes from, in words.
     """
@@ -68,6 +69,7 @@ class DecisionExplanation(Struct, frozen=True):
     sentences: int = 0
     place: int = 0
     messages: int = 0
+    message_confidence: float | None = None
 
 
 class MilestoneExplanation(Struct, frozen=True):
@@ -136,7 +138,8 @@ def explain(view: SessionView, near: float = NEAR_MARGIN) -> Explanation:
 
 def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...]:
     in_summary = {_place(d.ref): d for d in key_decisions(view)}
-    lowest = max(0.0, min(MODEL.least, MODEL.least_alone) / SCALE - near)
+    needed = REPORT_THRESHOLD
+    lowest = max(0.0, needed - near)
     listed = {_place(d.ref): d for d in key_decisions(view, lowest)} | in_summary
     groups = CandidateGroups(view, view.sentences("decision"))
     scores = score_groups(groups, MODEL)
@@ -154,11 +157,8 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
             continue
         number, k = at
         group, logits = groups[number], scores.logits[number]
-        top = max(range(len(group)), key=lambda j: (logits[j], -j)) == k
         together = scores.odds[number]
         rank = scores.rank[together]
-        alone = not top and MODEL.message_probability(together, rank) >= REPORT_THRESHOLD
-        needed = (MODEL.least_alone if alone else MODEL.least) / SCALE
         if not reported and decision.confidence < needed - near:
             continue
         found.append(
@@ -170,15 +170,12 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
                 reported=reported,
                 needed=needed,
                 rule=decision.rule,
-                how=(
-                    "the message as a whole, calibrated with its place in the session"
-                    if top
-                    else "a further sentence of its message: its own, at most the message's"
-                ),
+                how="the statement's own, calibrated with its rank in the session",
                 ref=decision.ref,
                 log_odds=round(logits[k], 3),
                 parts=_parts(group[k]),
                 together=round(together, 3),
+                message_confidence=round(MODEL.message_probability(together, rank), 3),
                 sentences=len(group),
                 place=rank + 1,
                 messages=len(scores.odds),
@@ -228,11 +225,17 @@ def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
     found: list[MilestoneExplanation] = []
     for milestone in claims.judge():
         if milestone.speaker == "tool":
-            rule, why, shown = "", "a tool shows it, and nobody said it near there", None
+            rule, why, text, ref = (
+                "",
+                "a tool shows it, and nobody said it near there",
+                "",
+                None,
+            )
         else:
             said = claims.sources[milestone]
             rule = said.rule
-            _, why, shown = claims.evidence_of(said, milestone.kind)
+            proof = claims.proof_of(said, milestone.kind)
+            why, text, ref = proof.why, proof.text, proof.ref
         found.append(
             MilestoneExplanation(
                 milestone.text,
@@ -242,8 +245,8 @@ def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
                 milestone.evidence,
                 why,
                 milestone.ref,
-                shown.text if shown is not None else "",
-                view.ref(shown.ref) if shown is not None else None,
+                text,
+                ref,
             )
         )
     found += [

@@ -6,15 +6,19 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import overload
 
 import msgspec
 from msgspec import Struct
 
 from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.decisions.person import captured, person_decisions
+from leftoff.analysis.decisions.reversals import with_status
 from leftoff.extraction.decision_model import (
     MODEL,
     PATTERNS,
+    SCALE,
     Model,
     Scorer,
     any_log_odds,
@@ -22,26 +26,19 @@ from leftoff.extraction.decision_model import (
     is_english,
     message_features,
     place_features,
-    probability,
     sentence_subjects,
     shipped_scorer,
     word_features,
     words,
 )
 from leftoff.extraction.evidence import Asked, Called, Returned, Said, Shown
-from leftoff.extraction.rules import Rule
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
-from leftoff.text.markdown import sentence_at
 
-REPORT_THRESHOLD = MODEL.least / 1000
+REPORT_THRESHOLD = MODEL.least / SCALE
 """Decisions below this confidence are left out of a summary."""
-
-ANSWER_CONFIDENCE, CHOICE_CONFIDENCE = 0.9, 0.6
-"""Confidence of the person's own decisions: an answer to a question tool, and a prompt that
-picks an option. Set by hand, not learnt: the labels contain no decisions of the person."""
 
 STATED_LOG_ODDS = 1.5
 """Log odds that "I decided" adds to a sentence. Set by hand, not learnt: the labelled sessions
@@ -52,10 +49,6 @@ _DECIDED = frozenset({"decided", "chose", "chosen", "opted"})
 DUPLICATE_RATIO = 92.0
 """Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
 earlier one. Chosen by hand; not measured."""
-
-MAX_PROMPT = 600
-"""Code points; the sentences of a longer prompt are requests, not choices. Chosen by hand; not
-measured."""
 
 
 class Candidate(Struct, frozen=True):
@@ -79,17 +72,16 @@ class Candidate(Struct, frozen=True):
 def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDecision, ...]:
     """The key decisions of a session in the order in which they were made.
 
-    The sentence of a message with the highest score gets the probability that the message
-    holds a decision; further sentences get their own. Duplicates of an earlier statement are
-    left out. The person's own decisions have `owner` "user".
+    The confidence of a decision is that of its statement. Duplicates of an earlier statement
+    are left out. The person's own decisions have `owner` "user".
 
     Args:
         least: the lowest confidence that is reported; the model's own threshold if None. A
             lower one gives rejected candidates, too.
     """
-    found = _agent_decisions(view, MODEL, least) + _user_decisions(view, least)
+    found = _agent_decisions(view, MODEL, least) + person_decisions(view, least)
     found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
-    return tuple(_with_status(_deduplicated(found)))
+    return tuple(with_status(view, _deduplicated(found)))
 
 
 def _agent_decisions(view: SessionView, model: Model, least: float | None) -> list[KeyDecision]:
@@ -109,25 +101,17 @@ def select_decisions(
 
     Args:
         groups: the candidates of each message of a session.
-        least: the lowest confidence that is selected; the model's own thresholds if None.
+        least: the lowest confidence that is selected; the model's own threshold if None.
     """
-    first = model.least / 1000 if least is None else least
-    further = model.least_alone / 1000 if least is None else least
+    needed = model.least / SCALE if least is None else least
     found = score_groups(groups, model)
-    for place, together in found.odds.items():
-        whole = model.message_probability(together, found.rank[together])
-        if whole < first:
-            continue
-        group, logits = groups[place], found.logits[place]
-        top = max(range(len(group)), key=lambda k: (logits[k], -k))
-        chosen: list[tuple[Candidate, float]] = []
-        for number, candidate in enumerate(group):
-            alone = min(whole, probability(logits[number], model.alone))
-            if number == top:
-                chosen.append((candidate, whole))
-            elif alone >= further:
-                chosen.append((candidate, alone))
-        yield group, chosen
+    for place, logits in enumerate(found.logits):
+        rank = found.statement_rank
+        chances = [round(model.statement_probability(z, rank[z]), 3) for z in logits]
+        if max(chances, default=-1.0) >= needed:
+            group = groups[place]
+            chosen = [pair for pair in zip(group, chances, strict=True) if pair[1] >= needed]
+            yield group, chosen
 
 
 class Scores(Struct, frozen=True):
@@ -138,11 +122,13 @@ class Scores(Struct, frozen=True):
         odds: log odds that any sentence of a message is a decision, by the index of its group;
             messages without candidates are left out.
         rank: for each of these log odds, the number of messages with higher ones.
+        statement_rank: for the log odds of each sentence, the number of higher ones.
     """
 
     logits: list[list[float]]
     odds: dict[int, float]
     rank: dict[float, int]
+    statement_rank: dict[float, int]
 
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
@@ -153,10 +139,15 @@ def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
         for group in groups
     ]
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
-    rank: dict[float, int] = {}
-    for number, together in enumerate(sorted(odds.values(), reverse=True)):
-        rank.setdefault(together, number)
-    return Scores(logits, odds, rank)
+    return Scores(logits, odds, ranks(odds.values()), ranks(chain.from_iterable(logits)))
+
+
+def ranks(values: Iterable[float]) -> dict[float, int]:
+    """For each value the number of higher ones."""
+    found: dict[float, int] = {}
+    for number, value in enumerate(sorted(values, reverse=True)):
+        found.setdefault(value, number)
+    return found
 
 
 def stated(candidate: Candidate) -> dict[str, float]:
@@ -189,26 +180,13 @@ def _decision(
     return KeyDecision(
         text=said.text,
         type=model.kind(kind_features(candidate, message)),
-        confidence=round(confidence, 3),
+        confidence=confidence,
         message_index=said.ref.message,
         ref=view.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
-        rationale=_captured("rationale", said.text),
-        alternative=_captured("alternative", said.text),
+        rationale=captured("rationale", said.text),
+        alternative=captured("alternative", said.text),
         rule=" ".join([*stated(candidate), *model.top_features(candidate.features)]),
     )
-
-
-def _captured(name: str, text: str) -> str:
-    """The text captured by the first matching pattern of a kind, "" if none matches."""
-    for rule in PATTERNS[name]:
-        match = rule.search(text)
-        if match is not None:
-            start, end = match.span(match.re.groups and 1)
-            # Words are taken whole: no rule of redaction recognises half of a secret.
-            while end < len(text) and text[end] < "\x80" and not text[end].isspace():
-                end += 1
-            return text[start:end].rstrip(".;:!?").strip(" \t*_`—–-:,")
-    return ""
 
 
 # -- what the model looks at -------------------------------------------------------------------
@@ -263,9 +241,12 @@ class CandidateGroups(Sequence[list[Candidate]]):
         if not is_english(together, " ".join(one.text for one in group)):
             return []
         context = self._context.features(group[0].ref.message)
+        told = sum(len(one.text) for one in group)
+        context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
+        context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
         found: list[Candidate] = []
         for one, of_it in zip(group, plain, strict=True):
-            block, first, size = one.value.split(" ")
+            block, first, size, *around = one.value.split(" ")
             place = place_features(
                 one.text,
                 one.text.count("`") // 2,
@@ -274,7 +255,8 @@ class CandidateGroups(Sequence[list[Candidate]]):
                 one.ref.start or 0,
                 int(size),
             )
-            found.append(Candidate(one, of_it, place + sentence_subjects(of_it) + context))
+            others = place + around + sentence_subjects(of_it) + context
+            found.append(Candidate(one, of_it, others))
         return found
 
 
@@ -351,6 +333,15 @@ class _Context:
             f"s:opening{int(opening)}-then-{then}-edits{edited}",
         ]
         found += self._activity_features(message, asked_at, min(next_prompt, next_words))
+        here = bisect_left(self.spoken_in, message)
+        place = here / max(1, len(self.spoken_in) - 1)
+        before = here - bisect_right(self.spoken_in, asked_at)
+        found += [
+            f"ss:place{bucket(place, (0.02, 0.1, 0.3, 0.6, 0.9, 0.98))}",
+            f"ss:messages{bucket(len(self.spoken_in), (3, 8, 20, 60, 200))}",
+            f"ss:before{bucket(before, (0, 1, 2, 5, 10, 20))}",
+            f"ss:prompts{bucket(len(self.asked), (1, 2, 4, 8, 20))}",
+        ]
         if prompt >= 0:
             near = "now" if opening else "soon" if since <= 3 else "far"
             found += [f"u:{near}-{name}" for name in _prompt_features(self.typed[prompt])]
@@ -407,53 +398,7 @@ def _prompt_features(typed: str) -> tuple[str, ...]:
     )
 
 
-# -- the person's own decisions ----------------------------------------------------------------
-
-
-def _user_decisions(view: SessionView, least: float | None) -> list[KeyDecision]:
-    """Answers to question tools, and short prompts that pick one way."""
-    found: list[KeyDecision] = []
-    for asked in view.active(Asked):
-        if asked.via == "answer":
-            found.append(
-                _user_decision(view, asked, 0, len(asked.text), "answer", ANSWER_CONFIDENCE)
-            )
-        elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= MAX_PROMPT:
-            for rule in PATTERNS["choice"]:
-                match = rule.search(asked.text)
-                if match is None:
-                    continue
-                start, end = sentence_at(asked.text, match.end() - 1)
-                if start < end and not asked.text[start:end].endswith("?"):
-                    found.append(
-                        _user_decision(view, asked, start, end, rule.id, CHOICE_CONFIDENCE)
-                    )
-                    break
-    return [d for d in found if d.confidence >= (0.0 if least is None else least)]
-
-
-def _user_decision(
-    view: SessionView, asked: Asked, start: int, end: int, rule: str, confidence: float
-) -> KeyDecision:
-    text = asked.text[start:end]
-    base = asked.ref.start or 0
-    ref = msgspec.structs.replace(
-        asked.ref, start=base + start, end=base + end, hash=slice_hash(text)
-    )
-    return KeyDecision(
-        text=text,
-        type="approach",
-        confidence=confidence,
-        message_index=asked.ref.message,
-        ref=view.ref(ref),
-        owner="user",
-        rationale=_captured("rationale", text),
-        alternative=_captured("alternative", text),
-        rule=rule,
-    )
-
-
-# -- repeats and reversals ---------------------------------------------------------------------
+# -- repeats -----------------------------------------------------------------------------------
 
 
 def _deduplicated(found: Sequence[KeyDecision]) -> list[KeyDecision]:
@@ -471,57 +416,3 @@ def _deduplicated(found: Sequence[KeyDecision]) -> list[KeyDecision]:
         unique.append(decision)
         texts.append(plain if decision.owner == "agent" else "")
     return unique
-
-
-_NAMES = re.compile(r"`([^`\n]{2,})`|\b(\w+(?:_\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w+[A-Z]\w*)\b")
-_PLAIN = re.compile(r"[a-z]{4,}")
-_STOP_WORDS = frozenset(
-    "that this with from then them they have will would should could into instead rather than"
-    " when where which what just also only make making using used need needs keep keeping"
-    " change changes code file files test tests actually back it's i'll let's".split()
-)
-
-
-def _topics(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    names = frozenset(a or b for a, b in _NAMES.findall(text))
-    plain = frozenset(_PLAIN.findall(text.lower())) - _STOP_WORDS
-    return names, plain
-
-
-def _with_status(decisions: Sequence[KeyDecision]) -> list[KeyDecision]:
-    """The decisions, with status and link where a later one reverses or replaces them."""
-    out = list(decisions)
-    topics = [_topics(d.text) for d in decisions]
-    for later, decision in enumerate(decisions):
-        status = _reversal_status(decision.text)
-        if not status:
-            continue
-        for earlier in range(later - 1, -1, -1):
-            if out[earlier].status == "made" and _same_topic(topics[earlier], topics[later]):
-                out[earlier] = msgspec.structs.replace(
-                    out[earlier], status=status, replaced_by=later
-                )
-                break
-    return out
-
-
-def _reversal_status(text: str) -> str:
-    for rule in PATTERNS["reversal"]:
-        if _matches(rule, text):
-            return rule.value
-    return ""
-
-
-def _matches(rule: Rule, text: str) -> bool:
-    return rule.search(text) is not None
-
-
-def _same_topic(
-    a: tuple[frozenset[str], frozenset[str]], b: tuple[frozenset[str], frozenset[str]]
-) -> bool:
-    """Whether two statements share a name and two plain words, or three plain words that are at
-    least half of the shorter one's. Chosen by hand; not measured."""
-    plain = a[1] & b[1]
-    if a[0] & b[0] and len(plain) >= 2:
-        return True
-    return len(plain) >= 3 and 2 * len(plain) >= min(len(a[1]), len(b[1]))

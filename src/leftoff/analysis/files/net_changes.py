@@ -159,12 +159,15 @@ def _note(track: _Track, event: FileEvent) -> None:
         track.existed = False  # it cannot have been there, whatever seemed to read it
     elif track.existed is None:
         track.existed = action != "created"
+    turned = track.exists != (action != "deleted")
     track.exists = action != "deleted"
     if event.restored and track.exists == bool(track.existed):
         track.changed = track.edited = False
         track.certainty = certainty
         return
-    track.certainty = certainty if not track.changed else _surer(track.certainty, certainty)
+    # Whether a file is there at the end is no surer than what removed or made it last.
+    kept = track.changed and not turned
+    track.certainty = _surer(track.certainty, certainty) if kept else certainty
     track.changed = True
     track.edited = track.edited or action == "modified"
 

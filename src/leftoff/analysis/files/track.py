@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -14,6 +15,11 @@ from leftoff.analysis.files.net_changes import (
     UnknownChange,
     file_modifications,
     unknown_effects,
+)
+from leftoff.analysis.files.removals import (
+    one_that_ends_with,
+    refused_paths,
+    removed_by_powershell,
 )
 from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, Touched
 from leftoff.model import Ref
@@ -35,6 +41,7 @@ __all__ = [
 _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 _SCRIPTS = (".py", ".sh", ".js")
+_POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase)\b", re.IGNORECASE)
 _REFUSED = "introduced new syntax error"
 """What an agent's own editor says in a notebook cell's output where it changed nothing."""
 
@@ -319,6 +326,7 @@ class Tracker:
             command = f"python3 -c {shlex.quote(_plain_python(command))}"
         elif act.language != "bash":
             if not denied:
+                self.apply_powershell(act, status)
                 self.unseen.append(
                     UnknownChange(act.language, "unknown", self.view.ref(act.ref))
                 )
@@ -338,6 +346,11 @@ class Tracker:
         cwd = act.cwd or self.root
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         effects = resolve(script, outcome=result, known=self.known, wide=False)
+        if outcome is not None and outcome.output:
+            refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
+            effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
+        if _POWERSHELL.search(command) and not denied:
+            self.apply_powershell(act, status)
         if effects:
             named = {self.resolve_path(path) for one in changes for path, _, _ in one.files}
             call = self.call_site(act.ref, act.tool, cwd)
@@ -356,6 +369,19 @@ class Tracker:
             if ("git", "commit") in command_facts(script):
                 self.committed |= self.changed
 
+    def apply_powershell(self, act: Ran, status: str) -> None:
+        """Applies the removals of a PowerShell command line to files that are known; without
+        its grammar they are likely at most."""
+        if status not in {"ok", "unknown", "running"}:
+            return
+        call = self.call_site(act.ref, act.tool, act.cwd)
+        for given in removed_by_powershell(act.command):
+            path = self.resolve_path(absolute(given, act.cwd or self.root))
+            gone = [p for p in self.changed if p == path or p.startswith(path + "/")]
+            for name in sorted(gone):
+                self.record_delete(name)
+                self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
+
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
@@ -367,6 +393,14 @@ class Tracker:
         if path in named:
             return
         certainty, source = effect.certainty, effect.renamed_from
+        if (
+            effect.action == "deleted"
+            and path[:1] not in "/~"
+            and path[1:2] != ":"
+            and not below
+        ):
+            # The directory is not known: the one changed file that it can be.
+            path = one_that_ends_with(path, self.changed) or path
         restored = False
         if effect.action != "read":
             if effect.restored and path not in self.committed:

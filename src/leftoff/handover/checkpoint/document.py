@@ -16,7 +16,12 @@ from msgspec.structs import replace
 from leftoff.budget.tasks import CheckpointMetadata, TaskTokenBudget
 from leftoff.budget.thresholds import percent
 from leftoff.errors import NotPlainName, StateError
-from leftoff.handover.checkpoint.from_summary import CheckpointFacts, collect_facts
+from leftoff.handover.checkpoint.from_summary import (
+    blockers,
+    collect_facts,
+    paths,
+    summary_text,
+)
 from leftoff.handover.checkpoint.prompt_log import (
     PromptLogEntry,
     ValidationResult,
@@ -25,8 +30,10 @@ from leftoff.handover.checkpoint.prompt_log import (
     validations,
 )
 from leftoff.handover.checkpoint.roles import Role
+from leftoff.handover.facts import Handover, with_goal
 from leftoff.handover.value import Value
 from leftoff.model import Message
+from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 
 __all__ = [
@@ -215,7 +222,7 @@ def from_summary(
     git_diff: str | None = None,
     history_lines: int = 500,
 ) -> ContextCheckpoint:
-    """The checkpoint of a recorded session. Values are not redacted; outputs redact.
+    """The checkpoint of a recorded session. History and diff are not redacted; outputs redact.
 
     Args:
         budget: of the task with its current provider.
@@ -245,16 +252,16 @@ def from_summary(
         tokens=Tokens.of(budget),
         conversation=Conversation(
             full_history=entries,
-            summary=facts.text(),
+            summary=summary_text(facts),
             iteration_count=count,
         ),
         execution_state=ExecutionState(
             iteration=count if iteration is None else iteration,
-            files_created=facts.files_created,
-            files_modified=facts.files_modified,
+            files_created=paths(facts, "created"),
+            files_modified=paths(facts, "modified"),
             git_diff=git_diff,
             last_validation_result=checks[-1] if checks else None,
-            current_error=facts.errors[0] if facts.errors else None,
+            current_error=next(iter(blockers(facts)), None),
         ),
     )
 
@@ -273,7 +280,9 @@ def from_budget(
         task_id=budget.task_id,
         provider_name=budget.provider,
         tokens=Tokens.of(budget),
-        conversation=Conversation(summary=CheckpointFacts(task=goal).text()),
+        conversation=Conversation(
+            summary=summary_text(Redactor(personal=True).value(with_goal(Handover(), goal)))
+        ),
         execution_state=ExecutionState(iteration=0),
     )
 

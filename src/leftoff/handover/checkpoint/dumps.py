@@ -6,27 +6,34 @@ later dump of the same task and capacity replaces the section; other text stays 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from leftoff.budget.tasks import CheckpointMetadata
 from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import ContextCheckpoint, path_component
-from leftoff.handover.checkpoint.from_summary import CheckpointFacts
+from leftoff.handover.checkpoint.from_summary import blockers, remaining, state_text
 from leftoff.handover.checkpoint.prompt_log import PromptLogEntry, ValidationResult
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, Level, fill_placeholders
+from leftoff.handover.facts import Handover
+from leftoff.handover.lines import FILES, MIDDLE, parts, words_of
+from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.value import Value
-from leftoff.handover.wording import brief, inline, outcome_text
+from leftoff.handover.wording import brief, inline, inline_code, outcome_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
+from leftoff.tokens import max_tokens
 
 MAX_DUMP_LENGTH = 256 * 1024
 """Code points of an agent's dump; a longer one is refused."""
 
+BUDGETS = {"90": 4_000, "95": 16_000, "98": 1_000}
+"""Tokens of a generated dump, by capacity. Chosen by hand: the design asks for high-level work
+at 90 %, for complete lists at 95 % and for the absolute minimum at 98 %."""
+
 _MIN_CHARACTERS = 40
 _DIFF_LINES = 500
-_MAX_ITEMS = {"90": 20, "95": 200, "98": 5}
 
 
 class Dump(Value, frozen=True, kw_only=True):
@@ -111,7 +118,7 @@ def neutralized(text: str) -> str:
 
 def build_payload(
     checkpoint: ContextCheckpoint,
-    facts: CheckpointFacts,
+    facts: Handover,
     *,
     project_path: str,
     specific_path: str = "",
@@ -137,7 +144,7 @@ def build_payload(
     count = len(facts.files) or len(state.files_created) + len(state.files_modified)
     names = {
         **figures,
-        "summary": facts.stage or "not known",
+        "summary": state_text(facts),
         "count": str(count),
         f"content from /tmp/context-dump-{level.capacity}.md": dump_text,
     }
@@ -174,62 +181,84 @@ def _next_step_text(checkpoint: ContextCheckpoint) -> str:
 def _generated_dump(
     level: Level,
     checkpoint: ContextCheckpoint,
-    facts: CheckpointFacts,
+    facts: Handover,
     checks: Sequence[ValidationResult],
 ) -> str:
-    """A dump as we tell it from the recording."""
-    most = _MAX_ITEMS[level.capacity]
-    state = checkpoint.execution_state
-    open_ = facts.to_finish
-    last = state.last_validation_result
-    names = {
-        **_figures(checkpoint),
-        "list of key files/changes in last 3 iterations": _list(
-            [*facts.reached[-5:], *facts.files], most
-        ),
-        "latest validation result, if any": _check_line(last) if last else "- none",
-        "git diff summary": _list(_diff_counts(state.git_diff) or facts.files, most),
-        "high-level remaining work": _list(open_, most),
-        "full iteration history with key outputs per iteration": _list(
-            _iterations(checkpoint.conversation.full_history), most
-        ),
-        "all files created, modified, deleted with status": _list(facts.files, most),
-        "all validation attempts + failures + reasons": _list(
-            [_check_line(c).removeprefix("- ") for c in checks], most
-        ),
-        "any active errors or issues": _list(facts.errors, most),
-        "remaining acceptance criteria": _list(open_, most),
-        "absolute minimum: current task, status, blockers": _list(
-            [
-                f"Task: {facts.task or 'not known'} {facts.task_state}".rstrip(),
-                f"Status: {facts.stage or 'not known'}",
-                *(f"Open: {o}" for o in open_[:3]),
-                *(f"Blocker: {e}" for e in facts.errors[:1]),
-            ],
-            most + 1,
-        ),
-        "commit hash or file snapshot": _list(facts.reached[-1:], 1),
-        "any errors blocking completion": _list(facts.errors, most),
-    }
-    lines: list[str] = []
-    steps = iter((facts.left_open or open_)[:3])
-    for line in fill_placeholders(level.dump, names).splitlines():
-        if line.endswith(". {step}"):
-            step = next(steps, "")
-            if step:
-                lines.append(line.replace("{step}", step))
+    """A dump made of the recording, in the form of its level."""
+    figures = _figures(checkpoint)
+    items = _items(checkpoint, facts, checks)
+    # Files and open work are in several places of a form: none takes more than its share.
+    names = dict.fromkeys(level.placeholders)
+    share = 1 / max(1, len(names))
+    wanted = [Part(name, _lines(items[name]), share, share) for name in names]
+
+    def render(chosen: Sequence[Chosen]) -> str:
+        filled = {part.title: _listed(part) for part in chosen}
+        steps = [line for part in chosen if part.title == "step" for line, _ in part.lines]
+        lines: list[str] = []
+        for line in level.dump.splitlines():
+            if not line.endswith(". {step}"):
+                lines.append(fill_placeholders(line, {**figures, **filled}))
+            elif steps:
+                lines.append(line.replace("{step}", steps.pop(0).removeprefix("- ")))
             elif line.startswith("1."):
                 lines.append("- none known")
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+        return "\n".join(lines)
+
+    budget = BUDGETS[level.capacity]
+    return pack(wanted, budget, measure=max_tokens, render=render, what="a context dump")
 
 
-def _list(items: Sequence[str], most: int) -> str:
-    lines = [f"- {item}" for item in items[:most]] or ["- none known"]
-    if len(items) > most:
-        lines.append(f"- ({len(items) - most} left out)")
-    return "\n".join(lines)
+def _items(
+    checkpoint: ContextCheckpoint, facts: Handover, checks: Sequence[ValidationResult]
+) -> dict[str, Sequence[str | Line]]:
+    """What may stand in the places of the forms, by their names."""
+    state = checkpoint.execution_state
+    last = state.last_validation_result
+    lines = {part.title: part.lines for part in parts(facts)}
+    files, git = lines.get(FILES, ()), lines.get("Git", ())
+    counts = [Line(line.forms[-2:], line.weight) for line in files]  # the list says the rest
+    open_, failed = remaining(facts), blockers(facts)
+    goal = words_of(facts.goal, MIDDLE) if facts.goal else "not known"
+    commit = [f"commit {inline(facts.state.commit)}"] if facts.state.commit else []
+    return {
+        "list of key files/changes in last 3 iterations": [*git, *files],
+        "latest validation result, if any": [_check_line(last)] if last else [],
+        "git diff summary": _diff_counts(state.git_diff) or counts,
+        "high-level remaining work": open_,
+        "full iteration history with key outputs per iteration": _iterations(
+            checkpoint.conversation.full_history
+        ),
+        "all files created, modified, deleted with status": files,
+        "all validation attempts + failures + reasons": [*map(_check_line, checks)],
+        "any active errors or issues": failed,
+        "remaining acceptance criteria": open_,
+        "absolute minimum: current task, status, blockers": [
+            f"Task: {goal}",
+            f"Status: {state_text(facts)}",
+            *(f"Open: {item}" for item in open_[:3]),
+            *(f"Blocker: {item}" for item in failed[:1]),
+        ],
+        "commit hash or file snapshot": commit or git[:1],
+        "any errors blocking completion": failed,
+        "step": open_[:3],
+    }
+
+
+def _lines(items: Iterable[str | Line]) -> tuple[Line, ...]:
+    """Lines with bullets, the first ones first."""
+    return tuple(
+        item if isinstance(item, Line) else Line((f"- {item}",), -place / 1000)
+        for place, item in enumerate(items)
+    )
+
+
+def _listed(part: Chosen) -> str:
+    """The lines that were taken, and how many were not."""
+    lines = [line for line, _ in part.lines]
+    if part.left_out:
+        lines.append(f"- ({part.left_out} left out)")
+    return "\n".join(lines or ["- none known"])
 
 
 def _check_line(result: ValidationResult) -> str:
@@ -241,9 +270,9 @@ def _check_line(result: ValidationResult) -> str:
     counts_text = f" ({', '.join(counts)})" if counts else ""
     when = f" at {inline(result.at)}" if result.at else ""
     tail = result.output_tail.strip().splitlines()
-    why = f": {brief(tail[-1], 200)}" if result.succeeded is not True and tail else ""
+    why = f": {inline_code(tail[-1], 200)}" if result.succeeded is not True and tail else ""
     outcome = outcome_text(result.succeeded)
-    return f"- `{brief(result.command, 200)}`: {outcome}{counts_text}{when}{why}"
+    return f"{inline_code(result.command, 200)}: {outcome}{counts_text}{when}{why}"
 
 
 def _iterations(entries: Sequence[PromptLogEntry]) -> list[str]:
@@ -275,24 +304,20 @@ def _diff_counts(diff: str | None) -> list[str]:
 
 
 def _details(
-    checkpoint: ContextCheckpoint, facts: CheckpointFacts, checks: Sequence[ValidationResult]
+    checkpoint: ContextCheckpoint, facts: Handover, checks: Sequence[ValidationResult]
 ) -> str:
-    state = checkpoint.execution_state
-    lines: list[str] = []
-    most = _MAX_ITEMS["95"]
-    for title, items in (
-        ("Files", facts.files),
-        ("Decisions", facts.decided),
-        ("Reached", (*facts.reached, *facts.claimed)),
-        ("Validation", tuple(_check_line(c).removeprefix("- ") for c in checks)),
-        ("Errors", facts.errors),
-        ("Left open", facts.to_finish),
-        ("Constraints", facts.constraints),
-    ):
-        lines += [f"### {title}", _list(items, most), ""]
-    if state.git_diff:
-        lines += ["### Git diff", _fenced(state.git_diff, "diff")]
-    return "\n".join(lines).rstrip("\n")
+    """All parts of the handover, every run of a check, and the diff."""
+    text = pack(
+        [*parts(facts), Part("Validation", _lines(map(_check_line, checks)), 0.05, 0.2)],
+        BUDGETS["95"],
+        measure=max_tokens,
+        render=lambda chosen: "\n\n".join(
+            f"### {part.title}\n{_listed(part)}" for part in chosen
+        ),
+        what="a checkpoint's details",
+    )
+    diff = checkpoint.execution_state.git_diff
+    return f"{text}\n\n### Git diff\n{_fenced(diff, 'diff')}" if diff else text
 
 
 def _fenced(text: str, language: str) -> str:

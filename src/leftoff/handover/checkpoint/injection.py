@@ -15,44 +15,46 @@ that it is data. `formats.injected` knows it again in a recording.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from leftoff.formats.injected import CONTINUES, block_end
 from leftoff.handover.checkpoint.document import ContextCheckpoint
-from leftoff.handover.checkpoint.from_summary import MAX_LONG_ITEM_LENGTH, TITLES
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-from leftoff.handover.wording import brief, inline, inline_code
+from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TITLES, stored_part
+from leftoff.handover.packing import Chosen, Line, Part, pack
+from leftoff.handover.wording import inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
 DEFAULT_BUDGET = 8_000
 """Default token budget of a block. Chosen by hand."""
 
-FILLER_BUDGET = 2_500
-"""Tokens of a block beyond which filler items are not added: the next agent pays for them with
-every call."""
+_WHERE = ("State: ", "Git: ")
+"""What the lines begin with that say where the session stands."""
 
-MAX_ITEM_LENGTH = 600
-"""Code points of an item; of `_LONG_TITLES`, `MAX_LONG_ITEM_LENGTH`."""
-
-_ROUNDS = 3
 _CREATED = "Files created"
 _OTHER = "Noted"
-_FILLER = "Also said"
 
-_LONG_TITLES = frozenset({"Task", "Asked last", "Last words"})
-_PRIORITY = (
-    "Task", "Asked last", "Left open", "Asked", _CREATED, "Files modified", "Files deleted",
-    "Constraints", "Last words", "Errors", "Checks", "Decided", "Progress", "Commands",
-    "Reached", "Found out", "Asked and done", _OTHER, _FILLER,
-)  # fmt: skip
-"""Titles in the order in which their items are taken where there is not room for all."""
-
-_NEWEST_FIRST = frozenset(
-    {"Constraints", "Asked", "Asked and done", "Decided", "Commands", "Reached", "Found out"}
-)
-"""Titles of which the last items are taken first; they are shown in their order."""
+_EARLIER = {
+    "Asked last": "The person's last message",
+    "Last words": "The agent's last words",
+    "Left open": "Left open",
+    "Checks": CHECKS,
+    "Files modified": FILES,
+    "Files deleted": FILES,
+    "Task": "The task",
+    "Constraints": "The person requires",
+    "Asked": "The person said before",
+    "Asked and done": "The person said before",
+    "Errors": FAILURES,
+    "Decided": "Decided",
+    "Commands": "Other commands",
+    "Progress": "",
+    "Reached": _OTHER,
+}
+"""Titles in checkpoints of earlier versions, by the title that their items stand under now. The
+stage of the work is not given to an agent."""
 
 
 def inject(
@@ -65,11 +67,14 @@ def inject(
     """The prompt with a checkpoint before it; the prompt itself is not touched.
 
     A block of ours that the prompt begins with is replaced, so that the same checkpoint can be
-    injected twice. Nothing is put before the prompt where not even a bare block fits.
+    injected twice.
 
     Args:
         budget: most tokens that the block may take (upper bound), without the prompt.
         gate: the redactor to use, where its options or its numbering matter.
+
+    Raises:
+        BudgetTooSmall: not even a bare block fits.
     """
     if _is_ours(prompt):
         prompt = prompt[block_end(prompt) :]
@@ -79,145 +84,64 @@ def inject(
 def block(
     checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET, gate: Redactor | None = None
 ) -> str:
-    """What stands before the prompt, "" where `budget` is too small for anything."""
-    gate = gate or Redactor(personal=True)
-    groups = [
-        (
-            title,
-            [
-                _render_item(
-                    item,
-                    gate,
-                    MAX_LONG_ITEM_LENGTH if title in _LONG_TITLES else MAX_ITEM_LENGTH,
-                )
-                for item in items
-            ],
-        )
-        for title, items in _titled_items(checkpoint)
-    ]
-    whole = _render_block(checkpoint, groups, {})
-    filled = any(title == _FILLER for title, _ in groups)
-    if max_tokens(whole) <= (min(budget, FILLER_BUDGET) if filled else budget):
-        return whole
-    # What is left out takes room to say, so that is set aside first.
-    counts = {title: len(items) for title, items in groups}
-    frame = max_tokens(_render_block(checkpoint, [(t, []) for t in counts], counts))
-    room, text = budget - frame, ""
-    for _ in range(_ROUNDS):  # items cost less together than apart
-        text = _fit(
-            checkpoint, groups, _select(dict(groups), room, FILLER_BUDGET - frame), budget
-        )
-        left = budget - max_tokens(text)
-        if not text or left < budget // 20:
-            break
-        room += left
-    return text
+    """What stands before the prompt.
 
-
-def _fit(
-    checkpoint: ContextCheckpoint,
-    groups: Sequence[tuple[str, Sequence[str]]],
-    chosen: list[tuple[str, int]],
-    budget: int,
-) -> str:
-    """The block with the items that were taken, without the last of them where they are too
-    many; "" where `budget` is too small for any."""
-    while True:
-        selected: dict[str, set[int]] = {title: set() for title, _ in groups}
-        for title, n in chosen:
-            selected[title].add(n)
-        included = [
-            (t, [i for n, i in enumerate(items) if n in selected[t]]) for t, items in groups
-        ]
-        missing = {t: len(items) - len(selected[t]) for t, items in groups}
-        text = _render_block(checkpoint, included, {t: n for t, n in missing.items() if n})
-        if max_tokens(text) <= budget:
-            return text
-        if not chosen:
-            return ""
-        chosen.pop()
-
-
-def _select(groups: Mapping[str, Sequence[str]], room: int, full: int) -> list[tuple[str, int]]:
-    """The items that room is spent on, the most important first: title and place in its group.
-
-    No title takes more than half of what is left before the others have had their turn; only
-    then what still fits is taken, and what only fills the room until `full` tokens are spent.
+    Raises:
+        BudgetTooSmall: not even a bare block fits.
     """
-    chosen: list[tuple[str, int]] = []
-    whole = room
-    known = [title for title in _PRIORITY if title in groups]
-    for fair in (True, False):
-        for title in known:
-            order = range(len(groups[title]))
-            own = room // 2 if fair and len(order) > 1 else room
-            if title == _FILLER:
-                own = min(room, full - (whole - room)) if not fair else 0
-            begun = any(t == title for t, _ in chosen)
-            for n in reversed(order) if title in _NEWEST_FIRST else order:
-                cost = max_tokens(f"- {groups[title][n]}\n")
-                cost += 0 if begun else max_tokens(f"{title}:\n")
-                if cost > own or (title, n) in chosen:
-                    continue
-                begun = True
-                own -= cost
-                room -= cost
-                chosen.append((title, n))
-    return chosen
+    return pack(
+        _parts(checkpoint, gate or Redactor(personal=True)),
+        budget,
+        measure=max_tokens,
+        render=partial(_render_block, checkpoint),
+        what="a checkpoint's block",
+    )
 
 
-def _titled_items(checkpoint: ContextCheckpoint) -> list[tuple[str, list[str]]]:
-    """Titles with their items, in the order in which they are shown.
+def _parts(checkpoint: ContextCheckpoint, gate: Redactor) -> list[Part]:
+    """The stored items under their titles, in the order of every handover.
 
     Lines of a summary that others wrote are items without a title of ours.
     """
     state = checkpoint.execution_state
-    found: dict[str, list[str]] = {title: [] for title in TITLES}
-    found[_CREATED] = list(state.files_created)
-    found[_OTHER] = []
+    found: dict[str, list[str]] = {title: [] for title in (*TITLES, _OTHER, "")}
+    where: list[str] = []
     at = _OTHER
     for line in checkpoint.conversation.summary.splitlines():
-        if line.endswith(":") and line[:-1] in TITLES:
-            at = line[:-1]
+        name = line.removesuffix(":") if line.endswith(":") else ""
+        if name in TITLES or name in _EARLIER:
+            at = _EARLIER.get(name, name)
         elif line.startswith("- "):
             found[at].append(line[2:])
+        elif line.startswith(_WHERE):
+            where.append(gate.text(line))
         elif line.strip():
             found[_OTHER].append(line)
-    known = set(found["Files modified"])
-    found["Files modified"] += [f for f in state.files_modified if f not in known]
-    if state.current_error and not found["Errors"]:
-        found["Errors"] = [state.current_error]
-    order = (*TITLES, _OTHER, _CREATED)
-    return [(title, found[title]) for title in order if found[title]]
+    if not found[FILES]:
+        found[FILES] = list(state.files_modified)
+    if state.current_error and state.current_error not in (*found[FAILURES], *found[CHECKS]):
+        found[FAILURES].insert(0, state.current_error)
+    parts = [stored_part(STATE, where, bullet="", title="")]
+    parts += [
+        stored_part(title, [gate.text(item) for item in items])
+        for title, items in found.items()
+        if title and items
+    ]
+    created = tuple(Line((inline(gate.text(path)),)) for path in state.files_created)
+    return [*parts, Part(_CREATED, created, 0.05, 0.1, 1)]
 
 
-_TOOL_OUTPUT = re.compile(r"`([^`\n]*)`( \([^()`\n]*\))?")
-
-
-def _render_item(item: str, gate: Redactor, limit: int) -> str:
-    quoted = _TOOL_OUTPUT.fullmatch(item)
-    if quoted:  # tool output stays marked as code
-        code = inline_code(gate.text(quoted[1]), limit)
-        return f"{code} {brief(quoted[2])}" if quoted[2] else code
-    return brief(gate.text(item), limit)
-
-
-def _render_block(
-    checkpoint: ContextCheckpoint,
-    groups: Sequence[tuple[str, Sequence[str]]],
-    missing: dict[str, int],
-) -> str:
+def _render_block(checkpoint: ContextCheckpoint, chosen: Sequence[Chosen]) -> str:
     """The block with these items."""
     lines = [TEMPLATES.frame]
-    created: Sequence[str] = ()
-    for title, items in groups:
-        if title == _CREATED:
-            created = items
-        elif items:
-            lines += [f"{title}:", *(f"- {item}" for item in items)]
+    *titled, created = chosen
+    for part in titled:
+        if part.lines and part.title:
+            lines.append(f"{part.title}:")
+        lines += [line for line, _ in part.lines]
+    missing = ", ".join(f"{p.title or 'State'} {p.left_out}" for p in chosen if p.left_out)
     if missing:
-        counts = ", ".join(f"{title} {count}" for title, count in missing.items())
-        lines.append(f"(left out: {counts})")
+        lines.append(f"(left out: {missing})")
     head, _, _ = TEMPLATES.block.partition("{original_task}")
     return fill_placeholders(
         head,
@@ -225,7 +149,7 @@ def _render_block(
             "checkpoint_id": inline(checkpoint.checkpoint_id).replace("]", ")"),
             "iteration": str(checkpoint.execution_state.iteration),
             "summary": "\n".join(lines),
-            "list": ", ".join(created) or "none",
+            "list": ", ".join(line for line, _ in created.lines) or "none",
         },
     )
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leftoff import codec
-from leftoff.analysis.activities import of_command
-from leftoff.handover.resume_state.calls import commands_of
 from leftoff.handover.value import Value
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, is_secret_path
@@ -23,16 +20,7 @@ MAX_ITERATIONS = 5
 MAX_ENTRY_LENGTH = 4_000
 """Code points of one entry; tool calls and results take a quarter of it."""
 
-_CHECKS = frozenset({"test", "build", "lint"})
 _PROMPTS = frozenset({"prompt", "queued"})
-_TAIL_LINES = 20
-_PASSED = re.compile(
-    r"\b(\d{1,7}) (?:tests? )?pass(?:ed|ing)\b|^# pass (\d{1,7})$", re.IGNORECASE | re.MULTILINE
-)
-_FAILED = re.compile(
-    r"\b(\d{1,7}) (?:tests? )?(?:failed|failing|failures?|errors?)\b|^# fail (\d{1,7})$",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 class PromptLogEntry(Value, frozen=True, kw_only=True):
@@ -55,11 +43,10 @@ class PromptLogEntry(Value, frozen=True, kw_only=True):
 
 
 class ValidationResult(Value, frozen=True, kw_only=True):
-    """A test, build or lint run.
+    """A run of tests, a build, a linter or a type checker.
 
     Attributes:
-        succeeded: the summary's outcome of the command's last run; None if unknown, and for
-            earlier runs.
+        succeeded: its verdict in the summary; None if unknown.
         passed, failed: how many checks, as its output says; None where it gives no count.
         output_tail: its last lines.
         at: ISO 8601, "" where the recorder gives no time.
@@ -112,7 +99,7 @@ def history(
         if remaining_lines <= 0 or iteration <= newest - iterations:
             break
         for role, words in reversed(_texts_by_role(message, secret_calls, gate)):
-            split = words.splitlines()
+            split = clean(words).splitlines()
             if len(split) > remaining_lines:
                 if entries:
                     remaining_lines = 0
@@ -165,8 +152,11 @@ def _part_text(part: Any, secret_calls: set[str], gate: Redactor) -> str:
         arguments = part.input
         if part.id in secret_calls or any(map(is_secret_path, _path_arguments(arguments))):
             return f"[calls {part.name} on a file of secrets]"
-        shown = arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
-        return f"[calls {part.name}] {_truncated(shown.strip(), MAX_ENTRY_LENGTH // 4, gate)}"
+        if not isinstance(arguments, str):  # before they are JSON, whose escapes part words
+            arguments = codec.dumps(gate.value(arguments)).decode()
+        return (
+            f"[calls {part.name}] {_truncated(arguments.strip(), MAX_ENTRY_LENGTH // 4, gate)}"
+        )
     if isinstance(part, ToolResult):
         if part.call_id in secret_calls:
             return "[content of a file of secrets]"
@@ -194,53 +184,17 @@ def _path_arguments(arguments: Any) -> list[str]:
 def validations(
     summary: ContextSummary, messages: Iterable[Message]
 ) -> tuple[ValidationResult, ...]:
-    """Every run of tests, a build or a linter that came back, oldest first.
-
-    Whether one succeeded, the summary says (`working_set.commands`), so that all documents say
-    the same of a check.
-    """
-    known = {
-        (command.ref.message, command.ref.part, command.text): command.passed
-        for command in summary.working_set.commands
-    }
-    running: dict[str, tuple[tuple[str, bool | None], ...]] = {}
-    gate = Redactor(personal=True)
-    found: list[ValidationResult] = []
-    for message in messages:
-        if message.agent:
-            continue
-        for number, part in enumerate(message.parts):
-            if isinstance(part, ToolCall):
-                checks = tuple(
-                    (command, known.get((message.index, number, command.strip())))
-                    for command in commands_of(part.name, part.input)
-                    if _CHECKS & set(of_command(command))
-                )
-                if checks:
-                    running[part.id] = checks
-            elif isinstance(part, ToolResult):
-                for command, succeeded in running.pop(part.call_id, ()):
-                    found.append(_result(command, succeeded, part, message.time, gate))
-    return tuple(found)
-
-
-def _result(
-    command: str, succeeded: bool | None, part: ToolResult, at: str, gate: Redactor
-) -> ValidationResult:
-    lines = clean(part.text).rstrip().splitlines()
-    if len(lines) > _TAIL_LINES or sum(map(len, lines)) + len(lines) > MAX_ENTRY_LENGTH // 2:
-        lines = gate.text("\n".join(lines)).splitlines()[-_TAIL_LINES:]
-    tail = truncate("\n".join(lines), MAX_ENTRY_LENGTH // 2)
-    return ValidationResult(
-        command=_truncated(command, MAX_ENTRY_LENGTH // 4, gate),
-        succeeded=succeeded,
-        passed=_counted(_PASSED, tail),
-        failed=_counted(_FAILED, tail),
-        output_tail=tail,
-        at=at,
+    """Every run of a check, oldest first, as the summary has it (`checks`), so that all
+    documents say the same of one."""
+    times = {message.index: message.time for message in messages}
+    return tuple(
+        ValidationResult(
+            command=check.command or check.tool,
+            succeeded=None if check.verdict == "unknown" else check.verdict == "passed",
+            passed=check.passed,
+            failed=check.failed,
+            output_tail=check.tail,
+            at=times.get((check.result or check.ref).message, ""),
+        )
+        for check in summary.checks
     )
-
-
-def _counted(pattern: re.Pattern[str], text: str) -> int | None:
-    counts = [first or second for first, second in pattern.findall(text)]
-    return int(counts[-1]) if counts else None

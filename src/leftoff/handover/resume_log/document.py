@@ -1,7 +1,7 @@
 """The resume log of seed 000: a document in seven sections for the next session.
 
 It is created from a `ContextSummary`, a session state or a to-do list in the seed's form. The
-values are not redacted; `to_markdown` and the stores redact.
+values of a recorded session are redacted; `to_markdown` and the stores redact the others.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from msgspec import Struct, field
 
 from leftoff.budget.tasks import DEFAULT_BUDGET, DEFAULT_MODEL, ContextMetrics
 from leftoff.errors import StateError
-from leftoff.handover.packing import TRUNCATED
 from leftoff.handover.resume_log.from_summary import log_fields
-from leftoff.handover.resume_log.markdown import render_markdown
+from leftoff.handover.resume_log.markdown import TRUNCATED, render_markdown
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import truncate
@@ -220,7 +219,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         Items are left out whole, the least important first; each section says how many.
         """
         shown = gate or Redactor()
-        return render_markdown(shown.value(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
+        return render_markdown(shown.document(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
 
     @staticmethod
     def estimate_tokens(text: str) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from leftoff import codec
-from leftoff.handover.packing import FILLER_RANK, Item, Section, fit
+from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.wording import number
+from leftoff.redaction.redactor import SafeValues
 from leftoff.text.sanitize import clean
-from leftoff.text.truncation import truncate
+from leftoff.text.truncation import one_line, truncate
 from leftoff.tokens import max_tokens
 
 PREFACE = (
@@ -31,63 +33,115 @@ SHARES = {
 """The seed's budgets. The metrics take less than their 500; the metadata, for which the seed
 has none, get them."""
 
-URGENCY = (
+PRIORITY = (
     "Mission Summary",
     "Session Metadata",
     "Next Steps",
-    "Decisions & Rationale",
     "Critical Context",
+    "Decisions & Rationale",
     "Accomplishments",
     "Key Findings",
 )
 
+FIRST = {"Mission Summary": (0.15, 0.35), "Session Metadata": (0.1, 0.2)}
+"""Floor and ceiling of the sections that hold what stands nowhere else: the person's messages
+and the changed files. The others get a quarter of their share first. Chosen by hand after
+`leftoff eval resume` on the labelled sessions."""
+
+MAX_HEAD_VALUE = 200
+"""Code points of an id, a name or a heading that others gave. Chosen by hand."""
+
+MISSION_CUTS = 8000, 1600, 400, 140
+"""Code points of the forms of a paragraph of the mission. Chosen by hand."""
+
+ITEM_CUTS, DECISION_CUTS = (240, 140), (240,)
+"""Code points of the shorter forms of other lines. Chosen by hand."""
+
 MAX_LINE_LENGTH = 160
 """Code points of a line that holds several short names."""
 
-MAX_NAME_LINES = 8
-"""Further lines of short names only fill what is left over."""
-
-FILLER_KEY = "also_said"
-"""What of the critical context only fills what is left over."""
-
-MAX_LATEST_ERRORS = 5
 MAX_SEPARATE_FILES = 12
 """Up to so many files have a line each; of more, those of one folder share a line."""
 
 FILES_PER_LINE = 8
 """Files on one line."""
 
-_FIRST_OR_LAST = re.compile(r"Asked (?:first|last) \(#")
-"""What begins the first and the last request."""
+LATER = {"also_said": 0.0, "names_in_use": 0.12, "files_read": 0.02}
+"""What of the critical context comes after everything else, with the share that it gets before
+room flows on; as in `handover.lines`."""
 
-_CONTINUATION = re.compile(r"\(#\d+\) ")
-"""What begins a further line of a long request."""
+NOTHING_RECORDED = "(nothing recorded)"
 
-_INSISTENT = re.compile(
-    r"\b(?:must|never|always|only|do not|don[’']t|without|no|use|keep|avoid|should|need)\b",
-    re.IGNORECASE,
-)
+CUT = " [... truncated to fit budget ...]"
+TRUNCATED = "\n\n[... truncated to fit budget ...]"
+"""What stands after a text that was cut."""
 
 _BLOCK = re.compile(r"[#>|=~]|[-+*] |```|-{3}|\d+[.)] ")
 """What begins a block of markdown at the start of a line."""
 
 
-def render_markdown(log: Mapping[str, Any], budget: int) -> str:
-    """The document in at most `budget` tokens; `log` is a redacted one's JSON."""
-    sections = [
-        ("Mission Summary", _mission(log["mission_summary"])),
-        ("Accomplishments", _listed(log["accomplishments"], newest=True)),
-        ("Key Findings", _listed(log["key_findings"], newest=True)),
-        ("Decisions & Rationale", _decisions(log["decisions"])),
-        ("Next Steps", _listed(log["next_steps"])),
-        ("Critical Context", _critical(log["critical_context"])),
-    ]
-    own = [_provided_section(section, budget) for section in log.get("sections", ())]
-    render_markdown = [
-        Section(title, tuple(items), SHARES[title], URGENCY.index(title))
-        for title, items in [*sections, ("Session Metadata", _metadata(log["metadata"]))]
-    ]
-    return fit(_head(log), [*render_markdown[:-1], *own, render_markdown[-1]], budget)
+def render_markdown(log: SafeValues, budget: int) -> str:
+    """The document in at most `budget` tokens; `log` is a redacted one's JSON.
+
+    Raises:
+        BudgetTooSmall: not even the headings fit.
+    """
+    context = log["critical_context"]
+    sections = {
+        "Mission Summary": _mission(log["mission_summary"]),
+        "Accomplishments": _listed(log["accomplishments"]),
+        "Key Findings": _listed(log["key_findings"]),
+        "Decisions & Rationale": _decisions(log["decisions"]),
+        "Next Steps": _listed(log["next_steps"]),
+        "Critical Context": _critical({k: v for k, v in context.items() if k not in LATER}),
+        "Session Metadata": _metadata(log["metadata"]),
+    }
+    whole = sum(SHARES.values())
+    parts = []
+    for title, lines in sections.items():
+        if title == "Session Metadata":
+            parts += [_provided(section, budget) for section in log.get("sections", ())]
+        share = SHARES[title] / whole
+        floor, ceiling = FIRST.get(title, (share / 4, share))
+        parts.append(Part(title, lines, floor, ceiling, PRIORITY.index(title)))
+        if title == "Critical Context":
+            parts += [
+                Part(title, _critical({key: context[key]}), part, part, len(PRIORITY) + n)
+                for n, (key, part) in enumerate(LATER.items())
+                if key in context
+            ]
+    head = _head(log)
+    return pack(
+        parts,
+        budget,
+        measure=max_tokens,
+        render=lambda chosen: _render(head, chosen),
+        what="a resume log",
+    )
+
+
+def _render(head: str, chosen: Sequence[Chosen]) -> str:
+    """The document; neighbouring parts of one title are one section."""
+    lines = [head, ""]
+    for title, same in groupby(chosen, key=lambda part: part.title):
+        some = list(same)
+        taken = [line for part in some for line in part.lines]
+        missing = sum(part.left_out for part in some)
+        lines += [f"## {title}", ""]
+        group = ""
+        for text, own in taken:
+            if own != group:
+                lines += [*([""] if lines[-1] else []), *([own] if own else [])]
+                group = own
+            lines += text.split("\n")
+        if lines[-1] == "" and taken:
+            lines.pop()
+        if missing:
+            lines.append(f"- ({missing} left out)")
+        elif not taken:
+            lines.append(NOTHING_RECORDED)
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _head(log: Mapping[str, Any]) -> str:
@@ -95,22 +149,18 @@ def _head(log: Mapping[str, Any]) -> str:
     total = number(metrics["total_budget"])
     used = f"{number(metrics['used_tokens'])} tokens ({metrics['percentage_used']:.1f}%)"
     lines = [
-        f"# Session Resume Log: {_single_line(log['session_id'])}",
+        f"# Session Resume Log: {_short(log['session_id'])}",
         "",
-        *(
-            [f"Generated: {_single_line(metrics['timestamp'])}", ""]
-            if metrics["timestamp"]
-            else []
-        ),
+        *([f"Generated: {_short(metrics['timestamp'])}", ""] if metrics["timestamp"] else []),
         PREFACE,
         "",
         "## Context Metrics",
         "",
-        f"- Model: {_single_line(metrics['model'])}",
+        f"- Model: {_short(metrics['model'])}",
         f"- Total Budget: {total} tokens{_assumption(log, 'total_budget')}",
         f"- Used: {used}{_assumption(log, 'used_tokens')}",
         f"- Remaining: {number(metrics['remaining_tokens'])} tokens",
-        f"- Stop Reason: {_single_line(metrics['stop_reason']) or 'unknown'}",
+        f"- Stop Reason: {_short(metrics['stop_reason']) or 'unknown'}",
     ]
     return "\n".join(lines)
 
@@ -131,48 +181,44 @@ def _single_line(value: Any) -> str:
     return " ".join(clean(text).split()).replace("<", "‹")
 
 
-def _mission(words: str) -> list[Item]:
-    """A paragraph per line, before all other sections, since only this one has the requests.
-    The beginnings of requests come first, then the rest of the last one, then constraints."""
+def _short(value: Any) -> str:
+    """A value of the head, which is never left out, on one line of bounded length."""
+    return one_line(_single_line(value), MAX_HEAD_VALUE)
+
+
+def _mission(words: str) -> tuple[Line, ...]:
+    """A paragraph for each line, the first ones first."""
     lines = [_single_line(line) for line in words.splitlines() if line.strip()]
     lines = [f"\\{line}" if _BLOCK.match(line) else line for line in lines]
-    last = next((i for i, line in enumerate(lines) if line.startswith("Asked last (#")), -1)
-    end = next(
-        (i for i in range(last + 1, len(lines)) if not _CONTINUATION.match(lines[i])), -1
+    return tuple(
+        Line(tuple(dict.fromkeys(f"{one_line(line, cut, CUT)}\n" for cut in MISSION_CUTS)), -n)
+        for n, line in enumerate(lines)
     )
-    order = sorted(
-        range(len(lines)),
-        key=lambda i: (
-            not _FIRST_OR_LAST.match(lines[i]),
-            bool(_CONTINUATION.match(lines[i])),
-            not last < i < (end if end >= 0 else len(lines)) or last < 0,
-            not _INSISTENT.search(lines[i]),
-            i,
-        ),
+
+
+def _forms(text: str, cuts: Sequence[int] = ITEM_CUTS) -> tuple[str, ...]:
+    """A text and shorter forms of it."""
+    return tuple(dict.fromkeys((text, *(one_line(text, cut) for cut in cuts))))
+
+
+def _listed(items: Iterable[Any], group: str = "") -> tuple[Line, ...]:
+    """A line for each item, the first ones first."""
+    return tuple(
+        Line(_forms(f"- {_single_line(item)}"), -n, group) for n, item in enumerate(items)
     )
-    ranks = {index: rank - len(lines) for rank, index in enumerate(order)}
-    return [Item(f"{line}\n", rank=ranks[i]) for i, line in enumerate(lines)]
 
 
-def _listed(items: Iterable[Any], *, newest: bool = False) -> list[Item]:
-    texts = [f"- {_single_line(item)}" for item in items]
-    last = len(texts)
-    return [Item(t, rank=last - n if newest else n) for n, t in enumerate(texts)]
-
-
-def _decisions(decisions: Iterable[Any]) -> list[Item]:
-    """In the order in which they were made; the surest that still stand are taken first."""
+def _decisions(decisions: Iterable[Any]) -> tuple[Line, ...]:
+    """The surest that still stand are taken first; a short form has no reasons."""
     decided = [d if isinstance(d, Mapping) else {"decision": d} for d in decisions]
-    order = sorted(
-        range(len(decided)),
-        key=lambda i: (
-            bool(decided[i].get("status")),
-            -_number(decided[i].get("confidence")),
-            i,
-        ),
-    )
-    ranks = {index: rank for rank, index in enumerate(order)}
-    return [Item(_decision(d), rank=ranks[i]) for i, d in enumerate(decided)]
+    found = []
+    for place, one in enumerate(decided):
+        weight = _number(one.get("confidence")) + (one.get("owner") == "user")
+        weight -= bool(one.get("status")) + place / 10_000
+        whole = _decision(one)
+        short = _forms(whole.partition("\n")[0], DECISION_CUTS)
+        found.append(Line(tuple(dict.fromkeys((whole, *short))), weight))
+    return tuple(found)
 
 
 def _number(value: Any) -> float:
@@ -198,62 +244,62 @@ def _letters_only(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _critical(context: Mapping[str, Any]) -> list[Item]:
-    items: list[Item] = []
-    for key, value in context.items():
+def _critical(context: Mapping[str, Any]) -> tuple[Line, ...]:
+    """Lists and objects under their names, earlier keys first; names share lines."""
+    found: list[Line] = []
+    for place, (key, value) in enumerate(context.items()):
         group = f"**{_heading(key)}:**"
         if isinstance(value, Mapping):
-            texts = [f"- {_single_line(k)}: {_single_line(v)}" for k, v in value.items()]
-            items += [Item(t, len(items) + n, group) for n, t in enumerate(texts)]
+            texts = [(f"{_single_line(k)}: {_single_line(v)}", 1) for k, v in value.items()]
         elif isinstance(value, (list, tuple)):
-            start = FILLER_RANK if key == FILLER_KEY else len(items)
-            items += _values(value, group, start)
+            texts = _values([_single_line(v) for v in value])
         else:
-            items.append(Item(f"- {_single_line(value)}", len(items), group))
-    return items
+            texts = [(_single_line(value), 1)]
+        found += [
+            Line(_forms(f"- {text}") if count == 1 else (f"- {text}",), -place, group, count)
+            for n, (text, count) in enumerate(texts)
+        ]
+    return tuple(found)
 
 
-def _values(values: Iterable[Any], group: str, rank: int) -> list[Item]:
-    """A list: one item each, or several short names on a line."""
-    texts = [_single_line(v) for v in values]
+def _values(texts: Sequence[str]) -> list[tuple[str, int]]:
+    """A list: one item each, or several short names on a line, with how many there are."""
     if len(texts) < 4 or any(" " in t for t in texts):
-        return [Item(f"- {t}", rank + n, group) for n, t in enumerate(texts)]
-    items: list[Item] = []
+        return [(text, 1) for text in texts]
+    found: list[tuple[str, int]] = []
     line: list[str] = []
     for text in [*texts, ""]:
         if line and (not text or len(", ".join([*line, text])) > MAX_LINE_LENGTH):
-            place = len(items) + (0 if len(items) < MAX_NAME_LINES else FILLER_RANK)
-            items.append(Item(f"- {', '.join(line)}", rank + place, group, len(line)))
+            found.append((", ".join(line), len(line)))
             line = []
         line.append(text)
-    return items
+    return found
 
 
 def _heading(key: str) -> str:
     return _single_line(key).replace("_", " ").capitalize()
 
 
-def _metadata(metadata: Mapping[str, Any]) -> list[Item]:
+def _metadata(metadata: Mapping[str, Any]) -> tuple[Line, ...]:
     """The seed's four, files first; whatever else is known of the session stays in the JSON."""
     notes = metadata.get("file_notes")
     paths = _as_list(metadata.get("files_modified"))
     files = _files(paths, notes if isinstance(notes, Mapping) else {})
-    items = [
-        Item(text, index - len(files) - 10, "**Files Modified:**", count)
-        for index, (text, count) in enumerate(files)
+    found = [
+        Line(forms, 2 - n / 1000, "**Files Modified:**", count)
+        for n, (forms, count) in enumerate(files)
     ]
-    agents = _as_list(metadata.get("agents_used"))
-    items += [
-        Item(f"- {_single_line(a)}", 100 + n, "**Agents Used:**") for n, a in enumerate(agents)
-    ]
+    found += _listed(_as_list(metadata.get("agents_used")), "**Agents Used:**")
     errors = _as_list(metadata.get("errors"))
-    for index, error in enumerate(errors):
-        rank = len(errors) - index + (0 if len(errors) - index <= MAX_LATEST_ERRORS else 200)
-        items.append(Item(f"- {_single_line(error)}", rank, "**Errors/Warnings:**"))
+    found += [
+        Line((f"- {_single_line(e)}",), (n - len(errors)) / 100, "**Errors/Warnings:**")
+        for n, e in enumerate(errors)
+    ]
     minutes = metadata.get("session_duration_minutes")
     if minutes is not None:
-        items.append(Item(f"**Session Duration:** {_single_line(minutes)} minutes", -1, ""))
-    return items
+        text = f"**Session Duration:** {_single_line(minutes)} minutes"
+        found.append(Line((text,), 3))
+    return tuple(found)
 
 
 def _as_list(value: Any) -> Sequence[Any]:
@@ -263,37 +309,40 @@ def _as_list(value: Any) -> Sequence[Any]:
     return [value] if value else []
 
 
-def _files(paths: Sequence[Any], notes: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """A line for each file with how many it tells of; where there are many, one for several of
-    a folder whose names no other folder has."""
+def _files(paths: Sequence[Any], notes: Mapping[str, Any]) -> list[tuple[tuple[str, ...], int]]:
+    """A line for each file, with how many it tells of; where there are many, one for several
+    of a folder whose names no other folder has. The short form leaves out all notes but the
+    first."""
     shown = [_single_line(path) for path in paths]
     names = Counter(path.rpartition("/")[2] for path in shown)
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, list[tuple[str, str]]] = {}
     for path in shown:
         folder, _, name = path.rpartition("/")
-        note = f" ({_single_line(notes[path])})" if path in notes else ""
-        if len(shown) <= MAX_SEPARATE_FILES or names[name] > 1 or not name or not folder:
-            lines[path] = [path + note]
-        else:
-            lines.setdefault(folder + "/:", []).append(name + note)
-    decided: list[tuple[str, int]] = []
-    for folder, found in lines.items():
-        for start in range(0, len(found), FILES_PER_LINE):
-            some = found[start : start + FILES_PER_LINE]
-            head = f"{folder} " if folder.endswith("/:") else ""
-            decided.append((f"- {head}{', '.join(some)}", len(some)))
-    return decided
+        note = _single_line(notes[path]) if path in notes else ""
+        action = note.partition(",")[0] if note[:1].isalpha() else "modified"
+        alone = len(shown) <= MAX_SEPARATE_FILES or names[name] > 1 or not name or not folder
+        place, name = (path, path) if alone else (folder + "/:", name)
+        long = f"{name} ({note})" if note else name
+        lines.setdefault(place, []).append((long, f"{name} ({action})"))
+    found: list[tuple[tuple[str, ...], int]] = []
+    for place, files in lines.items():
+        head = f"- {place} " if place.endswith("/:") else "- "
+        for start in range(0, len(files), FILES_PER_LINE):
+            some = files[start : start + FILES_PER_LINE]
+            forms = [head + ", ".join(forms) for forms in zip(*some, strict=True)]
+            found.append((tuple(dict.fromkeys(forms)), len(some)))
+    return found
 
 
-def _provided_section(section: Mapping[str, Any], budget: int) -> Section:
+def _provided(section: Mapping[str, Any], budget: int) -> Part:
     """A provider's section: its markdown, cut to what it may take."""
     share = max(0, int(section["budget"]))
-    whole = sum(SHARES.values()) + share
+    part = share / max(1, sum(SHARES.values()) + share)
     content = truncate(
         clean(section["content"]),
-        max(1, budget * share // max(1, whole)),
+        max(1, int(budget * part)),
         measure=max_tokens,
-        marker="\n\n[... truncated to fit budget ...]",
+        marker=TRUNCATED,
     )
-    items = (Item(content.rstrip("\n")),) if content.strip() else ()
-    return Section(_single_line(section["name"]), items, share, len(URGENCY))
+    lines = (Line((content.rstrip("\n"),)),) if content.strip() else ()
+    return Part(_short(section["name"]), lines, part, 1.0, len(PRIORITY))

@@ -9,8 +9,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.formats.vocabulary import kind_of
-from leftoff.handover.resume_state.calls import describe_call
 from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, FunctionCall
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -30,9 +28,6 @@ MAX_REASON_LENGTH = 300
 """Maximum code points of the reason for a tool call."""
 
 _OMISSION = "\n… [{count} characters left out] …\n"
-_NO_WORK = frozenset({"finish", "ask", "plan", "think"})
-"""Kinds of calls that leave nothing undone when they do not come back."""
-
 _SUCCESS = frozenset({"ok", "unknown"})
 
 
@@ -105,7 +100,6 @@ class ConversationTail:
         self._calls_without_id: deque[_Call] = deque()
         self._agent_text = ""
         self.first_words = ""
-        self._last_prompt = -1
         self._gate = Redactor()
 
     def see(self, message: Message) -> None:
@@ -123,7 +117,6 @@ class ConversationTail:
                 self._add_result(message, part)
         if message.origin == "prompt":
             self._agent_text = ""
-            self._last_prompt = message.index
         texts = message.origin in {"prompt", "agent", "compaction"}
         if called or (text and texts):
             role = "assistant" if called or message.origin == "agent" else "user"
@@ -216,27 +209,6 @@ class ConversationTail:
             for call in self.calls
             if call.result is not None and call.message not in without
         )
-
-    def unfinished(self, without: Collection[int] = ()) -> tuple[str, ...]:
-        """Calls since the last prompt that did not come back, in words. An older one was
-        given up: the conversation went on without it."""
-        return tuple(
-            describe_call(call.name, call.parameters)
-            for call in self.calls
-            if call.result is None
-            and call.message > self._last_prompt
-            and call.message not in without
-            and kind_of(call.name) not in _NO_WORK
-        )
-
-    def last_words(self, without: Collection[int] = ()) -> str:
-        """The agent's last text."""
-        texts = (
-            w.chat.content
-            for w in reversed(self.entries)
-            if w.role == "assistant" and w.chat.content and w.message not in without
-        )
-        return whole(next(texts, ""), MAX_RESULT_LENGTH)
 
     def chat(self, without: Collection[int] = ()) -> tuple[ChatMessage, ...]:
         """The messages, in order, without results whose calls are not held any more."""

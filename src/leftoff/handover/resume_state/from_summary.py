@@ -4,48 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import UTC
 from typing import Any
 
 from msgspec import Struct
 
-from leftoff.handover.facts import (
-    EARLIER_NOTE,
-    is_in_force,
-    latest_request,
-    status_text,
-    task_requests,
-    unresolved_errors,
-)
+from leftoff.analysis.decisions.shown import LIKELY
+from leftoff.handover.facts import Handover, handover_of, with_goal
+from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TURNS, state_lines, texts
 from leftoff.handover.resume_state.conversation import ConversationTail
 from leftoff.handover.resume_state.document import (
-    UNDERSTANDING,
-    ContextChange,
     ContextEvolution,
     RecordedFile,
     ResumeState,
     World,
 )
-from leftoff.handover.resume_state.templates import parse_time
-from leftoff.handover.wording import outcome_text
+from leftoff.handover.resume_state.templates import ADDED_TEXTS, parse_time
 from leftoff.redaction.redactor import Redactor
-from leftoff.summary import (
-    Command,
-    ContextSummary,
-    ErrorSeen,
-    KeyDecision,
-    Milestone,
-    UserRequest,
-)
+from leftoff.summary import ContextSummary
 from leftoff.text.truncation import whole
 
-MIN_CONFIDENCE = 0.5
-"""Decisions with less confidence are left out: the next agent would take them for settled."""
+KEYS = {
+    "The person's last message": "latest_request",
+    "Asked of the person, not answered": "open_question",
+    "The agent's last words": "last_words",
+    "Last calls": "last_calls",
+    "To do": "next_steps",
+    "Left open": "left_open",
+    CHECKS: "checks",
+    FILES: "files_changed",
+    "The task": "main_goal",
+    "The person requires": "constraints",
+    "The person said before": "said_before",
+    FAILURES: "open_errors",
+    "Failed, then mended": "lessons",
+    "Decided": "key_decisions",
+    "Git": "git",
+    "Other commands": "commands",
+    "Files read": "files_read",
+    "Also said": "also_said",
+    "Names in use": "names_in_use",
+}
+"""Variables of a recorded session, by the titles of its handover. What was found out stands
+among the insights."""
 
-NOTHING_OPEN = (
-    "none that the recording shows: ask what is wanted next before beginning anything"
-)
+_SINGLE = {"main_goal", "latest_request", "open_question", "last_words"}
+"""Variables that are a text and no list; a long goal is a list of its blocks."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
@@ -96,7 +101,7 @@ def from_summary(
     commit: str = "",
     abandoned: Collection[int] = (),
 ) -> ResumeState:
-    """The resume state of a recorded session. Values are raw: outputs redact.
+    """The resume state of a recorded session. Tools and conversation are raw: outputs redact.
 
     Args:
         conversation: its messages; without them there are no tools and no history.
@@ -110,9 +115,12 @@ def from_summary(
     session = summary.session
     workflow_label = name or workflow_name(flow.file_path) or _session_name(summary)
     key = "\n".join([session.id, flow.file_path, session.path if not session.id else ""])
-    context = _context(
-        summary, tail.unfinished(abandoned), tail.first_words, tail.last_words(abandoned)
-    )
+    handover = handover_of(summary)
+    if not summary.user_requests:
+        # A subagent's task is typed by no person, and is its goal all the same.
+        handover = with_goal(handover, tail.first_words)
+    # Before it is put into words: on one line, without marks, a key may look like any words.
+    handover = Redactor().value(handover)
     dropped = {
         "completed_tools": tail.seen_calls - len(tail.calls),
         "chat_history": tail.seen_entries - len(tail.entries),
@@ -124,16 +132,15 @@ def from_summary(
         original_workflow_content=flow.content,
         start_time=session.started,
         last_activity=session.ended or session.started,
-        current_phase=summary.progress.current_stage or UNDERSTANDING,
-        current_strategy=strategy(summary.key_decisions),
+        current_phase=phase(handover),
+        current_strategy=strategy(handover),
         completed_tools=tail.tools(abandoned),
         chat_history=tail.chat(abandoned),
         context_evolution=ContextEvolution(
-            current_context=context,
+            current_context=_context(summary, handover),
             key_insights=tuple(
-                f.text for f in summary.key_findings if _is_self_contained(f.text)
+                f.text for f in reversed(handover.findings) if _is_self_contained(f.text)
             ),
-            changes=tuple(_changes(summary)),
         ),
         workflow_variables=_variables(summary, flow),
         world=_environment(summary, commit),
@@ -152,108 +159,32 @@ def _session_name(summary: ContextSummary) -> str:
     return folder or whole(session.title, 40) or session.format
 
 
-def strategy(decisions: Iterable[KeyDecision]) -> str:
-    """How the work is done: of the agent's decisions that stand and are more likely key
-    decisions than not, those about the approach before others, the surest, and of equally sure
-    ones the last."""
-    standing = [d for d in decisions if _is_in_force(d) and d.owner != "user"]
-    of_approach = [d for d in standing if d.type in {"approach", "architecture"}]
-    chosen = sorted(of_approach or standing, key=lambda d: d.confidence)[-1:]
-    return chosen[0].text if chosen else ""
+def phase(handover: Handover) -> str:
+    """Where the work stands: whose turn it is, and no stage, which an agent would rely on."""
+    return TURNS.get(handover.state.turn, str(ADDED_TEXTS["unknown"]))
 
 
-def _context(
-    summary: ContextSummary, unfinished: tuple[str, ...], first_words: str, last_words: str
-) -> dict[str, Any]:
-    """What is known at the end, the most important first; empty values left out."""
-    session, requests = summary.session, summary.user_requests
-    goal = task_requests(requests)[:1]
-    last = latest_request(requests)
-    latest = [last] if last is not None and last not in goal else []
-    tail = {r.text for r in [*goal, *latest]}
-    open_requests = [r.text for r in requests if r.status == "open" and r.text not in tail]
-    constraints = [
-        r.text if is_in_force(r, requests) else f"{r.text} ({EARLIER_NOTE})"
-        for r in requests
-        if r.kind == "constraint" and r.status != "withdrawn" and r.text not in tail
+def strategy(handover: Handover) -> str:
+    """How the work is done: the last likely decision of the agent that stands; "" for none."""
+    standing = [
+        d
+        for d in handover.decisions
+        if d.speaker == "agent"
+        and d.weight >= LIKELY
+        and (not d.note or d.note.startswith("instead of"))
     ]
-    checks: dict[str, Command] = {}  # the last of each kind
-    for command in summary.working_set.commands:
-        if command.kind in {"test", "build", "lint"}:
-            checks.setdefault(command.kind, command)
-    files = [f for f in summary.file_modifications if f.action != "read"]
-    # What lies outside the project is mostly scratch.
-    files.sort(key=lambda f: f.path.startswith("/"))
-    has_open_request = any(r.status == "open" for r in requests)
-    open_work = has_open_request or summary.next_steps or unfinished or not requests
-    found: dict[str, Any] = {
-        # A subagent's task is typed by no person, and is its goal all the same.
-        "main_goal": _request_text(goal[0]) if goal else first_words,
-        "latest_request": _request_text(latest[0]) if latest else "",
-        "open_requests": open_requests,
-        "next_steps": [f"{s.text} ({s.status})" for s in summary.next_steps],
-        "open_work": "" if open_work else NOTHING_OPEN,
-        "last_words": last_words,
-        "calls_without_result": list(unfinished[-5:]),
-        "open_errors": [_error_text(e) for e in unresolved_errors(summary)[0]][-5:],
-        "constraints": constraints,
-        "key_decisions": [_decision_text(d) for d in summary.key_decisions if _is_in_force(d)],
-        "files_changed": [f"{f.path} ({f.action})" for f in files],
-        "milestones": _milestones(summary.progress.milestones)[-10:],
-        "checks": [f"{c.text} → {outcome_text(c.passed)}" for c in checks.values()],
-        "tests": test_status(summary),
-        "project_path": session.cwd,
-        "recorded_branch": session.branch,
-    }
+    return max(standing, key=lambda d: d.message).text if standing else ""
+
+
+def _context(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
+    """What is known at the end, in the order of every handover."""
+    found: dict[str, Any] = {STATE: state_lines(handover.state)}
+    found |= {KEYS[title]: [*items] for title, items in texts(handover) if title in KEYS}
+    for key in _SINGLE & found.keys():
+        found[key] = found[key][0] if len(found[key]) == 1 else found[key]
+    found.setdefault("main_goal", found.get("latest_request", ""))
+    found["project_path"] = summary.session.cwd
     return {key: value for key, value in found.items() if value}
-
-
-def _is_in_force(decision: KeyDecision) -> bool:
-    return decision.status == "made" and decision.confidence >= MIN_CONFIDENCE
-
-
-def _error_text(error: ErrorSeen) -> str:
-    return f"{error.tool}: {error.text}" if error.tool else error.text
-
-
-def _request_text(request: UserRequest) -> str:
-    """A request with what the recording shows of it, so that nothing done is done again."""
-    return f"{request.text} [{status_text(request)}]"
-
-
-def _decision_text(decision: KeyDecision) -> str:
-    return f"the person: {decision.text}" if decision.owner == "user" else decision.text
-
-
-def _milestones(milestones: Iterable[Milestone]) -> list[str]:
-    """What was reached, each once, with the best evidence there is for it."""
-    rank = {"claimed": 0, "contradicted": 1, "verified": 2}
-    best: dict[str, str] = {}
-    for milestone in milestones:
-        known = best.get(milestone.text, "claimed")
-        best[milestone.text] = max(known, milestone.evidence, key=lambda e: rank.get(e, 0))
-    return [f"{text} ({evidence})" for text, evidence in best.items()]
-
-
-def test_status(summary: ContextSummary) -> str:
-    """What is known of the tests at the end, "" if none were run."""
-    older = summary.progress.tests_older_than_last_edit
-    if older is None:
-        return ""
-    return "not run since the last edit" if older else "run after the last edit"
-
-
-def _changes(summary: ContextSummary) -> Iterable[ContextChange]:
-    before: str | None = None
-    for change in summary.progress.timeline:
-        yield ContextChange(
-            key="current_phase",
-            old_value=before,
-            new_value=change.stage,
-            source="summary",
-            reasoning=f"message #{change.ref.message + 1}",
-        )
-        before = change.stage
 
 
 def _variables(summary: ContextSummary, flow: Workflow) -> dict[str, Any]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
-
-from msgspec import Struct
 
 from leftoff import codec
 from leftoff.analysis.activities import of_command
-from leftoff.errors import UsageError
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
+from leftoff.handover.lines import stored_part
+from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.resume_state.calls import changes_by_patch, commands_of, describe_call
 from leftoff.handover.resume_state.document import CompletedTool, ResumeState
+from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, MESSAGE_TEXTS, format_elapsed
 from leftoff.handover.wording import brief, inline_code, number
 from leftoff.model import ToolCall
@@ -48,25 +48,12 @@ _INFORMATIVE_LINE = re.compile(
     r".*[^\W\d_]{2}"
 )
 
-_LATEST_FIRST = frozenset(
-    {"key_decisions", "milestones", "open_errors", "calls_without_result"}
-)
-_TOOL_OUTPUT_KEYS = frozenset({"open_errors"})
-"""Variables that hold tool output."""
+_WORK, _STATE, _SINCE = 1, 2, 3
+"""Sections that have items, by their place among the headings."""
 
-MAX_ITEM_LENGTH, MAX_LONG_ITEM_LENGTH = 300, 1_200
-"""Code points of an item, and of what the person asked for."""
+_TITLES = {key: title for title, key in KEYS.items()}
 
-_LONG_KEYS = frozenset({"main_goal", "latest_request", "open_requests", "last_words"})
-
-
-class _Item(Struct):
-    """A line that may be dropped. `heading`: the line before the first item of a list."""
-
-    section: int
-    weight: float
-    text: str
-    heading: str = ""
+_LISTED: TypeAlias = Iterator[tuple[int, Part]]
 
 
 def resume_message(
@@ -90,67 +77,42 @@ def resume_message(
         gate: the redactor of the document, where it is part of a larger one.
 
     Raises:
-        UsageError: not even the frame fits the budget.
+        BudgetTooSmall: not even the frame fits the budget.
     """
     gate = gate or Redactor()
     # Redacted before anything is cut, since half a secret is not known for one.
     redacted = ResumeState.from_dict(gate.value(state.to_dict()))
     notes = [brief(note) for note in gate.value(list(changed))]
     after = _instruction(redacted, strategy, notes, [brief(t, 80) for t in missing_tools])
-    if strategy == "fresh_start":
-        text = f"{MESSAGE_TEXTS['title']}\n\n{after}"
-        return _check_budget(text, budget)
+    fresh = strategy == "fresh_start"
     heads = [_summary(redacted), _work(redacted, strategy), MESSAGE_TEXTS["state"].strip()]
-    items = [*_work_items(redacted), *_state_items(redacted)]
+    listed = [*_work_items(redacted), *_variables(redacted)]
     if notes:
         heads.append(ADDED_TEXTS["since"])
-        items += [_Item(3, n * 0.5, f"• {note}") for n, note in enumerate(notes)]
-    included = [*items]
-    while True:
-        text = _render(heads, included, len(items), after)
-        over = max_tokens(text) - budget
-        if over <= 0:
-            return text
-        if not included:
-            return _check_budget(text, budget)
-        included = _without_least_important(included, over)
+        since = tuple(Line((f"• {note}",), -place) for place, note in enumerate(notes))
+        listed.append((_SINCE, Part("", since, 0.1, 0.3, -1)))
+    sections = [section for section, _ in listed]
+
+    def render(chosen: Sequence[Chosen]) -> str:
+        if fresh:
+            return f"{MESSAGE_TEXTS['title']}\n\n{after}"
+        return _render(heads, list(zip(sections, chosen, strict=True)), after)
+
+    parts = [] if fresh else [part for _, part in listed]
+    return pack(parts, budget, measure=max_tokens, render=render, what="a resume message")
 
 
-def _check_budget(text: str, budget: int) -> str:
-    needed = max_tokens(text)
-    if needed > budget:
-        raise UsageError(
-            f"a resume message needs {number(needed)} tokens at least, not {number(budget)}"
-        )
-    return text
-
-
-def _without_least_important(items: list[_Item], over: int) -> list[_Item]:
-    """The items without the least telling ones, so many as cover what is too much."""
-    order = sorted(range(len(items)), key=lambda i: (-items[i].weight, -i))
-    dropped: set[int] = set()
-    for place in order:
-        dropped.add(place)
-        over -= max_tokens(items[place].text + "\n")
-        if over <= 0:
-            break
-    return [item for place, item in enumerate(items) if place not in dropped]
-
-
-def _render(heads: list[str], items: list[_Item], total: int, after: str) -> str:
+def _render(heads: Sequence[str], chosen: Sequence[tuple[int, Chosen]], after: str) -> str:
     lines = [MESSAGE_TEXTS["title"], "", "<leftoff>", ADDED_TEXTS["data"]]
-    for section, head in enumerate(heads):
+    for number_of, head in enumerate(heads):
         lines += ["", head]
-        current = ""
-        for item in items:
-            if item.section != section:
-                continue
-            if item.heading and item.heading != current:
-                lines.append(item.heading)
-            current = item.heading
-            lines.append(item.text)
-    if len(items) < total:
-        lines += ["", ADDED_TEXTS["left_out"].format(count=number(total - len(items)))]
+        for section, part in chosen:
+            if section == number_of and part.lines:
+                lines += [part.title] if part.title else []
+                lines += [text for text, _ in part.lines]
+    left_out = sum(part.left_out for _, part in chosen)
+    if left_out:
+        lines += ["", ADDED_TEXTS["left_out"].format(count=number(left_out))]
     return "\n".join([*lines, "</leftoff>", "", after])
 
 
@@ -183,20 +145,19 @@ def _work(state: ResumeState, strategy: Strategy) -> str:
     return text
 
 
-def _work_items(state: ResumeState) -> Iterable[_Item]:
-    """What was done, call by call, what failed, and what was found out before."""
-    done = [t for t in state.completed_tools if t.success and _may_have_effect(t)]
-    lines = list(dict.fromkeys(_call_line(t) for t in done))[-MAX_CALLS:]
-    for n, line in enumerate(lines):
-        yield _Item(1, 3 + len(lines) - n, f"  - {line}", ADDED_TEXTS["done"])
-    lost = _failed_calls(state)
-    for n, line in enumerate(lost):
-        yield _Item(1, 4 + 2 * (len(lost) - n), f"  - {line}", ADDED_TEXTS["failed"])
-    earlier = state.context_evolution.key_insights[:-MAX_INSIGHTS]
-    for n, insight in enumerate(earlier):
-        yield _Item(
-            1, 6 + 2 * (len(earlier) - n), f"  - {brief(insight)}", ADDED_TEXTS["insights"]
-        )
+def _work_items(state: ResumeState) -> _LISTED:
+    """What was found out before, and, unless the last calls of a recording are known, what was
+    done, call by call, and what failed; the latest come first where there is little room."""
+    found: list[tuple[str, list[str]]] = []
+    if "last_calls" not in state.context_evolution.current_context:
+        done = [t for t in state.completed_tools if t.success and _may_have_effect(t)]
+        lines = list(dict.fromkeys(_call_line(t) for t in done))[-MAX_CALLS:]
+        found = [(ADDED_TEXTS["done"], lines), (ADDED_TEXTS["failed"], _failed_calls(state))]
+    insights = state.context_evolution.key_insights[:-MAX_INSIGHTS]
+    found.append((ADDED_TEXTS["insights"], [brief(text) for text in insights]))
+    for title, items in found:
+        packed = tuple(Line((f"  - {item}",), place) for place, item in enumerate(items))
+        yield _WORK, Part(title, packed, 0.03, 0.15, 3)
 
 
 def _may_have_effect(tool: CompletedTool) -> bool:
@@ -242,26 +203,21 @@ def _call_line(tool: CompletedTool) -> str:
     return f"{line} → {inline_code(informative[-1], 120)}" if informative else line
 
 
-def _state_items(state: ResumeState) -> Iterable[_Item]:
+def _variables(state: ResumeState) -> _LISTED:
     """The variables: a line each, a list with a line for each of its items."""
-    for rank, (key, value) in enumerate(state.context_evolution.current_context.items()):
-        name = brief(key, 80)
-        limit = MAX_LONG_ITEM_LENGTH if key in _LONG_KEYS else MAX_ITEM_LENGTH
-        if not isinstance(value, list) or len(value) == 1:
-            words = _value_text(value[0] if isinstance(value, list) else value)
-            shown = (
-                inline_code(words, limit) if key in _TOOL_OUTPUT_KEYS else brief(words, limit)
-            )
-            yield _Item(2, rank, MESSAGE_TEXTS["variable"].format(key=name, value=shown))
+    known = state.context_evolution.current_context
+    for key, value in known.items():
+        if key == "main_goal" and value == known.get("latest_request"):
             continue
-        for n, item in enumerate(value):
-            order = len(value) - n if key in _LATEST_FIRST else n
-            words = _value_text(item)
-            shown = (
-                inline_code(words, limit) if key in _TOOL_OUTPUT_KEYS else brief(words, limit)
-            )
-            line = f"  - {shown}"
-            yield _Item(2, rank + 1.5 * order, line, f"• {name}:")
+        items = [_value_text(v) for v in (value if isinstance(value, list) else [value])]
+        if key == "open_errors":  # tool output, in states of earlier versions without marks
+            items = [i if i.startswith("`") else inline_code(i) for i in items]
+        name, kind = brief(key, 80), _TITLES.get(key, key)
+        if len(items) == 1:
+            bullet = MESSAGE_TEXTS["variable"].format(key=name, value="")
+            yield _STATE, stored_part(kind, items, bullet=bullet, title="")
+        else:
+            yield _STATE, stored_part(kind, items, bullet="  - ", title=f"• {name}:")
 
 
 def _value_text(value: Any) -> str:

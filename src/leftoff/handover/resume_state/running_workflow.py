@@ -12,16 +12,19 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError
+from leftoff.handover.facts import Handover, handover_of
+from leftoff.handover.lines import TURNS
 from leftoff.handover.resume_state.conversation import MAX_REMEMBERED, truncate_values
 from leftoff.handover.resume_state.document import (
+    UNDERSTANDING,
     ChatMessage,
     CompletedTool,
     ContextChange,
     ResumeState,
     WorkflowExecutionContext,
 )
-from leftoff.handover.resume_state.from_summary import strategy
-from leftoff.handover.resume_state.templates import parse_time
+from leftoff.handover.resume_state.from_summary import phase, strategy
+from leftoff.handover.resume_state.templates import ADDED_TEXTS, parse_time
 from leftoff.redaction.redactor import Redactor
 
 _BOOKKEEPING = frozenset({"workflow_file", "workflow_hash", "original_content"})
@@ -136,6 +139,12 @@ def _by_time(
     return tuple(sorted((*tools, *more), key=lambda t: parse_time(t.executed_at) or first))
 
 
+def _phase(state: ResumeState, handover: Handover) -> str:
+    """The phase that a run named; else whose turn it is."""
+    unnamed = {UNDERSTANDING, ADDED_TEXTS["unknown"], *TURNS.values()}
+    return phase(handover) if state.current_phase in unnamed else state.current_phase
+
+
 def with_conversation(state: ResumeState, chat: tuple[ChatMessage, ...]) -> ResumeState:
     """The state with a conversation, and what it tells of phase, strategy and insights."""
     if not chat:
@@ -153,15 +162,15 @@ def with_conversation(state: ResumeState, chat: tuple[ChatMessage, ...]) -> Resu
         return replace(state, chat_history=chat)
     summary = session_pass.conclude()
     variables = state.workflow_variables
-    phase = variables.get("current_phase") or summary.progress.current_stage
-    plan = variables.get("current_strategy") or strategy(summary.key_decisions)
+    handover = handover_of(summary)
+    plan = variables.get("current_strategy") or strategy(handover)
     insights = dict.fromkeys(
-        [*evolution.key_insights, *(finding.text for finding in summary.key_findings)]
+        [*evolution.key_insights, *(finding.text for finding in reversed(handover.findings))]
     )
     return replace(
         state,
         chat_history=chat,
-        current_phase=phase or state.current_phase,
+        current_phase=variables.get("current_phase") or _phase(state, handover),
         current_strategy=plan or state.current_strategy,
         context_evolution=replace(evolution, key_insights=tuple(insights)),
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.handover.checkpoint.from_summary import CheckpointFacts, collect_facts
+from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.prompt_log import (
     ValidationResult,
     first_user_text,
@@ -17,8 +17,10 @@ from leftoff.handover.checkpoint.prompt_log import (
 )
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.decision_table import TaskProgress
+from leftoff.handover.facts import Handover, with_goal
 from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
+from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
 
@@ -58,7 +60,7 @@ class _MessageList:
 
 
 def recorded(
-    path: str | Path, *, format: str | None = None, session: int | str = -1
+    path: str | Path, *, format: str | None = None, session: Choice = None
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input.
 
@@ -79,14 +81,15 @@ def recorded(
 class CheckpointSource(Struct, frozen=True):
     """The source of a checkpoint's sections; without a recording only the goal is known."""
 
-    facts: CheckpointFacts
+    facts: Handover
     checks: tuple[ValidationResult, ...] = ()
     session: str = ""
+    reached: TaskProgress = TaskProgress()
 
     @property
-    def reached(self) -> TaskProgress:
-        """The progress of the task."""
-        return TaskProgress.of(self.facts)
+    def task(self) -> str:
+        """The task in its owner's words, "" if it is not known."""
+        return self.facts.goal.text if self.facts.goal else ""
 
 
 def checkpoint_source(
@@ -99,12 +102,14 @@ def checkpoint_source(
         role: selects the files to list.
     """
     if recorded is None:
-        return CheckpointSource(CheckpointFacts(task=goal))
+        return CheckpointSource(with_goal(Handover(), goal))
     summary, messages = recorded.summary, recorded.messages
     session = summary.session
     task = goal or ("" if summary.user_requests else first_user_text(messages))
+    facts = collect_facts(summary, goal=task, role=role)
     return CheckpointSource(
-        collect_facts(summary, goal=task, role=role),
+        facts,
         validations(summary, messages),
         session.id or session.path,
+        TaskProgress.of(summary, facts),
     )

@@ -13,6 +13,7 @@ from leftoff.handover.resume_state.document import RecordedFile, ResumeState, Wo
 from leftoff.handover.resume_state.from_summary import Workflow, from_summary
 from leftoff.handover.resume_state.running_workflow import content_hash
 from leftoff.incremental.messages import read_with_listener
+from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 from leftoff.workspace import inspect_workspace, read_workflow, recorded_files
 
@@ -21,7 +22,7 @@ def from_transcript(
     path: str | PathLike[str],
     *,
     format: str | None = None,
-    session: int | str = -1,
+    session: Choice = None,
     workflow: str | PathLike[str] | None = None,
     name: str = "",
     hashes: bool = True,
@@ -30,7 +31,8 @@ def from_transcript(
 
     Args:
         path: a file or a session's directory.
-        session: which one, where a file holds several: its place from 0, or its id.
+        session: which one, where a file holds several: its place from 0, its id or date;
+            by default the newest in which the agent said or did something.
         workflow: the file that the session worked through.
         name: of the workflow; by default its file's, else the folder's.
         hashes: record commit and file hashes as they are now, so that later changes can be
@@ -50,7 +52,7 @@ def of_transcript(
     path: str | PathLike[str],
     *,
     format: str | None = None,
-    session: int | str = -1,
+    session: Choice = None,
     workflow: str | PathLike[str] | None = None,
     name: str = "",
     hashes: bool = True,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.usage import Filling
 from leftoff.handover.wording import number
+from leftoff.summary import StageChange
 
 HEIGHT = 190
 """Pixels of the occupancy curve, without the axis labels below it. Chosen by hand."""
@@ -24,17 +24,17 @@ StageRun = tuple[str, int, int]
 """A stage, its first message (from 0) and the end, exclusive."""
 
 
-def stage_runs(timeline: Sequence[dict[str, Any]], count: int) -> list[StageRun]:
+def stage_runs(timeline: Sequence[StageChange], count: int) -> list[StageRun]:
     """Consecutive stages that cover a session of `count` messages without gaps."""
     merged: list[StageRun] = []
     if not timeline:
         return merged
-    starts = [change["ref"]["message"] for change in timeline]
+    starts = [change.ref.message for change in timeline]
     for change, start, end in zip(timeline, starts, [*starts[1:], count], strict=True):
-        if merged and merged[-1][0] == change["stage"]:
+        if merged and merged[-1][0] == change.stage:
             merged[-1] = (merged[-1][0], merged[-1][1], end)
         elif end > start:
-            merged.append((change["stage"], start, end))
+            merged.append((change.stage, start, end))
     return merged
 
 

@@ -57,7 +57,7 @@ def html_document(
 
 def redacted_html(text: str, gate: Redactor) -> str:
     """Recorded text as HTML: redacted, without control and invisible characters, escaped."""
-    return escape(clean(gate.text(text)))
+    return escape(gate.shown(text))
 
 
 def _hash(text: str) -> str:

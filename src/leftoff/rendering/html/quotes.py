@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, speaker_of, status_of
+from leftoff.rendering.overview import main_source
 from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
@@ -57,13 +58,6 @@ def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Re
     return list(found)
 
 
-def main_source(summary: ContextSummary) -> int:
-    """The index of the source that holds the end of the main thread: that of the last stage,
-    else of the last request."""
-    known: list[Any] = [*summary.user_requests[-1:], *summary.progress.timeline[-1:]]
-    return known[-1].ref.source if known else 0
-
-
 def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
     yield from (d.ref for d in sorted(s.key_decisions, key=lambda d: -d.confidence))
     yield from (r.ref for r in s.user_requests)
@@ -72,6 +66,11 @@ def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[R
     yield from (c.ref for c in s.context.compactions)
     yield from (e.ref for e in s.errors)
     yield from (f.ref for f in s.key_findings)
+    yield from (c.ref for c in s.checks[-200:])
+    yield from (g.ref for g in s.git)
+    if s.turn.ref is not None:
+        yield Ref(s.turn.ref.source, message=s.turn.ref.message)
+    yield from (t.ref for t in s.working_set.to_dos)
     yield from (c.ref for c in s.working_set.commands)
     if s.working_set.last_words.message >= 0:
         yield Ref(main_source_index, message=s.working_set.last_words.message)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leftoff import codec
+from msgspec.structs import astuple
+
+from leftoff.analysis.summary_json import SafeSummary, safe_summary, safe_with
 from leftoff.budget.account import Account
 from leftoff.budget.thresholds import Preset, preset
 from leftoff.handover.wording import duration, number, plural
-from leftoff.model import Message, Ref
+from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
 from leftoff.rendering.html.engine import render_template
@@ -20,11 +21,11 @@ from leftoff.rendering.html.quotes import (
     anchor,
     build_quotes,
     cited_refs,
-    main_source,
     quotable_messages,
     surrounding_text,
 )
-from leftoff.summary import ContextSummary
+from leftoff.rendering.overview import Item, Overview, main_source, overview, turns
+from leftoff.summary import ContextInfo, ContextSummary, Spend, StageChange
 from leftoff.text.truncation import one_line
 
 MAX_LIST_ITEMS = 150
@@ -36,9 +37,6 @@ MAX_PAGE_BYTES = 950_000
 
 SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
 """Fractions of the list and quote limits, tried in order."""
-
-MIN_CONFIDENCE = 0.5
-"""Decisions with less confidence are collapsed: they are more likely wrong than right."""
 
 EVIDENCE_MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
 
@@ -57,6 +55,7 @@ def page(
     messages: Mapping[Ref, Message] | None = None,
     *,
     thresholds: Preset | None = None,
+    everything: bool = False,
     gate: Redactor | None = None,
 ) -> str:
     """The page as self-contained HTML without a script, redacted.
@@ -66,54 +65,34 @@ def page(
         messages: by the references that `cited` returned; for a missing one, only the text
             that the summary itself holds is quoted.
         thresholds: drawn into the curve; the preset `advisory` by default.
+        everything: the other statements that may be decisions are not folded.
         gate: the redactor to use.
 
     Raises:
         UsageError: jinja2 is not installed.
     """
     gate = gate or Redactor()
-    # One call, so that a secret has the same placeholder everywhere on the page.
-    value: dict[str, Any] = gate.value(
-        {
-            "summary": codec.to_builtins(summary),
-            "quotes": quotable_messages(
-                summary, cited_refs(summary, _crossing_messages(account)), messages or {}
-            ),
-        }
+    raw = quotable_messages(
+        summary, cited_refs(summary, _crossing_messages(account)), messages or {}
     )
+    safe, found = safe_with(summary, raw, gate)
     for size_factor in SIZE_FACTORS:
-        html = _page(
-            value, size_factor, summary, account, thresholds, gate, whole=bool(messages)
-        )
+        quotes = build_quotes(found, size_factor)
+        drawn = _timeline(safe, account, thresholds or preset("advisory"))
+        how = _quotes_note(quotes, whole=bool(messages))
+        most = max(5, round(MAX_LIST_ITEMS * size_factor))
+        values = {**_lists(safe, quotes, most), **drawn, "quoted_how": how}
+        html = _page(safe, {**values, "everything": everything})
         if len(html.encode()) <= MAX_PAGE_BYTES:
             break
     return html
 
 
-def _page(
-    value: dict[str, Any],
-    size_factor: float,
-    summary: ContextSummary,
-    account: Account | None,
-    thresholds: Preset | None,
-    gate: Redactor,
-    *,
-    whole: bool,
-) -> str:
-    """The page from redacted values, with its limits multiplied by `size_factor`."""
-    redacted = value["summary"]
-    quotes = build_quotes(value["quotes"], size_factor)
-    title = _title(redacted)
-    values = {
-        **_lists(redacted, quotes, max(5, round(MAX_LIST_ITEMS * size_factor))),
-        **_timeline(redacted, summary, account, thresholds or preset("advisory")),
-        "title": title,
-        "facts": _facts(redacted),
-        "redactions": _redactions(gate),
-        "quoted_how": _quotes_note(quotes, whole=whole),
-        "home": main_source(summary),
-    }
-    values["figures"] = _key_figures(redacted, values)
+def _page(safe: SafeSummary, values: dict[str, Any]) -> str:
+    """The page from the values of its template."""
+    title = _title(safe, values["overview"])
+    values = {**values, "title": title, "facts": _facts(safe)}
+    values["figures"] = _key_figures(safe, values)
     values["contents"] = _table_of_contents(values)
     body = render_template("session.html", **values)
     return html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
@@ -126,125 +105,86 @@ def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
     Raises:
         UsageError: jinja2 is not installed.
     """
-    gate = gate or Redactor()
-    redacted: dict[str, Any] = gate.value(codec.to_builtins(summary))
-    values = _lists(redacted, [], MAX_LIST_ITEMS)
+    safe = safe_summary(summary, gate)
+    values = _lists(safe, [], MAX_LIST_ITEMS)
     return render_template(
-        "card.html", **values, title=_title(redacted), facts=_facts(redacted)
+        "card.html", **values, title=_title(safe, values["overview"]), facts=_facts(safe)
     )
 
 
-def _title(redacted: dict[str, Any]) -> str:
-    session = redacted["session"]
-    first_request = next((r["text"] for r in redacted["user_requests"]), "")
-    return str(session["title"] or first_request or session["id"] or "Session")
+def _title(safe: SafeSummary, shown: Overview) -> str:
+    typed = shown.goal.text if shown.goal.ref else ""
+    return safe.session.title or typed or safe.session.id or "Session"
 
 
 def _crossing_messages(account: Account | None) -> tuple[int, ...]:
     return tuple(c.message for c in account.crossed) if account else ()
 
 
-def _lists(redacted: dict[str, Any], quotes: Sequence[Quote], most: int) -> dict[str, Any]:
+def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> dict[str, Any]:
     """Template values of the page's lists, of which it shows `most` items each."""
     by_key = {quote.key: quote for quote in quotes}
 
-    def anchor_of(ref: Mapping[str, Any]) -> str:
-        key = (ref["source"], ref["message"])
+    def anchor_of(ref: Ref) -> str:
+        key = (ref.source, ref.message)
         return anchor(*key) if key in by_key else ""
 
-    decisions = []
-    for decision in redacted["key_decisions"]:
-        ref = decision["ref"]
-        quote = by_key.get((ref["source"], ref["message"]))
-        before, after = surrounding_text(quote, decision["text"])
-        decisions.append({**decision, "before": before, "after": after})
-    changed = [f for f in redacted["file_modifications"] if f["action"] != "read"]
-    groups = _group_by_change(changed)
-    context = redacted["context"]
+    def around(item: Item) -> tuple[str, str]:
+        quote = by_key.get((item.ref.source, item.ref.message)) if item.ref else None
+        return surrounding_text(quote, item.text)
+
+    shown, home = overview(safe), main_source(safe)
     return {
         "anchor": anchor_of,
+        "place": lambda message: Ref(home, message=message),
+        "around": around,
         "most": most,
-        "firmness": MIN_CONFIDENCE,
+        "overview": shown,
+        "turns": turns(safe),
         "marks": EVIDENCE_MARKS,
-        "requests": [r for r in redacted["user_requests"] if r["kind"] != "approval"],
-        "progress": redacted["progress"],
-        "milestones": redacted["progress"]["milestones"],
-        "steps": redacted["next_steps"],
-        "firm": [d for d in decisions if d["confidence"] >= MIN_CONFIDENCE],
-        "doubtful": [d for d in decisions if d["confidence"] < MIN_CONFIDENCE],
-        "changed": sum(len(files) for _, files in groups),
-        "groups": groups,
-        "effects": redacted["unknown_effects"],
-        "read": [f for f in redacted["file_modifications"] if f["action"] == "read"],
-        "errors": sorted(redacted["errors"], key=lambda e: e["fixed"]),
-        "findings": redacted["key_findings"],
-        "working": redacted["working_set"],
-        "usage": _usage_rows(context["spend"]),
-        "children": redacted["session"]["children"],
-        "issues": redacted["issues"],
-        "compactions": context["compactions"],
+        "milestones": safe.progress.milestones,
+        "read": [f for f in safe.file_modifications if f.action == "read"],
+        "effects": safe.unknown_effects,
+        "mended": [e for e in safe.errors if e.fixed],
+        "findings": safe.key_findings,
+        "working": safe.working_set,
+        "usage": _usage_rows(safe.context.spend),
+        "children": safe.session.children,
+        "issues": safe.issues,
+        "compactions": safe.context.compactions,
         "quotes": quotes,
-        "sources": [s["path"] for s in redacted["session"]["sources"]],
-        "path": redacted["session"]["path"],
-        "leftoff": redacted["leftoff"],
-        "rules": redacted["rules"],
+        "sources": [s.path for s in safe.session.sources],
+        "path": safe.session.path,
+        "leftoff": safe.leftoff,
+        "rules": safe.rules,
+        "redactions": _redactions(safe),
     }
 
 
-def _group_by_change(
-    changed: Sequence[dict[str, Any]],
-) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Changed files by kind of change, the most touched first. A moved file is listed under its
-    new path only, not also as deleted."""
-    renamed_paths = {f["renamed_from"] for f in changed if f["renamed_from"]}
-    groups: dict[str, list[dict[str, Any]]] = {
-        "created": [],
-        "modified": [],
-        "moved": [],
-        "deleted": [],
-    }
-    for file in sorted(changed, key=lambda f: (-f["touch_count"], f["path"])):
-        if file["renamed_from"]:
-            groups["moved"].append(file)
-        elif not (file["action"] == "deleted" and file["path"] in renamed_paths):
-            groups[file["action"]].append(file)
-    return [(name, files) for name, files in groups.items() if files]
-
-
-def _usage_rows(spend: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
-    rows = [(name or "?", usage) for name, usage in spend["by_model"].items()]
-    rows += [(f"subagent {name}", usage) for name, usage in spend["subagents"].items()]
-    rows = [row for row in rows if any(row[1].values())]
+def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
+    rows = [(name or "?", usage) for name, usage in spend.by_model.items()]
+    rows += [(f"subagent {name}", usage) for name, usage in spend.subagents.items()]
+    rows = [row for row in rows if any(astuple(row[1]))]
     if len(rows) > 40:
-        rest: Counter[str] = Counter()
-        for _, usage in rows[39:]:
-            rest.update(usage)
-        rows = [*rows[:39], (f"{len(rows) - 39} more", dict(rest))]
+        rest = sum((usage for _, usage in rows[39:]), Usage())
+        rows = [*rows[:39], (f"{len(rows) - 39} more", rest)]
     if len(rows) > 1:
-        total: Counter[str] = Counter()
-        for _, usage in rows:
-            total.update(usage)
-        rows.append(("all", dict(total)))
+        rows.append(("all", sum((usage for _, usage in rows), Usage())))
     return rows
 
 
 def _timeline(
-    redacted: dict[str, Any],
-    summary: ContextSummary,
-    account: Account | None,
-    preset_drawn: Preset,
+    safe: SafeSummary, account: Account | None, preset_drawn: Preset
 ) -> dict[str, Any]:
     """Template values of the stages and the occupancy curve."""
     points = account.curve if account else ()
-    timeline = redacted["progress"]["timeline"]
+    timeline = safe.progress.timeline
     last = max(
-        [c["ref"]["message"] + 1 for c in timeline] + [p.message + 1 for p in points],
-        default=0,
+        [c.ref.message + 1 for c in timeline] + [p.message + 1 for p in points], default=0
     )
-    count = max(1, redacted["stats"]["message_count"], last)
+    count = max(1, safe.stats.message_count, last)
     stages = charts.stage_runs(timeline, count)
-    info = account.context if account else summary.context
-    crossed = account.crossed if account else ()
+    info = account.context if account else safe.context
     return {
         "strip": charts.stage_strip(stages, count) if stages else "",
         "stages": _stages(stages, timeline, count),
@@ -253,38 +193,30 @@ def _timeline(
             if len(points) > 1
             else ""
         ),
-        "context": {**codec.to_builtins(info), "words": _occupancy_text(info, account)},
-        "crossed": [
-            {
-                "name": c.crossing.threshold.name,
-                "at": c.crossing.threshold.at,
-                "tokens": c.crossing.used,
-                "message": c.message,
-            }
-            for c in crossed
-        ],
+        "context_words": _occupancy_text(info, account),
+        "crossed": account.crossed if account else (),
     }
 
 
 def _stages(
-    stages: Sequence[charts.StageRun], timeline: Sequence[dict[str, Any]], count: int
+    stages: Sequence[charts.StageRun], timeline: Sequence[StageChange], count: int
 ) -> list[dict[str, Any]]:
-    source = timeline[0]["ref"]["source"] if timeline else 0
+    source = timeline[0].ref.source if timeline else 0
     found: dict[str, dict[str, Any]] = {}
     for name, start, end in stages:
-        ref = {"source": source, "message": start}
+        ref = Ref(source, message=start)
         stage = found.setdefault(name, {"name": name, "size": 0, "runs": 0, "ref": ref})
         stage["size"] += end - start
         stage["runs"] += 1
     return [{**s, "share": round(100 * s["size"] / count)} for s in found.values()]
 
 
-def _occupancy_text(info: Any, account: Account | None) -> str:
+def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
     """The occupancy at the end, the peak and the forecast in words."""
     if info.occupancy is None:
         return "The recording tells no use of tokens."
     words = f"{number(info.occupancy)} tokens in context at the end"
-    if info.fraction is not None:
+    if info.fraction is not None and info.usable_window is not None:
         words += f", {info.fraction:.0%} of the usable {number(info.usable_window)}"
     if account and account.curve:
         peak = max(p.tokens for p in account.curve)
@@ -294,21 +226,21 @@ def _occupancy_text(info: Any, account: Account | None) -> str:
     return words + "."
 
 
-def _facts(redacted: dict[str, Any]) -> list[tuple[str, str]]:
-    session, stats = redacted["session"], redacted["stats"]
+def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
+    session, stats = safe.session, safe.stats
     counts = [
-        plural(stats["message_count"], "message"),
-        plural(stats["turn_count"], "turn"),
-        plural(stats["tool_call_count"], "tool call"),
+        plural(stats.message_count, "message"),
+        plural(stats.turn_count, "turn"),
+        plural(stats.tool_call_count, "tool call"),
     ]
     facts = [
-        ("Session", session["id"]),
-        ("Recorder", f"{session['format']} {session['agent_version']}".strip()),
-        ("Models", ", ".join(session["models"])),
-        ("Directory", session["cwd"]),
-        ("Branch", session["branch"]),
-        ("Time", _times(session["started"], session["ended"])),
-        ("Duration", duration(stats["duration_seconds"])),
+        ("Session", session.id),
+        ("Recorder", f"{session.format} {session.agent_version}".strip()),
+        ("Models", ", ".join(session.models)),
+        ("Directory", session.cwd),
+        ("Branch", session.branch),
+        ("Time", _times(session.started, session.ended)),
+        ("Duration", duration(stats.duration_seconds)),
         ("Counts", ", ".join(counts)),
     ]
     return [fact for fact in facts if fact[1]]
@@ -321,27 +253,20 @@ def _times(started: str, ended: str) -> str:
     return " to ".join(t for t in (first, last) if t)
 
 
-def _key_figures(
-    redacted: dict[str, Any], values: dict[str, Any]
-) -> list[tuple[str, str, str]]:
-    progress, context = redacted["progress"], values["context"]
-    stage = progress["declared_stage"] or progress["current_stage"]
-    unfixed = sum(not e["fixed"] for e in values["errors"])
-    files = sum(len(found) for _, found in values["groups"])
+def _key_figures(safe: SafeSummary, values: dict[str, Any]) -> list[tuple[str, str, str]]:
+    parts = {part.key: part for part in values["overview"].parts}
+    counts = {key: len(part.items) for key, part in parts.items()}
+    decided = sum(len(parts[key].first) for key in ("decided", "likely") if key in parts)
+    found = "decided" if "decided" in parts else "likely"
     figures = [
-        (
-            "course",
-            f"{progress['progress_percentage']} %",
-            one_line(stage and f"now {stage}", 40),
-        ),
-        ("decided", *_counted(len(values["firm"]), "decision")),
-        ("files", *_counted(files, "file", " changed")),
-        ("open", number(len(values["steps"])), "left open"),
+        (found, *_counted(decided, "decision")),
+        ("files", *_counted(counts.get("files", 0), "file", " changed")),
+        ("open", number(counts.get("open", 0)), "left open"),
+        ("failed", number(counts.get("failed", 0)), "failed, not seen to work later"),
     ]
-    if values["errors"]:
-        figures.append(("errors", *_counted(unfixed, "error", " not seen to be fixed")))
-    if context["fraction"] is not None:
-        figures.append(("course", f"{context['fraction']:.0%}", "of the window full"))
+    figures = [figure for figure in figures if figure[0] in parts and figure[1] != "0"]
+    if safe.context.fraction is not None:
+        figures.append(("course", f"{safe.context.fraction:.0%}", "of the window full"))
     return figures
 
 
@@ -352,13 +277,18 @@ def _counted(count: int, word: str, rest: str = "") -> tuple[str, str]:
 
 def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
     rows = [
-        ("asked", "Asked", len(values["requests"])),
-        ("course", "Course", 0),
-        ("open", "Left open", len(values["steps"])),
-        ("decided", "Decided", len(values["firm"])),
-        ("milestones", "Milestones", len(values["milestones"])),
-        ("files", "Files", sum(len(files) for _, files in values["groups"])),
-        ("errors", "Errors", len(values["errors"])),
+        (
+            part.key,
+            part.title.partition(":")[0],
+            len(part.first) if part.key in {"decided", "likely"} else len(part.items),
+        )
+        for part in values["overview"].parts
+    ]
+    more = [
+        ("turns", "Time line", len(values["turns"])),
+        ("course", "Stages and tokens", 0),
+        ("milestones", "Results", len(values["milestones"])),
+        ("mended", "Worked later", len(values["mended"])),
         ("found", "Found out", len(values["findings"])),
         ("working", "To go on with", 0),
         ("tokens", "Tokens", 0),
@@ -367,13 +297,15 @@ def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
         ("quotes", "Quoted messages", len(values["quotes"])),
     ]
     absent = {
-        "errors": not values["errors"],
+        "turns": not values["turns"],
+        "milestones": not values["milestones"],
+        "mended": not values["mended"],
         "found": not values["findings"],
         "tokens": not values["usage"],
         "subagents": not values["children"],
         "notes": not values["issues"],
     }
-    return [row for row in rows if not absent.get(row[0])]
+    return rows + [row for row in more if not absent.get(row[0])]
 
 
 def _quotes_note(quotes: Sequence[Quote], *, whole: bool) -> str:
@@ -390,6 +322,6 @@ def _quotes_note(quotes: Sequence[Quote], *, whole: bool) -> str:
     )
 
 
-def _redactions(gate: Redactor) -> str:
-    total = sum(gate.counts.values())
+def _redactions(safe: SafeSummary) -> str:
+    total = sum(safe.stats.redactions.values())
     return f"{plural(total, 'secret')} redacted." if total else ""

@@ -1,0 +1,294 @@
+"""Which check a single program call is, through wrappers, task runners, package managers.
+
+The programs are those of `extraction/rules/check_tools.toml`. What is called by a name ("npm
+run test:unit", "make lint", "scripts/check.sh") is of the kind that the name says, and its tool
+shows in its output.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
+from leftoff.shell import command_facts
+from leftoff.shell.ast import Command, Script
+
+
+class Run(Struct, frozen=True):
+    """One check that a command line runs.
+
+    Attributes:
+        tool: name in `check_tools.toml`; "" where only the output can tell.
+        kind: test | build | lint | typecheck | format | other.
+        scope: what it runs on, as the command names it.
+        wrapper: a task runner or script that runs tools which the command does not name.
+        weak: a script by whose name alone nothing can be said.
+        shown: how much of the output is shown: all | tail | head | grep | nothing.
+        errors_hidden: its error stream is thrown away.
+        mentions_failure: the filter looks for failures.
+        script: the name of a package manager's script.
+        limit: the lines that `head` shows.
+        bare: certainly run, with its errors among its output, through filters that show some
+            lines of whatever comes: if nothing was shown, it printed nothing.
+    """
+
+    tool: str
+    kind: str
+    scope: str = ""
+    wrapper: bool = False
+    weak: bool = False
+    shown: str = "all"
+    errors_hidden: bool = False
+    mentions_failure: bool = False
+    script: str = ""
+    limit: int = 0
+    bare: bool = False
+
+
+_BY_COMMAND: dict[str, CheckTool] = {
+    command: tool for tool in CHECK_TOOLS for command in tool.commands
+}
+BY_NAME: dict[str, CheckTool] = {tool.name: tool for tool in CHECK_TOOLS}
+
+_NO_RUN = frozenset(
+    "--version --help --collect-only --co --listTests --list --fixtures --print-config"
+    " --showConfig --init --list-files --dry-run --show-settings -list help serve install open"
+    " codegen init version".split()
+)
+_MANAGERS = frozenset("npm pnpm yarn bun lerna npx bunx corepack".split())
+_TASKS = frozenset("make gmake just task mise rake hatch pdm poe composer invoke deno".split())
+_RUN_WORDS = frozenset(
+    "run run-script exec dlx x workspaces foreach t run-many affected r".split()
+)
+_TAKES = frozenset(
+    "--prefix --filter -F -C -w --workspace --cwd --dir --directory -f --project -P --target -t"
+    " --targets --projects -p --scope --parallel --concurrency -j -o -c --config".split()
+)
+_SCOPES = frozenset(
+    "-run -k -m -t -g --grep --filter --testNamePattern --testPathPattern --tests -tags --tags"
+    " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
+)
+_NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
+_EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})
+_INTERPRETERS = re.compile(r"^(?:python[\d.]*|node|php|ruby|tsx|ts-node|bun|deno|perl)$")
+_WRAPPERS = frozenset(
+    "bundle coverage hatch pdm rye pipx uvx dotenv cross-env xvfb-run docker docker-compose"
+    " kubectl podman direnv corepack uv php python python3 node".split()
+)
+SHELLS = frozenset("bash sh zsh dash pwsh powershell eval".split())
+
+_LEVEL = re.compile(r"e2e|end-to-end|integration|smoke|playwright|cypress", re.IGNORECASE)
+_SKIPPED_SCRIPT = re.compile(
+    r"watch|^dev\b|start|serve|clean|install|deploy|release|publish|fixture|seed|^pre|^post"
+    r"|generate|codegen",
+    re.IGNORECASE,
+)
+_SCRIPT_KINDS = (
+    (re.compile(r"(?:fmt|format|prettier).*(?:check|verify|ci)|check.*(?:fmt|format|prettier)"),
+     "format"),
+    (re.compile(r"type-?s?check|check-?types|check:ts|^tsc|:tsc|:types?$|^types?$|mypy|pyright"),
+     "typecheck"),
+    (re.compile(r"lint|clippy|^vet$|ruff|shellcheck|static-?check"), "lint"),
+    (re.compile(r"(?<![a-z])(?:unit|py|run)?(?:tests?|specs?)(?![a-z])|e2e|vitest|jest"
+                r"|cypress|playwright|coverage"),
+     "test"),
+    (re.compile(r"(?<![a-z])(?:re)?(?:build|compile|bundle)|^dist$|^package$|^assemble"),
+     "build"),
+    (re.compile(r"check|verify|validate|^ci|:ci|precommit|preflight|^qa$|^gate"), "other"),
+)  # fmt: skip
+_TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/")
+_GOALS = (
+    (re.compile(r"test|^check$|verify"), "test"),
+    (re.compile(r"build|assemble|compile|package|^install$|jar$"), "build"),
+)
+
+
+def kind_of_script(name: str) -> str:
+    """The kind of check that a script or target is called by, "" if it is none."""
+    if _SKIPPED_SCRIPT.search(name):
+        return ""
+    low = name.lower()
+    return next((kind for pattern, kind in _SCRIPT_KINDS if pattern.search(low)), "")
+
+
+def identified(words: list[str], depth: int = 0) -> Run | None:
+    """The check that one program call is, None if it is none."""
+    if depth > 4 or not words or not _NO_RUN.isdisjoint(words[1:3]):
+        return None
+    if any(word[:1] == "-" and word in _NO_RUN for word in words[3:10]):
+        return None
+    facts = command_facts(Script(Command(tuple(words), (), (), True)))
+    if not facts:
+        return None
+    name = re.sub(r"\.(?:exe|cmd|bat)$", "", facts[0][0].rpartition("\\")[2])
+    at = next((i for i, w in enumerate(words) if _base(w) == name), len(words) - 1)
+    rest = words[at + 1 :]
+    if name in _WRAPPERS:
+        inner = _behind(name, rest, depth)
+        if inner is not None:
+            return inner
+    if name in _MANAGERS or name in {"turbo", "nx"}:
+        return _managed(name, rest, depth)
+    operands = _operands(rest)
+    tool = None
+    for second in (operands[:1], rest[:1]):
+        if second and tool is None:
+            tool = _BY_COMMAND.get(f"{name} {second[0]}")
+            found = second
+    if tool is not None:
+        rest = rest[rest.index(found[0]) + 1 :]
+    else:
+        tool = _BY_COMMAND.get(name)
+    if name in _TASKS and (tool is None or tool.name in {"", "make"}):
+        return _target(name, [o for o in operands if o not in _RUN_WORDS])
+    if tool is None:
+        return _script(name, rest)
+    if tool.name == "go test" and _NO_TESTS.search(" ".join(rest)):
+        return None  # only benchmarks
+    if tool.needs and not any(w.split("=")[0] in tool.needs for w in rest):
+        return None
+    kind = tool.kind
+    if tool.name in {"gradle", "maven"}:
+        goals = [o.rpartition(":")[2] for o in operands]
+        kinds = [kind for pattern, kind in _GOALS for goal in goals if pattern.search(goal)]
+        if not kinds:
+            return None
+        return Run(tool.name, "test" if "test" in kinds else "build", _scope(rest, tool))
+    return Run(tool.name, kind, _scope(rest, tool))
+
+
+def _base(word: str) -> str:
+    return re.sub(r"\.(?:exe|cmd|bat)$", "", word.replace("\\", "/").rpartition("/")[2])
+
+
+def _behind(name: str, rest: list[str], depth: int) -> Run | None:
+    """The check that a wrapper's operands name."""
+    start = 0
+    if name in {"docker", "docker-compose", "kubectl", "podman"}:
+        start = next((i + 1 for i, w in enumerate(rest) if w in {"exec", "run"}), len(rest))
+    for i in range(start, min(len(rest), start + 12)):
+        word = rest[i]
+        base = _base(word)
+        if word[:1] == "-" or "=" in word:
+            continue
+        if base in _BY_COMMAND or f"{base} {(rest[i + 1 : i + 2] or [''])[0]}" in _BY_COMMAND:
+            return identified([base, *rest[i + 1 :]], depth + 1)
+        if base in _MANAGERS and name in {"docker", "docker-compose", "corepack", "podman"}:
+            return identified([base, *rest[i + 1 :]], depth + 1)
+        if name in {"python", "python3", "node", "php", "uvx", "pipx"}:
+            break
+    return None
+
+
+def _operands(words: list[str]) -> list[str]:
+    found: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word[:1] == "-":
+            skip = word in _TAKES
+        elif "=" not in word:
+            found.append(word)
+    return found
+
+
+def _managed(name: str, rest: list[str], depth: int) -> Run | None:
+    """The check of a package manager's script, or of the program that it starts."""
+    operands = _operands(rest)
+    if name == "bun" and operands[:1] == ["test"]:
+        return Run("bun", "test", _scope(rest[1:], BY_NAME["bun"]))
+    if name in {"turbo", "nx"}:
+        named = [w.split("=")[-1] for w in rest if w not in _RUN_WORDS]
+        kinds = [k for w in named for k in [kind_of_script(w.rpartition(":")[2])] if k]
+        if not kinds:
+            return None
+        return Run(name, kinds[0] if len(set(kinds)) == 1 else "other", "", True)
+    while operands and (operands[0] in _RUN_WORDS or operands[0] == "workspace"):
+        if operands[0] == "t":
+            return Run("npm", "test", "", True, script="test")
+        operands = operands[2:] if operands[0] == "workspace" else operands[1:]
+    if not operands:
+        return None
+    script = operands[0]
+    base = _base(script)
+    if base in _BY_COMMAND and base not in _MANAGERS or " ".join(operands[:2]) in _BY_COMMAND:
+        if script in rest:
+            return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
+    if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
+        return None
+    kind = kind_of_script(script)
+    if not kind:
+        return None
+    return Run("npm", kind, _script_scope(script, rest), True, script=script)
+
+
+def _script_scope(script: str, rest: list[str]) -> str:
+    """A script's name where it says more than its kind, and the package that it runs in."""
+    named = [script] if re.search(r"[:._-]\w", script) or _LEVEL.search(script) else []
+    options = ("--filter", "-F", "--workspace", "-w", "--prefix", "-C")
+    named += [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
+    after = rest[rest.index("--") + 1 :] if "--" in rest else []
+    named += [
+        word
+        for before, word in zip(["", *after], after, strict=False)
+        if word[:1] != "-" and not _is_value(before, word)
+    ]
+    return " ".join(named)[:120]
+
+
+def _is_value(before: str, word: str) -> bool:
+    """Whether a word is the value of the option before it, as far as their forms say."""
+    if before[:2] != "--" and before not in {"-D", "-A", "-W"} or before == "--":
+        return False
+    return "=" not in before and "/" not in word and "." not in word
+
+
+def _target(name: str, targets: list[str]) -> Run | None:
+    """The check that a target of a task runner is."""
+    tool = "make" if name in {"make", "gmake"} else ""
+    if not targets:
+        return Run(tool, "build", "", True) if tool else None
+    kinds = [kind for target in targets if (kind := kind_of_script(target))]
+    if not kinds:
+        return Run(tool, "build", " ".join(targets), True) if targets == ["all"] else None
+    scope = " ".join(t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t))
+    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", scope[:120], True)
+
+
+def _script(name: str, rest: list[str]) -> Run | None:
+    """A script of the project that is called by what it checks."""
+    path = name
+    weak = bool(_INTERPRETERS.match(name))
+    if weak or name in SHELLS:
+        path = next((w for w in rest if w[:1] != "-"), "")
+        if weak and "-c" in rest[:2] or "-e" in rest[:2]:
+            return None
+    elif not name.endswith((".sh", ".py", ".ps1", ".bat")):
+        return None
+    if _TEMPORARY.match(path):
+        return None  # a script of the moment, not of the project
+    stem = re.sub(r"\.\w+$", "", _base(path))
+    kind = kind_of_script(stem)
+    return Run("", kind, _base(path), True, weak or path.endswith(".py")) if kind else None
+
+
+def _scope(rest: list[str], tool: CheckTool) -> str:
+    """What a tool runs on, as its arguments say: paths, packages and filters of tests."""
+    found = [tool.scope] if tool.scope else []
+    wanted = False
+    for before, word in zip(["", *rest], rest, strict=False):
+        option, _, value = word.partition("=")
+        if wanted:
+            found.append(word)
+            wanted = False
+        elif word[:1] == "-":
+            if option in _SCOPES and tool.kind == "test":
+                found += [value] if value else []
+                wanted = not value
+        elif word not in _EVERYTHING and word != "run" and "=" not in word:
+            if not _is_value(before, word):
+                found.append(word)
+    return " ".join(found)[:120]

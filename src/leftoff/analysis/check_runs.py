@@ -1,0 +1,453 @@
+"""Which checks a command line runs, and what its exit status says about each of them.
+
+`runs_of` walks the parsed command (`leftoff.shell`) and names each program that checks the work
+by `extraction/rules/check_tools.toml`, through wrappers, task runners and package managers.
+`implied` turns the status of the whole line into those of its runs: the status of a pipe is
+that of its last program, `a && b` succeeds if both do, `a || true` says nothing about `a`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TypeAlias
+
+from msgspec import Struct, structs
+
+from leftoff.analysis.check_commands import SHELLS, Run, identified
+from leftoff.shell import analyze
+from leftoff.shell.ast import (
+    Background,
+    Case,
+    Command,
+    Function,
+    Group,
+    If,
+    Logical,
+    Loop,
+    Negated,
+    Opaque,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Statement,
+    Variable,
+    While,
+    Word,
+)
+
+Tree: TypeAlias = "int | tuple[str, tuple[Tree, ...]] | str"
+"""A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
+(one that prints a line), "stop" (one that always fails), "other"."""
+
+
+class Line(Struct, frozen=True):
+    """The checks of a command line. `reports`: what each printed `$?` is the status of."""
+
+    runs: tuple[Run, ...] = ()
+    tree: Tree = "other"
+    pipefail: bool = False
+    errexit: bool = False
+    reports: tuple[tuple[Tree, bool], ...] = ()
+
+
+_QUIET = frozenset(
+    "cd echo printf export mkdir source . true set sleep pushd popd date pwd touch unset ls"
+    " which nvm ulimit alias : umask rm clear trap shopt".split()
+)
+_MIN_SHOWN = 3
+"""Lines that a filter has to show: a report may begin or end with a blank one."""
+
+_KILLERS = frozenset({"timeout", "gtimeout", "xargs", "ssh"})
+"""Programs that may end another one before it says anything, or not start it."""
+
+_SPEECHLESS = frozenset("test [ [[ grep egrep rg cmp diff pgrep pidof which false read".split())
+"""Programs that may fail without a word: what follows them after `&&` may not have run."""
+
+_TAILS = frozenset("tail cat tee less more ts col nl Out-String Tee-Object Out-Host".split())
+_FILTERS_OF_FAILURE = re.compile(r"fail|err|✖|✗|×|❌|not ok|issue|problem", re.IGNORECASE)
+
+
+def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
+    """What the status of a statement says about its runs, by their numbers."""
+    if isinstance(tree, int):
+        return {tree: ok}
+    if isinstance(tree, str) or not tree[1]:
+        return {}
+    name, items = tree
+    if name == "group":
+        return implied(items[0], ok, line)
+    if name == "not":
+        return implied(items[0], not ok, line)
+    if name == "pipe":
+        if line.pipefail and (ok or len(items) == 1):
+            return _all(items, ok, line)
+        if line.pipefail and _numbers(tree) and not any(map(_numbers, items[1:])):
+            return implied(items[0], ok, line) if "grep" not in items[1:] else {}
+        return implied(items[-1], ok, line)
+    if name == "seq":
+        if line.errexit:
+            return _all(items, True, line) if ok else {}
+        return implied(items[-1], ok, line)
+    left, right = items
+    if name == "and":
+        if ok:
+            return _all(items, True, line)
+        if not _may_fail(left):
+            return implied(right, False, line)
+        return implied(left, False, line) if not _may_fail(right) else {}
+    if name == "or":
+        if not ok:
+            return _all(items, False, line)
+        return implied(left, True, line) if right == "stop" else {}
+    return {}
+
+
+def _all(items: tuple[Tree, ...], ok: bool, line: Line) -> dict[int, bool]:
+    found: dict[int, bool] = {}
+    for item in items:
+        found |= implied(item, ok, line)
+    return found
+
+
+def _may_fail(tree: Tree) -> bool:
+    if isinstance(tree, int):
+        return True
+    if isinstance(tree, str):
+        return tree != "quiet" and not tree.startswith("echo:")
+    return any(map(_may_fail, tree[1]))
+
+
+def shown_by_later(
+    tree: Tree, ran: frozenset[int], lines: frozenset[str], line: Line
+) -> dict[int, bool]:
+    """What the runs and the echoes that came after `&&` or `||` say about those before it.
+
+    Args:
+        tree: a statement.
+        ran: the numbers of runs that printed something of their own.
+        lines: the last lines of the output.
+    """
+    if isinstance(tree, int | str):
+        return {}
+    name, items = tree
+    found: dict[int, bool] = {}
+    for item in items:
+        found |= shown_by_later(item, ran, lines, line)
+    if name in {"and", "or"} and len(items) == 2:
+        left, right = items
+        came = ran.intersection(_numbers(right)) or _echoed(right, lines)
+        if came:
+            found |= implied(left, name == "and", line)
+    return found
+
+
+def never_ran(tree: Tree, failed: frozenset[int], line: Line) -> set[int]:
+    """The runs that came after `&&` and were not reached, because one before them failed."""
+    if isinstance(tree, int | str):
+        return set()
+    found: set[int] = set()
+    for item in tree[1]:
+        found |= never_ran(item, failed, line)
+    if tree[0] == "and" and failed.intersection(implied(tree[1][0], True, line)):
+        found.update(_numbers(tree[1][1]))
+    return found
+
+
+def _echoed(tree: Tree, lines: frozenset[str]) -> bool:
+    """Whether the first thing that a statement prints stands in the output."""
+    while isinstance(tree, tuple) and tree[1] and tree[0] in {"seq", "group", "and"}:
+        tree = tree[1][0]
+    return isinstance(tree, str) and tree.startswith("echo:") and tree[5:] in lines
+
+
+def printed_nothing(tree: Tree, number: int, lines: tuple[str, ...]) -> bool:
+    """Whether a run printed nothing, as the echoes before and after it show: they stand one
+    under the other in the output, or it begins or ends with one of them.
+
+    Args:
+        number: of a run whose errors are among its output.
+        lines: the whole output.
+    """
+    leaves = list(_leaves(tree))
+    place = leaves.index(number) if number in leaves else len(leaves)
+    before, after = [
+        next((str(leaf)[5:] for leaf in side if str(leaf).startswith("echo:")), None)
+        for side in (leaves[:place][::-1], leaves[place + 1 :])
+    ]
+    known = [word for word in (before, after) if word is not None]
+    if not known or any(lines.count(word) != 1 for word in known):
+        return False
+    if any(leaves.count(f"echo:{word}") != 1 for word in known):
+        return False
+    start = lines.index(before) + 1 if before is not None else 0
+    return (lines.index(after) if after is not None else len(lines)) == start
+
+
+def _leaves(tree: Tree) -> Iterator[int | str]:
+    if isinstance(tree, int | str):
+        yield tree
+        return
+    for item in tree[1]:
+        yield from _leaves(item)
+
+
+def _numbers(tree: Tree) -> list[int]:
+    if isinstance(tree, int):
+        return [tree]
+    return [] if isinstance(tree, str) else [n for item in tree[1] for n in _numbers(item)]
+
+
+@lru_cache(maxsize=2048)
+def runs_of(command: str) -> Line:
+    """The checks that a command line runs."""
+    if "&amp;" in command or "&gt;" in command or "&lt;" in command:
+        command = html.unescape(command)
+    walk = _Walk()
+    walk.merged = "|&" in command and not _PLAIN_PIPE.search(command)
+    script = analyze(command)
+    if isinstance(script.body, Opaque):
+        tree = walk.powershell(command)
+    else:
+        tree = walk.statement(script.body, ("all", False, False))
+    return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
+
+
+_PLAIN_PIPE = re.compile(r"(?<!\|)\|(?![|&])")
+
+
+_How: TypeAlias = tuple[str, bool, bool]
+"""How much of an output is shown, whether errors are hidden, whether a filter looks for
+failures."""
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.reports: list[tuple[Tree, bool]] = []
+        self.pipefail = self.errexit = False
+        self.limit = 0
+        self.doubts = 0  # whether what is walked through may not run, or not to its end
+        self.merged = False  # errors go where the output goes
+        self.showing = False  # behind a pipe of filters that show some line of any output
+
+    def powershell(self, command: str) -> Tree:
+        """The runs of a line that is not understood: each as if a filter followed."""
+        for piece in re.split(r"[;\n]|&&|\|\|", command):
+            first, _, rest = piece.partition("|")
+            words = [word.strip("\"'") for word in first.split()]
+            run = identified(words)
+            if run is not None:
+                shown = "all" if not rest else "tail" if "Select-Object -L" in rest else "grep"
+                self.add(run, (shown, False, False))
+        return "other"
+
+    def add(self, run: Run, how: _How) -> int:
+        shown, hidden, failure = how
+        self.runs.append(
+            structs.replace(
+                run,
+                shown=shown,
+                errors_hidden=hidden,
+                mentions_failure=failure,
+                limit=self.limit,
+                bare=(
+                    shown in {"tail", "head"}
+                    and self.showing
+                    and self.merged
+                    and not self.doubts
+                ),
+            )
+        )
+        return len(self.runs) - 1
+
+    def statement(self, node: Statement, how: _How) -> Tree:
+        if isinstance(node, Command):
+            return self.command(node, how)
+        if isinstance(node, Sequence):
+            items: list[Tree] = []
+            for item in node.items:
+                report = _reports_status(item)
+                if report and items:
+                    self.reports.append((items[-1], report == "PIPESTATUS"))
+                items.append(self.statement(item, how))
+            return "seq", tuple(items)
+        if isinstance(node, Logical):
+            left = self.statement(node.left, how)
+            doubtful = not node.both or _speechless(node.left)
+            self.doubts += doubtful
+            right = self.statement(node.right, how)
+            self.doubts -= doubtful
+            return "and" if node.both else "or", (left, right)
+        if isinstance(node, Pipeline):
+            return self.pipeline(node, how)
+        if isinstance(node, Group):
+            how = _redirected(node.redirects, how)
+            before = self.merged
+            self.merged |= _merges(node.redirects)
+            inner_tree = self.statement(node.item, how)
+            self.merged = before
+            return "group", (inner_tree,)
+        if isinstance(node, Negated):
+            return "not", (self.statement(node.item, how),)
+        inside: list[Statement] = []
+        if isinstance(node, Background):
+            inside = [node.item]
+        elif isinstance(node, Loop):
+            inside = [node.body]
+        elif isinstance(node, While):
+            inside = [node.condition, node.body]
+        elif isinstance(node, If):
+            inside = [part for branch in node.branches for part in branch]
+            inside += [node.otherwise] if node.otherwise is not None else []
+        elif isinstance(node, Case):
+            inside = [body for _, body in node.branches]
+        elif isinstance(node, Function):
+            return "quiet"
+        self.doubts += 1
+        for item in inside:
+            self.statement(item, how)
+        self.doubts -= 1
+        return "other"
+
+    def pipeline(self, node: Pipeline, how: _How) -> Tree:
+        shown, hidden, failure = how
+        filters: list[str] = []
+        for item in node.items[1:]:
+            words = _words(item) if isinstance(item, Command) else []
+            name = words[0].rpartition("/")[2] if words else ""
+            if isinstance(item, Command) and _redirected(item.redirects, how)[0] == "nothing":
+                filters.append("nothing")
+            elif name in _TAILS:
+                filters.append("tail")
+            elif name == "head":
+                filters.append("head")
+                limit = re.search(r"\d+", " ".join(words[1:]))
+                self.limit = int(limit[0][:6]) if limit else 10
+            elif name == "wc":
+                filters.append("nothing")
+            else:
+                filters.append("grep")
+                looks = " ".join(words[1:])
+                failure = failure or bool(_FILTERS_OF_FAILURE.search(looks))
+        for kind in ("tail", "head", "grep", "nothing"):
+            if kind in filters and shown != "nothing":
+                shown = kind
+        before = self.showing
+        self.showing = all(map(_shows, node.items[1:]))
+        first = (
+            self.statement(node.items[0], (shown, hidden, failure)) if node.items else "other"
+        )
+        self.showing = before
+        rest = tuple(
+            "grep" if kind in {"grep", "head"} else "quiet" if kind == "tail" else "other"
+            for kind in filters
+        )
+        return "pipe", (first, *rest)
+
+    def command(self, node: Command, how: _How) -> Tree:
+        words = _words(node)
+        if not words:
+            return "quiet"
+        name = words[0].rpartition("/")[2]
+        if name == "set":
+            self.pipefail |= "pipefail" in words
+            letters = "".join(w[1:] for w in words[1:] if w[:1] == "-")
+            self.errexit |= "e" in letters.replace("pipefail", "")
+            return "quiet"
+        if name == "echo" and len(words) == 2 and "$" not in words[1] and len(words[1]) > 3:
+            return f"echo:{words[1].strip()}"
+        if name in _QUIET:
+            return "quiet"
+        if name in {"exit", "return", "false"}:
+            return "quiet" if words[1:] == ["0"] else "stop"
+        how = _redirected(node.redirects, how)
+        before, merged = self.doubts, self.merged
+        self.doubts += not _KILLERS.isdisjoint(words[:4])
+        self.merged |= _merges(node.redirects)
+        inner = _inner_script(words)
+        run = identified(words) if inner is None else None
+        tree: Tree = "other"
+        if inner is not None:
+            tree = self.statement(analyze(inner).body, how)
+        elif run is not None:
+            tree = self.add(run, how)
+        self.doubts, self.merged = before, merged
+        return tree
+
+
+def _speechless(node: Statement) -> bool:
+    """Whether a statement may fail and print nothing."""
+    while isinstance(node, Logical | Sequence):
+        if isinstance(node, Logical) and _speechless(node.left):
+            return True
+        node = node.right if isinstance(node, Logical) else node.items[-1]
+    if not isinstance(node, Command):
+        return not isinstance(node, Pipeline | Group)
+    words = _words(node)
+    return bool(words) and words[0].rpartition("/")[2] in _SPEECHLESS
+
+
+def _shows(node: Statement) -> bool:
+    """Whether a filter of a pipe shows some line of any output."""
+    words = _words(node) if isinstance(node, Command) else []
+    name = words[0].rpartition("/")[2] if words else ""
+    if name in {"tail", "head"} and words[1:]:
+        count = _SHOWN_LINES.fullmatch(" ".join(words[1:]))
+        return count is not None and int(count[1]) >= _MIN_SHOWN
+    return name in {"tail", "head", "cat", "tee"}
+
+
+_SHOWN_LINES = re.compile(r"(?:-n ?|--lines[= ]|-)(\d{1,6})")
+
+
+def _merges(redirects: tuple[Redirect, ...]) -> bool:
+    """Whether errors go where the output goes: `2>&1`."""
+    return any(r.operator == ">&" and r.descriptor == 2 and r.target == "1" for r in redirects)
+
+
+def _words(node: Command) -> list[str]:
+    return [word if isinstance(word, str) else _literal(word) for word in node.words]
+
+
+def _literal(word: Word) -> str:
+    return "".join(part if isinstance(part, str) else "$" for part in word.parts)
+
+
+def _reports_status(node: Statement) -> str:
+    """Which variable a statement prints as a status: "?", "PIPESTATUS" or ""."""
+    while isinstance(node, Logical | Group):
+        node = node.left if isinstance(node, Logical) else node.item
+    if not isinstance(node, Command) or _words(node)[:1] not in (["echo"], ["printf"]):
+        return ""
+    for word in node.words:
+        for part in word.parts if isinstance(word, Word) else ():
+            if isinstance(part, Variable) and part.name in {"?", "PIPESTATUS"}:
+                return part.name
+    return ""
+
+
+def _redirected(redirects: tuple[Redirect, ...], how: _How) -> _How:
+    shown, hidden, failure = how
+    for redirect in redirects:
+        target = redirect.target
+        if redirect.operator in {">", ">>", ">|"} and redirect.descriptor == 2:
+            hidden = True
+        elif redirect.operator in {">", ">>", ">|", "&>", "&>>"}:
+            shown = "nothing"
+        elif redirect.operator == ">&" and not (isinstance(target, str) and target.isdigit()):
+            shown = "nothing"
+    return shown, hidden, failure
+
+
+def _inner_script(words: list[str]) -> str | None:
+    """The script of `bash -lc "..."`, behind wrappers such as `timeout 60`."""
+    for at, word in enumerate(words[:8]):
+        if word.rpartition("/")[2] in SHELLS:
+            for i in range(at + 1, min(len(words) - 1, at + 5)):
+                if re.fullmatch(r"-\w*c|-[Cc]ommand", words[i]):
+                    return words[i + 1]
+            return None
+    return None

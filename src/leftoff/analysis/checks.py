@@ -1,0 +1,459 @@
+"""Runs of tests, builds, linters and type checkers, and how each of them ended.
+
+The one judge: whatever says that a check passed or failed asks here. `check_runs` says which
+checks a command line runs; the extractor `checks` recorded what was printed. A verdict rests on
+the output (summary lines and counts), then on the exit status where nothing in the command line
+masks it, and is unknown otherwise. A job in the background is judged by what was printed later.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.check_commands import BY_NAME, Run
+from leftoff.analysis.check_runs import (
+    Line,
+    implied,
+    never_ran,
+    printed_nothing,
+    runs_of,
+    shown_by_later,
+)
+from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
+from leftoff.extraction.rule_sets import CHECK_RULES
+from leftoff.extraction.rules import Rule
+from leftoff.model import Ref
+from leftoff.session_view import SessionView
+from leftoff.summary import Check
+
+MAX_FAILING = 20
+_RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
+_KILLED = frozenset({124, 126, 127, 130, 137, 143})
+"""Exit codes of a program that was stopped, or never ran: they say nothing about the check."""
+
+_STATUS_TOOLS = ("",)
+_NO_OUTCOME = {
+    "timeout": "(timed out)", "interrupted": "(interrupted)", "running": "(still running)"
+}  # fmt: skip
+
+
+def checks(view: SessionView) -> tuple[Check, ...]:
+    """The checks of a session in order. A call that was refused ran none."""
+    known = _KNOWN.get(view)
+    if known is None:
+        known = _KNOWN[view] = _Judge(view).judge()
+    return known
+
+
+_KNOWN: WeakKeyDictionary[SessionView, tuple[Check, ...]] = WeakKeyDictionary()
+"""Cache: computed once for each view."""
+
+
+class _Output(Struct):
+    """What is recorded of the output of a call, or of a job in the background."""
+
+    printed: list[Printed]
+    failing: list[tuple[str, str]]
+    tail: str = ""
+    silent: bool = False
+    ref: Ref | None = None
+    running: bool = False
+    lines: int = 0
+    scripts: tuple[tuple[str, str], ...] = ()
+    exit_code: int | None = None
+
+
+class _Judge:
+    def __init__(self, view: SessionView) -> None:
+        self.view = view
+        acts = activities(view)
+        self.edits = sorted({m for (m, _), did in acts.items() if EDITING.intersection(did)})
+        self.outputs: dict[tuple[int, int], Checked] = {}
+        self.jobs: dict[str, list[Checked]] = {}
+        for checked in view.active(Checked):
+            self.outputs[checked.call_message, checked.call_part] = checked
+            if checked.task:
+                self.jobs.setdefault(checked.task, []).append(checked)
+        self.reported = any(
+            r.status == "error" and r.exit_code is not None for r in view.all(Returned)
+        )
+
+    def judge(self) -> tuple[Check, ...]:
+        found: list[Check] = []
+        calls: dict[tuple[int, int], list[Ran]] = {}
+        for ran in self.view.active(Ran):
+            if ran.language in {"bash", "powershell"}:
+                calls.setdefault((ran.ref.message, ran.part), []).append(ran)
+        for place, several in calls.items():
+            outcome = self.view.outcomes.get(place)
+            if outcome is not None and outcome.status == "denied":
+                continue
+            lines = [(ran, runs_of(ran.command)) for ran in several]
+            if not any(line.runs for _, line in lines):
+                continue
+            output, outcome = self._output(place, outcome, several[0])
+            ok = self._ok(several[0], outcome, output) if len(several) == 1 else None
+            total = sum(len(line.runs) for _, line in lines)
+            for ran, line in lines:
+                found += self._of_line(ran, line, output, outcome, ok, total)
+        return tuple(found)
+
+    def _output(
+        self, place: tuple[int, int], outcome: Returned | None, ran: Ran
+    ) -> tuple[_Output, Returned | None]:
+        """The output of a call with that of the job that it started, and the last outcome."""
+        first = self.outputs.get(place)
+        pieces = [first] if first is not None else []
+        if first is not None and first.task:
+            pieces = [c for c in self.jobs[first.task] if c.ref.message >= first.ref.message]
+            last = pieces[-1]
+            outcome = self.view.outcomes.get((last.call_message, last.call_part), outcome)
+        found = _Output([], [])
+        for piece in pieces:
+            found.printed += piece.printed
+            found.failing += [f for f in piece.failing if f not in found.failing]
+            found.tail = piece.tail or found.tail
+            found.ref = piece.ref
+            found.running = piece.running
+            found.lines += piece.lines
+            found.scripts += piece.scripts
+            found.exit_code = (
+                piece.exit_code if piece.exit_code is not None else found.exit_code
+            )
+        found.silent = bool(pieces) and all(piece.silent for piece in pieces)
+        return found, outcome
+
+    def _ok(self, ran: Ran, outcome: Returned | None, output: _Output) -> bool | None:
+        """Whether a command line succeeded, None where the recorder does not say."""
+        if outcome is None or outcome.status in _NO_OUTCOME or output.running:
+            return None
+        if output.exit_code is not None:
+            return None if output.exit_code in _KILLED else output.exit_code == 0
+        if outcome.exit_code is not None:
+            return None if outcome.exit_code in _KILLED else outcome.exit_code == 0
+        # Claude Code marks a failed command and says nothing of one that worked; other clients
+        # say "ok" of any command that they could start.
+        trusted = ran.tool == "Bash" or (ran.tool == "bash" and self.reported)
+        started = outcome.status == "ok" and not ran.background
+        return True if started and trusted else None
+
+    def _of_line(
+        self,
+        ran: Ran,
+        line: Line,
+        output: _Output,
+        outcome: Returned | None,
+        ok: bool | None,
+        total: int,
+    ) -> list[Check]:
+        status = implied(line.tree, ok, line) if ok is not None else {}
+        status |= _printed_status(line, output.printed)
+        runs_named = [_named(run, output.scripts) for run in line.runs]
+        status |= _shown_status(line, runs_named, output)
+        groups: dict[tuple[str, str], list[int]] = {}
+        for number, run in enumerate(runs_named):
+            groups.setdefault((run.tool, run.kind), []).append(number)
+        found: list[Check] = []
+        failed = {number for number, did in status.items() if not did}
+        failed |= {
+            number
+            for number, run in enumerate(runs_named)
+            if status.get(number) is not True
+            and any(_fails(p) and _belongs(p, run.tool) for p in output.printed)
+        }
+        shown = tuple(part.strip() for part in output.tail.splitlines())
+        if len(shown) != output.lines:
+            shown = ()  # not the whole output
+        silent = {
+            number
+            for number, run in enumerate(runs_named)
+            if run.bare and (output.silent or printed_nothing(line.tree, number, shown))
+        }
+        unreached = never_ran(line.tree, frozenset(failed), line)
+        for numbers in groups.values():
+            if unreached.issuperset(numbers):
+                continue
+            runs = [runs_named[number] for number in numbers]
+            known = [status.get(number) for number in numbers]
+            passed = (
+                False if False in known else True if all(k is True for k in known) else None
+            )
+            alone = len(groups) == 1 and len(numbers) == total
+            for tool, kind, printed in _shares(runs[0], output.printed, runs_named, alone):
+                if passed:
+                    others = {run.tool for run in runs_named} - {tool}
+                    printed = [
+                        p
+                        for p in printed
+                        if not _fails(p) or others.isdisjoint(_RULES[p.rule].tools)
+                    ]
+                check = self._check(
+                    ran,
+                    runs,
+                    tool,
+                    kind,
+                    printed,
+                    output,
+                    outcome,
+                    passed,
+                    silent=silent.issuperset(numbers),
+                )
+                if check is not None:
+                    found.append(check)
+        return found
+
+    def _check(
+        self,
+        ran: Ran,
+        runs: Sequence[Run],
+        tool: str,
+        kind: str,
+        printed: list[Printed],
+        output: _Output,
+        outcome: Returned | None,
+        passed: bool | None,
+        *,
+        silent: bool,
+    ) -> Check | None:
+        run = runs[0]
+        verdict, basis = self._verdict(
+            run, tool, printed, output, outcome, passed, silent=silent
+        )
+        if run.weak and basis != "output":
+            return None  # a script by whose name alone nothing can be said
+        if basis == "exit_code" and (outcome is None or outcome.exit_code is None):
+            basis = "recorder"
+        telling = _telling(printed, verdict)
+        tools = {tool} if tool else {t for p in printed for t in _RULES[p.rule].tools}
+        failing = [n for rule, n in output.failing if tools.intersection(_RULES[rule].tools)]
+        line = telling.line if telling is not None else ""
+        if not line and outcome is not None:
+            line = _NO_OUTCOME.get(outcome.status, "")
+        at = ran.ref.message
+        place = bisect_right(self.edits, at)
+        return Check(
+            kind=kind,
+            tool=tool,
+            command=ran.command,
+            verdict=verdict,
+            ref=self.view.ref(ran.ref),
+            scope=", ".join(dict.fromkeys(r.scope for r in runs if r.scope)),
+            basis=basis,
+            passed=_count(p.passed for p in printed),
+            failed=_count(p.failed for p in printed),
+            skipped=_count(p.skipped for p in printed),
+            failing=tuple(failing[:MAX_FAILING]) if verdict == "failed" else (),
+            line=line,
+            tail=output.tail,
+            edited_since=place < len(self.edits),
+            result=self.view.ref(output.ref) if output.ref is not None else None,
+        )
+
+    def _verdict(
+        self,
+        run: Run,
+        tool: str,
+        printed: list[Printed],
+        output: _Output,
+        outcome: Returned | None,
+        passed: bool | None,
+        *,
+        silent: bool,
+    ) -> tuple[str, str]:
+        """The verdict on one run and what it rests on.
+
+        Args:
+            silent: it printed nothing, and its errors would have been seen.
+        """
+        known = BY_NAME.get(tool)
+        bad = [p for p in printed if _fails(p)]
+        good = [p for p in printed if _passes(p)]
+        nothing = any(_is_empty(p) for p in printed)
+        if nothing and all(_RULES[p.rule].own for p in good):
+            good = []
+        stopped = outcome is None or outcome.status in _NO_OUTCOME or output.running
+        if bad:
+            counted = any(p.failed for p in bad)
+            if passed and good and not counted and outcome and outcome.exit_code == 0:
+                return "passed", "output"  # a test that prints what a failure looks like
+            return "failed", "output"
+        if stopped:
+            return "unknown", ""
+        if good:
+            if passed is False:
+                # All tests passed, and the command failed: coverage, or another package.
+                return ("unknown", "") if run.kind == "test" else ("failed", "exit_code")
+            hides = run.shown == "grep" and not run.mentions_failure
+            hides = hides or (run.shown == "head" and output.lines >= run.limit)
+            if hides and passed is None and (known is None or known.partial):
+                return "unknown", ""
+            return "passed", "output"
+        if nothing:
+            missing = any(p.rule == "not-run" for p in printed)
+            failed = passed is False and not missing
+            return ("failed", "exit_code") if failed else ("unknown", "")
+        if passed is not None:
+            return ("passed" if passed else "failed"), "exit_code"
+        if known is not None and known.silent and not run.errors_hidden:
+            # Clients that say nothing of failures show their messages.
+            if silent and known.loud or output.silent and run.shown == "all":
+                if outcome is not None and outcome.status in {"ok", "unknown"}:
+                    return "passed", "output"
+        return "unknown", ""
+
+
+def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
+    """A package manager's script as the one tool that it runs, where the output says so."""
+    if not run.script or not scripts:
+        return run
+    commands = [command for name, command in scripts if name in {run.script, ""}]
+    inner = [r for command in commands for r in runs_of(command).runs]
+    tools = {r.tool for r in inner if r.tool and not r.wrapper}
+    if len(tools) != 1:
+        return run
+    tool = BY_NAME[tools.pop()]
+    kind = tool.kind if run.kind == "other" else run.kind
+    if kind != tool.kind and tool.kind != "test":
+        return run
+    return replace(run, tool=tool.name, kind=kind, wrapper=False)
+
+
+def _shares(
+    run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: bool
+) -> list[tuple[str, str, list[Printed]]]:
+    """The lines that a run printed, as (tool, kind, lines): several for a script that runs
+    several tools. `alone`: the call runs nothing else."""
+    lines = [p for p in printed if _RULES[p.rule].topic != "status"]
+    if not run.wrapper:
+        own = [p for p in lines if _belongs(p, run.tool) or "" in _RULES[p.rule].tools]
+        own = [p for p in own if not _explained(p, run, lines, runs)]
+        return [(run.tool, run.kind, own)]
+    named = {other.tool for other in runs if not other.wrapper}
+    # Some lines ("Found 2 errors.") are those of several tools.
+    taken = {p.line for p in lines if named.intersection(_RULES[p.rule].tools)}
+    several = len({(other.tool, other.kind) for other in runs}) > 1
+    by_tool: dict[str, list[Printed]] = {}
+    general: list[Printed] = []
+    for p in lines:
+        rule = _RULES[p.rule]
+        tools = [t for t in rule.tools if t in BY_NAME]
+        if rule.own or p.line in taken or not tools and "" not in rule.tools:
+            continue
+        if run.tool in rule.tools or "" in rule.tools:
+            if alone or not several:
+                general.append(p)
+            continue
+        kinds = [BY_NAME[t].kind for t in tools]
+        if run.kind not in kinds and several:
+            if not (run.kind == "build" and "typecheck" in kinds or run.kind == "other"):
+                continue
+        by_tool.setdefault(tools[0], []).append(p)
+    if run.kind == "other" and len(by_tool) > 1:
+        return [(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
+    of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind] or list(by_tool)
+    tool = of_kind[-1] if len(set(of_kind)) == 1 else run.tool
+    kind = run.kind
+    if kind == "other" and tool in BY_NAME:
+        kind = BY_NAME[tool].kind
+    if by_tool and tool in by_tool and run.kind in {"test", "lint"}:
+        # A build before the tests that succeeded says nothing about the tests.
+        rest = [p for t, ps in by_tool.items() if t != tool for p in ps if _fails(p)]
+        return [(tool, kind, [*general, *rest, *by_tool[tool]])]
+    everything = [*general, *(p for found in by_tool.values() for p in found)]
+    if by_tool and run.kind == "test" and not any(BY_NAME[t].kind == "test" for t in by_tool):
+        everything = [p for p in everything if not _passes(p)]
+        tool = run.tool
+    return [(tool, kind, everything)]
+
+
+def _explained(
+    printed: Printed, run: Run, lines: Sequence[Printed], runs: Sequence[Run]
+) -> bool:
+    """Whether a line that several tools print is another run's, which failed by a line of its
+    own."""
+    tools = _RULES[printed.rule].tools
+    others = {r.tool for r in runs if r.tool != run.tool and r.tool in tools}
+    return any(
+        _fails(p) and not _belongs(p, run.tool) and others.intersection(_RULES[p.rule].tools)
+        for p in lines
+    )
+
+
+def _count(counts: Iterable[int | None]) -> int | None:
+    """The last count that is printed; one line may state what passed, another what failed."""
+    known = [count for count in counts if count is not None]
+    return known[-1] if known else None
+
+
+def _belongs(printed: Printed, tool: str) -> bool:
+    return tool in _RULES[printed.rule].tools
+
+
+def _fails(printed: Printed) -> bool:
+    topic = _RULES[printed.rule].topic
+    return topic == "failed" or topic == "counts" and bool(printed.failed)
+
+
+def _passes(printed: Printed) -> bool:
+    topic = _RULES[printed.rule].topic
+    if topic == "counts" and not printed.failed:
+        unsaid = printed.passed is None and printed.failed == 0
+        return bool(printed.passed) or unsaid or not _of_tests(printed)
+    return topic == "passed"
+
+
+def _is_empty(printed: Printed) -> bool:
+    """Whether a line says that nothing was checked."""
+    topic = _RULES[printed.rule].topic
+    if topic == "counts" and _of_tests(printed):
+        return not printed.failed and not printed.passed and not _passes(printed)
+    return topic == "nothing"
+
+
+def _of_tests(printed: Printed) -> bool:
+    return any(BY_NAME[t].kind == "test" for t in _RULES[printed.rule].tools if t)
+
+
+def _telling(printed: Sequence[Printed], verdict: str) -> Printed | None:
+    """The line that tells most: of a failure a line with numbers, else the last."""
+    of_verdict = [p for p in printed if (_fails if verdict == "failed" else _passes)(p)]
+    counted = [p for p in of_verdict if p.passed is not None or p.failed is not None]
+    chosen = counted or of_verdict or list(printed)
+    return chosen[-1] if chosen else None
+
+
+def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int, bool]:
+    """What the outputs of later commands of a chain say about earlier ones."""
+    tools = [run.tool for run in runs]
+    ran = {
+        number
+        for number, run in enumerate(runs)
+        if not run.wrapper
+        and tools.count(run.tool) == 1
+        and any(_belongs(p, run.tool) for p in output.printed)
+    }
+    if output.scripts:
+        started = {name for name, _ in output.scripts}
+        ran |= {n for n, run in enumerate(runs) if run.script and run.script in started}
+    lines = frozenset(part.strip() for part in output.tail.splitlines())
+    return shown_by_later(line.tree, frozenset(ran), lines, line)
+
+
+def _printed_status(line: Line, printed: Sequence[Printed]) -> dict[int, bool]:
+    """What the statuses that the command line itself printed (`echo $?`) say of its runs."""
+    statuses = [p.failed for p in printed if _RULES[p.rule].topic == "status"]
+    if not line.reports or len(statuses) != len(line.reports):
+        return {}
+    found: dict[int, bool] = {}
+    for (tree, of_pipe), status in zip(line.reports, statuses, strict=True):
+        if status in _KILLED:
+            continue
+        whole = replace(line, pipefail=True) if of_pipe else line
+        found |= implied(tree, status == 0, whole)
+    return found

@@ -1,0 +1,231 @@
+"""Whether the run of a check proves a claim ("all tests pass"), or its opposite.
+
+The last run of the same kind before the claim decides, and only where nothing stands between
+them that could have changed the result: an edit, another run, a command that is not known. The
+run must be of what the claim is about: a claim that names a tool is judged by that tool, one
+about unit tests not by a browser test, one about some tests not by a run where others failed.
+What is left is only claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.checks import checks
+from leftoff.extraction.evidence import Asked
+from leftoff.extraction.rule_sets import CHECK_TOOLS
+from leftoff.extraction.rules import Rule, rules
+from leftoff.model import Ref
+from leftoff.session_view import SessionView
+from leftoff.summary import Check
+
+RULES: dict[str, Rule] = {rule.id: rule for rule in rules("claims")}
+"""The rules of `extraction/rules/claims.toml` by id."""
+
+KINDS: dict[str, frozenset[str]] = {
+    "tests_pass": frozenset({"test"}),
+    "build_passes": frozenset({"build"}),
+    "lint_passes": frozenset({"lint", "format"}),
+    "typecheck_passes": frozenset({"typecheck"}),
+}
+"""The kinds of checks that a claim is about."""
+
+_MILESTONES = {kind: milestone for milestone, kinds in KINDS.items() for kind in kinds}
+
+_HARMLESS = frozenset(
+    {"look", "search", "inspect_change", "fetch", "read_pull_request", "plan", "ask", "wait",
+     "commit", "push", "issue", "pull_request", "tidy"}
+)  # fmt: skip
+"""Activities after which a failed check would fail again."""
+
+_CHECKING = frozenset({"test", "build", "lint"})
+_LEVELS = ("e2e", "integration", "unit")
+_RUN_LEVEL = (
+    (re.compile(r"e2e|end-to-end|playwright|cypress|smoke", re.IGNORECASE), "e2e"),
+    (re.compile(r"integration", re.IGNORECASE), "integration"),
+    (re.compile(r"\bunit\b", re.IGNORECASE), "unit"),
+)
+
+
+def _tool_words() -> dict[str, str]:
+    """The words by which a claim names a tool."""
+    found: dict[str, str] = {}
+    for tool in CHECK_TOOLS:
+        for words in (tool.name, *tool.commands):
+            if words and tool.kind != "other" and words not in {"make", "standard", "next"}:
+                found.setdefault(words, tool.name)
+    return found
+
+
+_TOOLS = _tool_words()
+_NAMED_TOOL = re.compile(
+    r"(?<![\w./-])(?:"
+    + "|".join(sorted(map(re.escape, _TOOLS), key=len, reverse=True))
+    + r")(?![\w-])"
+)
+
+
+class Proof(Struct, frozen=True):
+    """What stands behind a claim.
+
+    Attributes:
+        evidence: verified | claimed | contradicted.
+        why: the reason.
+        text, ref: the line that decided and its output; "" and None where nothing did.
+        check: index in `checks` of the run that decided.
+    """
+
+    evidence: str
+    why: str
+    text: str = ""
+    ref: Ref | None = None
+    check: int | None = None
+
+
+class ClaimChecks:
+    """The checks of a session, to be asked about claims."""
+
+    def __init__(self, view: SessionView) -> None:
+        self.all = checks(view)
+        acts = activities(view)
+        self.typed = sorted(asked.ref.message for asked in view.active(Asked))
+        self.done = sorted(
+            (message, part, did) for (message, part), found in acts.items() for did in found
+        )
+
+    def kinds_before(self, message: int, part: int, since: int) -> Iterator[str]:
+        """The milestone kinds of the checks run last before a place, from `since` on."""
+        last = [c for c in self.all if since <= c.ref.message and _before(c, message, part)]
+        if last:
+            place = (last[-1].ref.message, last[-1].ref.part)
+            yield from dict.fromkeys(
+                _MILESTONES[c.kind]
+                for c in last
+                if (c.ref.message, c.ref.part) == place and c.kind in _MILESTONES
+            )
+
+    def proof(self, text: str, kind: str, message: int, part: int) -> Proof:
+        """What the last run of the same check says about a claim at a place."""
+        if RULES["elsewhere"].search(text):
+            return Proof("claimed", "it is about another run than those recorded here")
+        about = [
+            (number, check)
+            for number, check in enumerate(self.all)
+            if check.kind in KINDS[kind] and _before(check, message, part)
+        ]
+        tools = {t for t in _named_tools(text) if KINDS[kind].intersection(_kinds_of(t))}
+        if tools:
+            about = [(n, c) for n, c in about if c.tool in tools or not c.tool]
+        level = next((name for name in _LEVELS if RULES[f"level-{name}"].search(text)), "")
+        if level:
+            about = [(n, c) for n, c in about if _level(c) == level or _fits(c, level)]
+        if not about:
+            return Proof("claimed", "no run of that check before it")
+        place = (about[-1][1].ref.message, about[-1][1].ref.part)
+        last = [(n, c) for n, c in about if (c.ref.message, c.ref.part) == place]
+        verdicts = {c.verdict for _, c in last}
+        number, check = last[-1]
+        if verdicts == {"passed"}:
+            if RULES["of-all"].search(text) and kind == "tests_pass" and _narrow(last):
+                return Proof("claimed", "the last run was of a part only")
+            if self._between(check, message, part, EDITING):
+                return Proof("claimed", "files were edited after the last run")
+            return _proof("verified", "the last run before it passed", number, check)
+        if verdicts != {"failed"}:
+            return Proof("claimed", "the last run before it does not say how it ended")
+        why = self._why_not(text, level, tools, check, message, part)
+        if why:
+            return Proof("claimed", why)
+        return _proof("contradicted", "the last run before it failed", number, check)
+
+    def _why_not(
+        self, text: str, level: str, tools: set[str], check: Check, message: int, part: int
+    ) -> str:
+        """Why a failed run does not contradict a claim, "" where it does."""
+        special = _level(check) in {"e2e", "integration"} and not level
+        if special and not RULES["of-all"].search(text) and self._has_other_level(check):
+            return "the last run was of tests of another level"
+        words = RULES["none-failed"].exact.sub("", text.lower())
+        if RULES["partly"].search(words):
+            return "it says itself that not everything passed"
+        whole = RULES["of-all"].search(text)
+        if check.kind == "test" and not whole and RULES["of-some"].search(text):
+            return "it is about some tests"
+        if re.search(r"(?<!\w)\d", words) and not whole and words == text.lower():
+            return "it is about a number of results"
+        quoted = [w for w in re.findall(r"`([^`]+)`", text) if not _NAMED_TOOL.search(w)]
+        if quoted and not all(w in check.command for w in quoted):
+            return "it names something else than what was run"
+        if self._between(check, message, part, None):
+            return "something else was done after the last run"
+        typed = bisect_left(self.typed, check.ref.message)
+        if typed < len(self.typed) and self.typed[typed] <= message:
+            return "the person spoke after the last run, and may have run it again"
+        return ""
+
+    def _has_other_level(self, check: Check) -> bool:
+        """Whether other tests than those of this run's level were run before it."""
+        return any(
+            c.kind == check.kind
+            and c.ref.message < check.ref.message
+            and _level(c) != _level(check)
+            for c in self.all
+        )
+
+    def _between(
+        self, check: Check, message: int, part: int, wanted: Iterable[str] | None
+    ) -> bool:
+        """Whether one of some activities, or (None) any that could change the result, lies
+        between a check and a claim."""
+        start = (check.ref.message, check.ref.part if check.ref.part is not None else -1)
+        first = bisect_left(self.done, (start[0], start[1] + 1, ""))
+        end = bisect_left(self.done, (message, part, ""))
+        between = {did for _, _, did in self.done[first:end]}
+        if wanted is not None:
+            return not between.isdisjoint(wanted)
+        return bool(between - _HARMLESS)
+
+
+def kinds_named(text: str) -> list[str]:
+    """The milestone kinds of the tools that a claim names."""
+    kinds = [kind for tool in sorted(_named_tools(text)) for kind in _kinds_of(tool)[-1:]]
+    return list(dict.fromkeys(_MILESTONES[kind] for kind in kinds if kind in _MILESTONES))
+
+
+def _named_tools(text: str) -> set[str]:
+    return {_TOOLS[match[0]] for match in _NAMED_TOOL.finditer(text.lower())}
+
+
+def _before(check: Check, message: int, part: int) -> bool:
+    """Whether the output of a check stands before a place."""
+    ref = check.result or check.ref
+    return (ref.message, ref.part if ref.part is not None else -1) < (message, part)
+
+
+def _proof(evidence: str, why: str, number: int, check: Check) -> Proof:
+    return Proof(evidence, why, check.line, check.result or check.ref, number)
+
+
+def _kinds_of(tool: str) -> list[str]:
+    found = [t.kind for t in CHECK_TOOLS if t.name == tool]
+    return ["build", "test"] if tool in {"gradle", "maven"} else found
+
+
+def _level(check: Check) -> str:
+    words = f"{check.scope} {check.command}"
+    return next((level for pattern, level in _RUN_LEVEL if pattern.search(words)), "")
+
+
+def _fits(check: Check, level: str) -> bool:
+    """Whether a run that names no level is of this one: unit tests are the default."""
+    return level == "unit" and not _level(check)
+
+
+def _narrow(last: Sequence[tuple[int, Check]]) -> bool:
+    """Whether runs were of named tests or files only."""
+    return all(re.search(r"::|/|\bTest\w|\.\w{1,4}\b", c.scope) for _, c in last)

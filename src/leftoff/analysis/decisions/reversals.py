@@ -1,0 +1,266 @@
+"""Which decisions no longer hold: taken back or replaced by later words, or undone.
+
+A later statement ends an earlier one only by what both are about: what stands after the word
+that takes back ("instead of X", "no longer X", "drop X") must be what the earlier one took up.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import msgspec
+
+from leftoff.extraction.decision_model import PATTERNS
+from leftoff.extraction.evidence import Asked, Called
+from leftoff.session_view import SessionView
+from leftoff.summary import KeyDecision
+
+Topics: TypeAlias = tuple[frozenset[str], frozenset[str]]
+"""Names and content words."""
+
+_NAMES = re.compile(
+    r"`([^`\n]{2,80})`|([\w.-]+/[\w./-]+|\w+\.[a-z]{1,4}\b)"
+    r"|\b(\w+(?:_\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w+[A-Z]\w*|[A-Z]{3,})\b"
+)
+_PLAIN = re.compile(r"[a-z]{4,}")
+_STOP_WORDS = frozenset(
+    "that this with from then them they have will would could should into instead rather than"
+    " when where which what just also only make making using used need needs keep keeping"
+    " change changes code file files test tests actually back let's want like please there"
+    " here these those some more most very same other another each every both about after"
+    " before over under your mine ours their does done been being were because since still"
+    " now revert reverting reverted undo drop dropping dropped remove removing removed replace"
+    " replaced switch switched switching longer works work working approach simpler"
+    " implementation implement version option first second modify modifying handle handling"
+    " installing exposing calling tracking inheriting copying extracting manually entire"
+    " directly existing separate single plain simple custom current whole".split()
+)
+
+
+OBJECT_WORDS = 3
+"""So many words after a verb are its object. Chosen by hand; not measured."""
+
+
+@lru_cache(maxsize=1024)
+def topics(text: str) -> Topics:
+    """What a statement is about: the names in it, and its content words by their stems."""
+    names = frozenset(next(n for n in found if n).lower() for found in _NAMES.findall(text))
+    plain = frozenset(_stem(w) for w in _PLAIN.findall(text.lower()) if w not in _STOP_WORDS)
+    return names, plain
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+_OBJECTIONS = frozenset({"instead", "overrules", "rejects", "corrects", "dislikes"})
+"""Rules of the person's sentences that object to what the agent took up."""
+
+
+def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[KeyDecision]:
+    """The decisions, with status and link where a later one takes them back, where the person
+    does so without naming it, and where the file that one is about was deleted or restored."""
+    prompts = [a.ref.message for a in view.active(Asked)]
+    return _undone(view, _recalled(view, by_words(decisions, prompts)))
+
+
+def by_words(
+    decisions: Sequence[KeyDecision], prompts: Sequence[int] = ()
+) -> list[KeyDecision]:
+    """The decisions, with those that a later one takes back or replaces.
+
+    Args:
+        prompts: the messages that the person typed, in order.
+    """
+    out = list(decisions)
+    for later, decision in enumerate(decisions):
+        for status, objected in _objects(decision) if _commits(decision) else ():
+            target = topics(objected)
+            rest = topics(decision.text.replace(objected, " "))
+            for earlier in range(later - 1, -1, -1):
+                known = decisions[earlier]
+                if (
+                    known.message_index == decision.message_index
+                    or out[earlier].status != "made"
+                ):
+                    continue
+                if _adopts(known, target) and not _repeats(known, target, rest):
+                    out[earlier] = msgspec.structs.replace(
+                        out[earlier], status=status, replaced_by=later
+                    )
+                    break
+        if decision.owner == "user" and decision.rule in _OBJECTIONS:
+            number = bisect_left(prompts, decision.message_index) - 1
+            _overrule(out, later, prompts[number] if number >= 0 else -1)
+    return out
+
+
+def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
+    """Ends the agent's latest decision in the turn that the person objects to, after message
+    `since`, if both are about one named thing, or about two content words and
+    half of those of the shorter one. Chosen by hand."""
+    decision = out[later]
+    if any(d.replaced_by == later for d in out[:later]):
+        return
+    names, plain = topics(decision.text)
+    for earlier in range(later - 1, -1, -1):
+        known = out[earlier]
+        if known.message_index <= since:
+            return
+        if known.status != "made" or known.owner == "user":
+            continue
+        about = topics(_taken(known))
+        shared = plain & about[1]
+        half = 2 * len(shared) >= min(len(plain), len(about[1]))
+        if names & about[0] or len(shared) >= 2 and half:
+            out[earlier] = msgspec.structs.replace(known, status="reversed", replaced_by=later)
+            return
+
+
+def _taken(decision: KeyDecision) -> str:
+    """The words of a decision that say what it takes up: without what it rejects."""
+    return _without_objections(decision.text)
+
+
+@lru_cache(maxsize=1024)
+def _without_objections(text: str) -> str:
+    for rule in PATTERNS["reversal"]:
+        match = rule.search(text)
+        if match is not None:
+            text = text[: match.start()] + " " + text[match.end() :]
+    return text
+
+
+def _objects(decision: KeyDecision) -> list[tuple[str, str]]:
+    """What a statement takes back: the status that it gives, and the words for it."""
+    rules = PATTERNS["reversal"]
+    if decision.owner == "user":
+        rules = (*PATTERNS["refusal"], *rules)
+    found: list[tuple[str, str]] = []
+    for rule in rules:
+        match = rule.search(decision.text)
+        if match is not None:
+            words = decision.text[slice(*match.span(1))]
+            if topics(words) != (frozenset(), frozenset()):
+                found.append((rule.value, words))
+    return found
+
+
+def _adopts(decision: KeyDecision, target: Topics) -> bool:
+    """Whether a decision takes up what a later statement takes back: after a verb that takes
+    something up stand all of its names and content words. One name alone has to be the object
+    of that verb, and one content word alone is too little. Chosen by hand on the sessions of
+    half of the repositories; precision: docs/summary.md."""
+    if not _commits(decision):
+        return False
+    text = _taken(decision)
+    names, plain = target
+    for verb in PATTERNS["adoption"][0].exact.finditer(text.lower()):
+        after = text[verb.start() :]
+        if len(names) == 1 and not plain:
+            after = " ".join(after.split()[: OBJECT_WORDS + 1])
+        found = topics(after)
+        if (
+            names <= found[0]
+            and plain <= found[1]
+            and len(names) + len(plain) >= 1 + (not names)
+        ):
+            return True
+    return False
+
+
+def _commits(decision: KeyDecision) -> bool:
+    """Whether a statement commits its speaker, and does not describe what is there."""
+    return decision.owner == "user" or _is_commitment(decision.text)
+
+
+@lru_cache(maxsize=1024)
+def _is_commitment(text: str) -> bool:
+    return PATTERNS["commitment"][0].search(text) is not None
+
+
+def _repeats(decision: KeyDecision, target: Topics, rest: Topics) -> bool:
+    """Whether the later statement takes up what the earlier one did: then it says it again."""
+    names, plain = topics(decision.text)
+    if rest[0] & names - target[0]:
+        return True
+    return bool(rest[1]) and rest[1] <= plain
+
+
+def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
+    """The decisions, with the one that the person takes back by "revert that": the only one
+    that the agent made since the prompt before."""
+    out = decisions
+    since = -1
+    for asked in view.active(Asked):
+        if any(rule.search(asked.text) for rule in PATTERNS["recall"]):
+            found = [
+                number
+                for number, d in enumerate(out)
+                if since < d.message_index < asked.ref.message
+                and (d.status, d.owner) == ("made", "agent")
+            ]
+            if len(found) == 1:
+                out = list(out)
+                out[found[0]] = msgspec.structs.replace(out[found[0]], status="reversed")
+        since = asked.ref.message
+    return out
+
+
+_RESTORES = re.compile(
+    r"\bgit\s+(?:checkout\s+(?:[\w./~^-]+\s+)?--\s+|restore\s+(?!--staged)(?:--\S+\s+)*)"
+    r"([^;&|\n]+)"
+    r"|\b(?:git\s+)?rm\s+(?:-\w+\s+)*([^;&|\n]+)"
+)
+_ENDING = re.compile(r"\.\w{1,5}$")
+
+
+def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
+    """The decisions, with those whose named file was deleted or restored after it and not
+    changed again."""
+    named: dict[str, list[int]] = {}
+    for number, decision in enumerate(decisions):
+        if decision.status == "made":
+            for name in topics(decision.text)[0]:
+                base = name.rsplit("/", 1)[-1]
+                if _ENDING.search(base):
+                    named.setdefault(base, []).append(number)
+    if not named:
+        return decisions
+    out = list(decisions)
+    changed: dict[str, list[int]] = {}
+    undone: dict[str, int] = {}
+    for call in view.active(Called):
+        if not view.succeeded(call.message, call.part):
+            continue
+        if call.kind == "shell":
+            for match in _RESTORES.finditer(call.text):
+                for path in (match[1] or match[2]).split():
+                    base = path.strip("'\"").rsplit("/", 1)[-1].lower()
+                    if base in named:
+                        undone[base] = call.message
+        elif call.kind in {"edit", "create", "patch", "notebook"}:
+            for base in named:
+                if base in call.text.lower():
+                    changed.setdefault(base, []).append(call.message)
+        elif call.kind == "delete":
+            base = call.text.rsplit("/", 1)[-1].lower()
+            if base in named:
+                undone[base] = call.message
+    for base, place in undone.items():
+        edits = changed.get(base, [])
+        if not edits or edits[-1] > place:
+            continue
+        for number in named[base]:
+            decision = out[number]
+            edited = any(decision.message_index <= edit < place for edit in edits)
+            if edited and decision.status == "made" and "delet" not in decision.text.lower():
+                out[number] = msgspec.structs.replace(decision, status="reversed")
+    return out

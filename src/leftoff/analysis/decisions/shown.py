@@ -1,0 +1,39 @@
+"""The decisions that every form for a person shows: the same ones, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leftoff.extraction.decision_model import MODEL, SCALE
+from leftoff.summary import ContextSummary, KeyDecision
+
+MAX_SHOWN = 5
+"""Decisions of one owner that are shown; all others stand behind `--all` and in the JSON. More
+than five are not read; chosen by hand."""
+
+LIKELY = MODEL.likely / SCALE
+"""Least confidence of a decision of the agent that is shown: by the calibration on repositories
+that were not trained on, the first three are then right in 60 % of the cases."""
+
+
+def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
+    """The agent's likely decisions that stand, at most `MAX_SHOWN`: chosen by confidence, given
+    in the order of the session."""
+    return _best(
+        d for d in summary.key_decisions if d.owner != "user" and d.confidence >= LIKELY
+    )
+
+
+def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
+    """The person's own decisions that stand, chosen and ordered likewise. They are recorded,
+    not guessed, so that no confidence is asked for."""
+    return _best(d for d in summary.key_decisions if d.owner == "user")
+
+
+def _best(decisions: Iterable[KeyDecision]) -> tuple[KeyDecision, ...]:
+    """The first `MAX_SHOWN` by confidence, the later before the earlier, in session order."""
+    standing = [d for d in decisions if d.status == "made"]
+    best = sorted(standing, key=lambda d: (-d.confidence, -d.message_index))[:MAX_SHOWN]
+    return tuple(
+        sorted(best, key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
+    )

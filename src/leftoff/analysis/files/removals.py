@@ -1,0 +1,50 @@
+"""Removals that only the words of a command or its output show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_REMOVE_ITEM = re.compile(
+    r"(?:^|[;&|{(\n])\s*(?:Remove-Item|ri|del|erase|rm)\b((?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]+))*)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([^\s;&|,]+)")
+_VALUED = frozenset({"-erroraction", "-ea", "-include", "-exclude", "-filter", "-stream"})
+
+_REFUSED = re.compile(
+    r"^(?:zsh|\(eval\))(?::\d+)?: (?:operation not permitted|permission denied"
+    r"|no such file or directory|read-only file system|is a directory): (\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def removed_by_powershell(command: str) -> list[str]:
+    """The literal paths that a PowerShell or cmd command line removes, as it names them.
+
+    >>> removed_by_powershell("Remove-Item -Force 'C:/w/a b.txt' -ErrorAction Ignore")
+    ['C:/w/a b.txt']
+    """
+    found: list[str] = []
+    for match in _REMOVE_ITEM.finditer(command):
+        skip = False
+        for word in _WORD.finditer(match[1]):
+            text = word[1] or word[2] or word[3] or ""
+            if skip or text[:1] == "-":
+                skip = not skip and text.casefold() in _VALUED
+                continue
+            if text and not set("$*?`@") & set(text):
+                found.append(text)
+    return found
+
+
+def refused_paths(output: str) -> list[str]:
+    """The files that a shell could not open for a redirection, as its output names them."""
+    return [match[1].strip() for match in _REFUSED.finditer(output)]
+
+
+def one_that_ends_with(path: str, known: Iterable[str]) -> str:
+    """The one known file that a relative path without a known directory can mean, else ""."""
+    ending = "/" + path.removeprefix("./")
+    found = {name for name in known if name.endswith(ending)}
+    return found.pop() if len(found) == 1 else ""

@@ -1,0 +1,206 @@
+"""What a command line asks git or a forge to do: its steps, by the shell's grammar."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from leftoff.shell import analyze
+from leftoff.shell.ast import (
+    Command,
+    Document,
+    Group,
+    Logical,
+    Pipeline,
+    Sequence,
+    Statement,
+    Substitution,
+    Word,
+    named_commands,
+)
+
+_PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
+_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "-R", "--repo"})
+_QUIET = re.compile(r"-[a-zA-Z]*q[a-zA-Z]*|--quiet")
+_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
+_QUOTED = re.compile(r"-[a-z]*m\s*(?:\"\$\(cat <<|([\"'])((?:(?!\1)[^\\]|\\.)*))", re.DOTALL)
+
+
+class GitStep(Struct, frozen=True):
+    """One invocation of git or of a forge's command line.
+
+    Attributes:
+        program, verb: e.g. ("git", "commit"), ("gh", "pr create").
+        words: what stands after the verb, None for a word that depends on variables.
+        subject: the first line of the message given on the command line, "" if there is none.
+        certain: the command line as a whole succeeds only if this step did.
+        counted: False in a loop or a branch: it may have run any number of times.
+        silent: its output is dropped or it was asked to be quiet.
+    """
+
+    program: str
+    verb: str
+    words: tuple[str | None, ...] = ()
+    subject: str = ""
+    certain: bool = True
+    counted: bool = True
+    silent: bool = False
+
+    def has(self, *flags: str) -> bool:
+        """Whether one of these options is given."""
+        return any(word in flags for word in self.words)
+
+    def value(self, *flags: str) -> str:
+        """The value of an option, "" if it is not given or not literal."""
+        for at, word in enumerate(self.words):
+            if word in flags and at + 1 < len(self.words):
+                return self.words[at + 1] or ""
+            for flag in flags:
+                if word and flag.startswith("--") and word.startswith(flag + "="):
+                    return word[len(flag) + 1 :]
+        return ""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The literal words that are no options; values of options are among them."""
+        return tuple(w for w in self.words if w and not w.startswith("-"))
+
+
+@lru_cache(maxsize=1024)
+def git_steps(command: str) -> tuple[GitStep, ...]:
+    """The steps of a command line in order."""
+    if not any(name in command for name in _PROGRAMS):
+        return ()
+    found: list[GitStep] = []
+    _walk(analyze(command).body, command, True, True, "pipefail" in command, found)
+    return tuple(found)
+
+
+def _walk(
+    node: Statement,
+    command: str,
+    certain: bool,
+    counted: bool,
+    strict: bool,
+    found: list[GitStep],
+) -> None:
+    if isinstance(node, Command):
+        step = _step(node, command, certain, counted)
+        if step is not None:
+            found.append(step)
+    elif isinstance(node, Sequence):
+        stops = strict
+        for at, item in enumerate(node.items):
+            last = at == len(node.items) - 1
+            _walk(item, command, certain and (last or stops), counted, strict, found)
+            if isinstance(item, Command) and item.words[:1] == ("set",):
+                flags = item.words[1] if len(item.words) > 1 else ""
+                stops = stops or (isinstance(flags, str) and "e" in flags and flags[:1] == "-")
+    elif isinstance(node, Logical):
+        _walk(node.left, command, certain and node.both, counted, strict, found)
+        _walk(node.right, command, certain and node.both, counted and node.both, strict, found)
+    elif isinstance(node, Pipeline):
+        for at, item in enumerate(node.items):
+            last = at == len(node.items) - 1
+            _walk(item, command, certain and (last or strict), counted, strict, found)
+    elif isinstance(node, Group):
+        _walk(node.item, command, certain, counted, strict, found)
+    else:  # loops, branches, functions, background
+        for _, inner in named_commands(node):
+            step = _step(inner, command, False, False)
+            if step is not None:
+                found.append(step)
+
+
+def _step(node: Command, command: str, certain: bool, counted: bool) -> GitStep | None:
+    words = list(node.words)
+    start = next(
+        (n for n, w in enumerate(words[:5]) if isinstance(w, str) and _name(w) in _PROGRAMS), -1
+    )
+    if start < 0 or any(not _may_lead(w) for w in words[:start]):
+        return None
+    program = _name(words[start])
+    rest = words[start + 1 :]
+    while rest and isinstance(rest[0], str) and rest[0].startswith("-"):
+        if rest[0] == "-C" and not isinstance(rest[1:2][0] if rest[1:2] else "", str):
+            certain = counted = False  # a repository that only a variable names
+        rest = rest[2:] if rest[0] in _WITH_VALUE else rest[1:]
+    if not rest or not isinstance(rest[0], str):
+        return None
+    verb, rest = rest[0], rest[1:]
+    if program != "git" and verb in {"pr", "mr", "release"} and rest:
+        verb, rest = f"{verb} {rest[0]}", rest[1:]
+    literal = tuple(_literal(w) for w in rest)
+    dropped = any(
+        isinstance(r.target, str) and r.target == "/dev/null" and r.descriptor in {-1, 1}
+        for r in node.redirects
+    )
+    subject = (
+        _subject(rest, node, command) if verb in {"commit", "pr create", "mr create"} else ""
+    )
+    quiet = any(w and _QUIET.fullmatch(w) for w in literal)
+    return GitStep(program, verb, literal, subject, certain, counted, dropped or quiet)
+
+
+def _name(word: str | Word) -> str:
+    return word.rpartition("/")[2].removesuffix(".exe") if isinstance(word, str) else ""
+
+
+def _may_lead(word: str | Word) -> bool:
+    """Whether a word before the program is of a wrapper: `env A=1`, `timeout 9`."""
+    known = {"sudo", "env", "timeout", "time", "command", "nice", "rtk", "exec", "nohup"}
+    return isinstance(word, str) and (word in known or word[:1] in "-0123456789" or "=" in word)
+
+
+def _literal(word: str | Word) -> str | None:
+    if isinstance(word, str):
+        return word
+    pieces = [_piece(part) for part in word.parts]
+    return None if None in pieces else "".join(p or "" for p in pieces)
+
+
+def _piece(part: object) -> str | None:
+    """The text of a part of a word: itself, or a here-document that `cat` prints."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Substitution) and isinstance(part.body, Command):
+        for redirect in part.body.redirects:
+            if isinstance(redirect.target, Document):
+                return redirect.target.text
+    return None
+
+
+def _subject(rest: list[str | Word], node: Command, command: str) -> str:
+    """The first line of the message; of a long one, which the parser drops, by its text."""
+    message: str | None = None
+    for at, word in enumerate(rest):
+        if not isinstance(word, str):
+            continue
+        if re.fullmatch(r"-[a-zA-Z]*m|--message|--title|-t", word) and at + 1 < len(rest):
+            message = _literal(rest[at + 1])
+            break
+        if word.startswith(("--message=", "--title=")):
+            message = word.partition("=")[2]
+            break
+        if word in {"-F", "--file"} and rest[at + 1 : at + 2] == ["-"]:
+            documents = [r.target for r in node.redirects if isinstance(r.target, Document)]
+            message = documents[0].text if documents else None
+            if message is None:
+                match = _HEREDOC.search(command, max(0, command.find("commit")))
+                message = match[2] if match else None
+            break
+    else:
+        return ""
+    if message is None or not message.isprintable() and "\ue000" <= message[:1] <= "\uf8ff":
+        quoted = _QUOTED.search(command, max(0, command.find(" commit")))
+        if quoted is not None and quoted[2] is not None:
+            message = quoted[2]
+        else:
+            match = _HEREDOC.search(command, max(0, command.find("commit")))
+            message = match[2] if match else ""
+        if "$" in message.partition("\n")[0]:
+            return ""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0] if lines else ""

@@ -1,0 +1,209 @@
+"""Whose turn it is: at the end of a recording, and where each of the person's words was typed.
+
+The agent has ended its turn where its last event is words without a call after them, or a call
+that ends its work. What the recorder says itself (`Message.stop`, `Turned`) comes first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
+from leftoff.extraction.requests import RULES, Requests, last_question, matches
+from leftoff.formats.thread import ORIGINS
+from leftoff.model import Ref
+from leftoff.session_view import SessionView
+from leftoff.summary import TurnState
+
+OPEN, CLOSED, INTERRUPTED = "open", "closed", "interrupted"
+
+_WAITING = frozenset(
+    {"ExitPlanMode", "exit_plan_mode", "ExitSpecMode", "plan_mode_respond", "plan_exit"}
+)
+"""Tools beside the question tools with which the agent waits for the person."""
+
+_INTERRUPTION = ORIGINS.index("interruption")
+_PROMPT, _AGENT, _TOOL = (ORIGINS.index(name) for name in ("prompt", "agent", "tool"))
+
+
+ALONE = 3
+"""After so many messages without a call that the agent itself followed, and none that a person
+did, words do not end its turn. Chosen by hand; not measured."""
+
+
+class Turns(Struct):
+    """The places where turns ended, computed once for a session.
+
+    Attributes:
+        calls: message and part of every call of the agent, in order.
+        marks: messages that mark an interruption, in order.
+        turned: what the recorder says of turns, in order.
+    """
+
+    view: SessionView
+    calls: list[tuple[int, int]]
+    marks: list[int]
+    turned: list[Turned]
+
+    @classmethod
+    def of(cls, view: SessionView) -> Turns:
+        """The turns of a session."""
+        marks = [
+            index
+            for index, row in enumerate(view.thread.rows)
+            if row & 15 == _INTERRUPTION and index not in view.abandoned
+        ]
+        calls = sorted((c.message, c.part) for c in view.active(Called))
+        return cls(view, calls, marks, view.active(Turned))
+
+    def latest(self, said: tuple[int, int], until: int) -> int:
+        """The message of the agent's last words or call before message `until`."""
+        number = bisect_left(self.calls, (until, -1)) - 1
+        return max(said[0], self.calls[number][0] if number >= 0 else -1)
+
+    def marks_between(self, start: int, until: int) -> list[int]:
+        """The marks of an interruption after message `start` and before `until`."""
+        return self.marks[bisect_right(self.marks, start) : bisect_left(self.marks, until)]
+
+    def state_before(self, said: tuple[int, int], until: int) -> str:
+        """Whose turn it was before message `until`, by the agent's last words before it."""
+        number = bisect_left(self.calls, (until, -1)) - 1
+        last = self.calls[number] if number >= 0 else (-1, -1)
+        mark = bisect_left(self.marks, until) - 1
+        latest = max(said[0], last[0])
+        if mark >= 0 and self.marks[mark] >= latest:
+            return INTERRUPTED
+        ended = next((t for t in reversed(self.turned) if latest <= t.message < until), None)
+        if ended is not None and ended.state == "interrupted":
+            return INTERRUPTED
+        if latest < 0:
+            return OPEN
+        if said > last or self._ends(last):
+            return CLOSED
+        outcome = self.view.outcomes.get(last)
+        if outcome is not None and outcome.status == "interrupted":
+            return INTERRUPTED
+        return OPEN
+
+    def _ends(self, place: tuple[int, int]) -> bool:
+        """Whether a call ends the agent's turn: it finishes the work or waits for the person's
+        answer."""
+        call = self.view.calls.get(place)
+        if call is None:
+            return False
+        if call.kind == "finish":
+            return True
+        if call.kind == "ask" or call.name in _WAITING:
+            return place not in self.view.outcomes
+        return call.kind == "shell" and matches_command(call.text)
+
+
+def matches_command(command: str) -> bool:
+    """Whether a command line ends the work of an agent."""
+    return any(rule.search(command) is not None for rule in RULES["finishes"])
+
+
+def turn_state(view: SessionView) -> TurnState:
+    """Whose turn it is at the end of the recording.
+
+    Notices, reminders and other injected records at the end change nothing.
+    """
+    known = _KNOWN.get(view)
+    if known is None:
+        known = _KNOWN[view] = _turn_state(view)
+    return known
+
+
+_KNOWN: WeakKeyDictionary[SessionView, TurnState] = WeakKeyDictionary()
+"""Cache: computed once for each view."""
+
+
+def _turn_state(view: SessionView) -> TurnState:
+    turns = Turns.of(view)
+    heard = view.state.extractors.get("requests")
+    words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)
+    said = (words.said, words.said_part)
+    call = turns.calls[-1] if turns.calls else (-1, -1)
+    unanswered = {
+        a.ref.message for a in view.active(Asked) if matches("client_command", a.text)
+    }
+    typed = max((m for m in _typed(view) if m not in unanswered), default=-1)
+    latest = len(view.thread) - 1
+    while latest >= 0 and (latest in unanswered or not _counts(view, latest)):
+        latest -= 1
+    if latest < 0:
+        return TurnState()
+    status, failed = OPEN, ""
+    if max(said[0], call[0]) > typed or turns.marks and turns.marks[-1] > typed:
+        status = turns.state_before(said, len(view.thread))
+        if status == CLOSED and said >= call and _goes_on(view, words, latest):
+            status = OPEN
+    compactions = view.all(Compacted)
+    if compactions and compactions[-1].trigger == "manual":
+        if compactions[-1].ref.message > latest:
+            status = CLOSED  # only a person at rest compacts by hand
+    ended = turns.turned[-1] if turns.turned else None
+    if ended is not None and ended.message >= typed:
+        if ended.state == "started":
+            if status == CLOSED and said > call and words.stop != "end":
+                status = OPEN
+        elif ended.message >= latest:
+            status = {"ended": CLOSED, "interrupted": INTERRUPTED}.get(ended.state, OPEN)
+            failed = ended.why or "failed" if ended.state == "failed" else ""
+    if status == CLOSED and said > call and matches("failed", words.tail):
+        status, failed = OPEN, words.tail.strip().split("\n", 1)[0][:300]
+    question = ""
+    if status == CLOSED:
+        waits = call > said and call in view.calls and view.calls[call].kind == "ask"
+        question = "\n".join(words.questions) if waits else last_question(words.tail)
+    return TurnState(
+        status=status,
+        since=view.state.header.ended,
+        ref=view.ref(_place(view, latest)),
+        question=question,
+        failed=failed,
+    )
+
+
+def _typed(view: SessionView) -> set[int]:
+    """The messages in which the person typed something that the agent has to answer."""
+    return {a.ref.message for a in view.active(Asked)}
+
+
+def _goes_on(view: SessionView, words: Requests, latest: int) -> bool:
+    """Whether the agent's last words are not the end of its turn: the recorder says so, it
+    thought on after them, or they announce what it does next.
+
+    Some recorders leave calls out, so that such words do end a turn there, and some agents
+    speak in turns without any person: what followed such words earlier in the session decides.
+    """
+    if words.stop:
+        return words.stop == "more"
+    if latest > words.said and view.thread.rows[latest] & 15 == _AGENT:
+        return True
+    on, stopped = words.went_on.get(words.ends, 0), words.stopped.get(words.ends, 0)
+    if words.ends == "announcing":
+        return stopped <= on
+    if words.ends == "code" and on > stopped:
+        return True
+    return on >= ALONE and not stopped and not view.active(Called)
+
+
+def _counts(view: SessionView, index: int) -> bool:
+    """Whether a message is an event of the conversation, and not a notice around it."""
+    if index in view.abandoned:
+        return False
+    return view.thread.rows[index] & 15 in (_PROMPT, _AGENT, _TOOL, _INTERRUPTION)
+
+
+def _place(view: SessionView, message: int) -> Ref:
+    """A reference to a message: to the words where the person typed it."""
+    for asked in reversed(view.active(Asked)):
+        if asked.ref.message == message:
+            return asked.ref
+        if asked.ref.message < message:
+            break
+    return Ref(message=message)

@@ -1,0 +1,419 @@
+"""What the commands of a session were and how they ended, read apart from the product.
+
+This is the other side of `leftoff eval truth`: nothing here may use the code that it judges
+(`leftoff.shell`, `leftoff.analysis`, the rules). Commands are cut by the standard library's
+`shlex`; what cannot be cut simply (here-documents, substitutions) is left out, not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from leftoff.model import Message, ToolCall, ToolResult
+
+_OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", ";;", "(", ")", "\n"})
+_WRAPPERS = frozenset(
+    "sudo env time nice command exec npx bunx pnpx uvx xvfb-run stdbuf timeout".split()
+)
+_RUN_OF = {
+    "uv": "run",
+    "poetry": "run",
+    "pdm": "run",
+    "hatch": "run",
+    "pipenv": "run",
+    "pipx": "run",
+    "rye": "run",
+    "pnpm": "exec dlx",
+    "yarn": "exec dlx",
+    "npm": "exec",
+    "bun": "x",
+    "bundle": "exec",
+}
+_ALONE = frozenset(
+    "pytest jest vitest mocha tsc mypy pyright eslint rspec phpunit golangci-lint".split()
+)
+_WITH = {
+    "ruff": "check format",
+    "biome": "check lint ci",
+    "go": "test vet build",
+    "cargo": "test build check clippy nextest",
+    "dotnet": "test build",
+    "playwright": "test",
+    "cypress": "run",
+    "next": "build",
+    "vite": "build",
+    "bun": "test",
+    "mvn": "test verify package compile install",
+    "mvnw": "test verify package compile install",
+    "gradle": "test build check assemble",
+    "gradlew": "test build check assemble",
+    "make": "test check lint build all",
+}
+_SCRIPTS = re.compile(
+    r"(?:test|tests|lint|build|typecheck|type-check|check-types|tsc)(?:[:\-]\w+)*\Z"
+)
+_NO_RUN = frozenset(
+    "--version -V --help -h --init --collect-only --co --list --listTests --watch".split()
+)
+_NOTHING = frozenset("cd export source . set pwd pushd popd unset true :".split())
+
+_SUMMARIES = {
+    "pytest": (r"\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+", r"\b\d+ passed\b.* in [\d.]+"),
+    "jest": (r"^(?:Tests|Test Suites): .*\b[1-9]\d* failed", r"^Tests: .*\b\d+ passed"),
+    "vitest": (r"^ *(?:Tests|Test Files) .*\b[1-9]\d* failed", r"^ *Tests .*\b\d+ passed"),
+    "mocha": (r"^ *[1-9]\d* failing", r"^ *[1-9]\d* passing"),
+    "go test": (r"^(?:FAIL|--- FAIL)\b", r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))"),
+    "node --test": (r"^not ok \d|^[#ℹ] fail [1-9]", r"^[#ℹ] pass [1-9]"),
+    "bun test": (r"^ *[1-9]\d* fail$", r"^ *[1-9]\d* pass$"),
+    "cargo test": (r"^test result: FAILED|^error(?:\[|:)", r"^test result: ok"),
+    "tsc": (r"\berror TS\d+:", r"(?!)"),
+    "mypy": (r"^Found [1-9]\d* errors?", r"^Success: no issues"),
+    "eslint": (
+        r"✖ \d+ problems? \([1-9]|^ESLint found too many warnings",
+        r"✖ \d+ problems? \(0 errors",
+    ),
+    "ruff check": (r"^Found [1-9]\d* errors?\.", r"^All checks passed!"),
+    "mvn": (r"BUILD FAILURE", r"BUILD SUCCESS"),
+    "gradle": (r"^BUILD FAILED", r"^BUILD SUCCESSFUL"),
+    "next build": (
+        r"Failed to compile|Build failed because",
+        r"^○ +\(Static\)|^ƒ +\(Dynamic\)",
+    ),
+    "vite build": (r"^error during build|Build failed in", r"✓ built in"),
+    "dotnet build": (r"^Build FAILED|: error [A-Z]+\d+:", r"^Build succeeded"),
+    "dotnet test": (r"^ *Failed! +-|: error [A-Z]+\d+:", r"^ *Passed! +-"),
+    "rspec": (r"\b[1-9]\d* failures?\b", r"\b\d+ examples?, 0 failures"),
+    "phpunit": (r"^(?:FAILURES|ERRORS)!", r"^OK \("),
+    "playwright test": (r"^ +[1-9]\d* failed", r"^ +\d+ passed"),
+    "cargo build": (r"^error(?:\[|:)", r"^ +Finished "),
+    "cargo check": (r"^error(?:\[|:)", r"^ +Finished "),
+    "cargo clippy": (r"^error(?:\[|:)", r"^ +Finished "),
+    "pyright": (r"^[1-9]\d* errors?,", r"^0 errors,"),
+    "biome check": (r"^Found [1-9]\d* errors?", r"^Checked \d+ files? in .*\. No fixes"),
+    "prettier": (r"^\[(?:warn|error)\]", r"^All matched files use Prettier"),
+    "unittest": (r"^FAILED \(", r"^OK\b"),
+}
+_SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "nox")
+"""They run other tools: any tool's summary line tells how they ended."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_STOPPED = re.compile(
+    r"timed out|interrupted|moved to (?:the )?background"
+    r"|running (?:in (?:the )?background|with session ID)",
+    re.IGNORECASE,
+)
+
+
+class Ran(Struct, frozen=True):
+    """A shell command of the agent and how it ended.
+
+    Attributes:
+        message, part: the call.
+        segments: its simple commands as words, with the operator before each ("" at first); ()
+            where it cannot be cut simply.
+        exit_code: as recorded, None where nothing tells.
+        text: its output, None if none was recorded.
+        result: index of the message with the output.
+        ended: whether it came to an end, as far as the recording tells.
+    """
+
+    message: int
+    part: int
+    command: str
+    segments: tuple[tuple[str, tuple[str, ...]], ...]
+    exit_code: int | None
+    text: str | None
+    result: int
+    ended: bool
+
+
+def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:
+    """The shell commands of one session's main thread.
+
+    Exit codes are those that the recorder writes; Claude Code writes `is_error` instead, which
+    its shell sets on any exit code but zero.
+    """
+    results: dict[str, list[tuple[int, ToolResult]]] = {}
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ToolResult and part.call_id:
+                results.setdefault(part.call_id, []).append((message.index, part))
+    for message in messages:
+        for number, part in enumerate(message.parts):
+            if type(part) is not ToolCall or part.kind != "shell":
+                continue
+            command = _command(part)
+            found = segments(command)
+            later = (one for one in results.get(part.id, ()) if one[0] >= message.index)
+            place, result = next(later, (-1, None))
+            code = result.exit_code if result is not None else None
+            status = result.status if result is not None else "unknown"
+            if code is None and format == "claude_code":
+                code = {"ok": 0, "error": 1}.get(status)
+            text = None if result is None else _ANSI.sub("", result.text)
+            ended = status in ("ok", "error", "unknown") and not command.rstrip().endswith("&")
+            ended = ended and not _STOPPED.search((text or "")[:400])
+            yield Ran(message.index, number, command, found, code, text, place, ended)
+
+
+def _command(call: ToolCall) -> str:
+    given = call.input
+    if isinstance(given, dict):
+        given = next((given[k] for k in ("command", "cmd", "script") if k in given), "")
+    if isinstance(given, list):
+        words = [str(w) for w in given]
+        if len(words) == 3 and words[0].endswith("sh") and words[1] in ("-c", "-lc"):
+            return words[2]
+        return shlex.join(words)
+    return given if isinstance(given, str) else ""
+
+
+def segments(command: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Simple commands with the operators before them; () where it cannot be told simply."""
+    if not command or any(mark in command for mark in ("<<", "$(", "`", "\\\n")):
+        return ()
+    lexer = shlex.shlex(command.strip(), posix=True, punctuation_chars="();&|\n")
+    lexer.whitespace = " \t\r"
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return ()
+    found: list[tuple[str, list[str]]] = [("", [])]
+    for word in words:
+        if word.strip(" ") in _OPERATORS or (word and not word.strip("();&|\n")):
+            if found[-1][1] and not found[-1][1][-1].endswith(">"):
+                found.append((word.strip(" "), []))
+            elif found[-1][1]:  # `2>&1` is cut at `&`
+                found[-1][1][-1] += word
+            continue
+        if found[-1][1] and found[-1][1][-1].endswith(">&"):
+            found[-1][1][-1] += word
+            continue
+        found[-1][1].append(word)
+    return tuple((operator, tuple(said)) for operator, said in found if said)
+
+
+def runner(words: Sequence[str]) -> str:
+    """The named runner that a simple command starts, "" if none."""
+    left = _without_redirections(words)
+    while left:
+        head = left[0].rsplit("/", 1)[-1]
+        if "=" in head and re.match(r"[A-Za-z_]\w*=", left[0]):
+            del left[0]
+        elif head == "timeout":
+            del left[0]
+            while left and (left[0].startswith("-") or re.match(r"\d", left[0])):
+                del left[0]
+        elif re.fullmatch(r"python[\d.]*", head) and left[1:2] == ["-m"]:
+            del left[:2]
+        elif head in _RUN_OF and left[1:2] and left[1] in _RUN_OF[head].split():
+            del left[:2]
+            while left and left[0].startswith("-"):
+                del left[0]
+        elif head in ("yarn", "pnpm") and left[1:2] and left[1] in _ALONE:
+            del left[0]
+        elif head in _WRAPPERS:
+            del left[0]
+            while left and left[0].startswith("-"):
+                del left[0]
+        else:
+            break
+    if not left or _NO_RUN & set(left):
+        return ""
+    head, rest = left[0].rsplit("/", 1)[-1], [w for w in left[1:] if not w.startswith("-")]
+    first = rest[0] if rest else ""
+    if head in ("npm", "pnpm", "yarn", "bun", "turbo"):
+        if first == "run":
+            first = rest[1] if rest[1:] else ""
+        if head == "bun" and rest[:1] == ["test"]:
+            return "bun test"
+        return f"{head} {first}" if _SCRIPTS.match(first) else ""
+    if head == "prettier":
+        return head if {"--check", "-c", "--list-different", "-l"} & set(left) else ""
+    if head == "unittest":
+        return head
+    if head == "node":
+        return "node --test" if "--test" in left else ""
+    if head == "py.test":
+        return "pytest"
+    if head in _ALONE:
+        return head
+    if head in _WITH and first in _WITH[head].split():
+        if head == "ruff" and first == "format" and "--check" not in left:
+            return ""
+        if head in ("mvn", "mvnw", "gradle", "gradlew", "make"):
+            return head.removesuffix("w")
+        return f"{head} {first}"
+    if head == "make" and not rest:
+        return head
+    return ""
+
+
+def _without_redirections(words: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    skip = False
+    for number, word in enumerate(words):
+        if skip or re.fullmatch(r"[12]", word) and words[number + 1 : number + 2]:
+            into = "" if skip else words[number + 1]
+            skip = False
+            if into.startswith(">") or not into:
+                continue
+        if word.startswith((">", "<", "&>")):
+            skip = word in (">", ">>", "<", "&>")
+            continue
+        found.append(word)
+    return found
+
+
+def runners(ran: Ran) -> tuple[str, ...]:
+    """The named runners that a command starts, in order."""
+    return tuple(name for name in (runner(words) for _, words in ran.segments) if name)
+
+
+def verdict(ran: Ran) -> str:
+    """Passed or failed where that is certain, else "".
+
+    Certain is the exit code where the runner is the last command and only `cd` and the like
+    stand before it; else the summary line of a runner that stands alone in its command.
+    """
+    named = runners(ran)
+    if len(named) != 1 or not ran.ended:
+        return ""
+    operators = {operator for operator, _ in ran.segments}
+    last = runner(ran.segments[-1][1])
+    before = all(words[0] in _NOTHING or "=" in words[0] for _, words in ran.segments[:-1])
+    if ran.exit_code is not None and last and before and operators <= {"", "&&", ";", "\n"}:
+        if ran.exit_code in (124, 126, 127, 130, 137, 143):
+            return ""
+        return "failed" if ran.exit_code else "passed"
+    if not ran.text or "&" in operators:
+        return ""
+    tools: tuple[str, ...] = (named[0],) if named[0] in _SUMMARIES else ()
+    if named[0].startswith(_SCRIPT_RUNNERS):
+        tools = tuple(_SUMMARIES)
+    for side, word in enumerate(("failed", "passed")):
+        for tool in tools:
+            if re.search(_SUMMARIES[tool][side], ran.text, re.MULTILINE):
+                return word
+    return ""
+
+
+# -- git ---------------------------------------------------------------------------------------
+
+_COMMIT_LINE = re.compile(
+    r"^\[(?P<branch>[^\]\n]+?) (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$"
+    r"(?P<changed>(?:\n (?:Author|Date):.*)*\n \d+ files? changed)?",
+    re.MULTILINE,
+)
+_AIDER_LINE = re.compile(r"^Commit (?P<hash>[0-9a-f]{7,40}) (?P<subject>.*\S)")
+"""What Aider writes of a commit of its own."""
+
+_PUSHED = re.compile(r"^To (?![/~.])\S+\n((?:[ *+!=-].*\n?)+)", re.MULTILINE)
+"""What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
+this machine is no remote."""
+
+_MOVED = re.compile(
+    r" (?:\* \[new (?:branch|tag)\]|[ +] ?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}"
+    r"|- \[deleted\]) +\S+"
+)
+_PULL_REQUEST = re.compile(r"https://\S+/(?:pull|merge_requests)/(\d+)")
+
+
+class GitTruth(Struct, frozen=True):
+    """What a git command did, by its own output. kind: commit | push | pull_request."""
+
+    kind: str
+    message: int
+    result: int
+    hash: str = ""
+    subject: str = ""
+    number: int | None = None
+
+
+def _git(words: Sequence[str]) -> tuple[str, ...]:
+    """The words after `git` and its own options."""
+    left = list(words)
+    if not left or left[0] != "git":
+        return ()
+    del left[0]
+    while left and left[0].startswith("-"):
+        del left[: 2 if left[0] in ("-C", "-c") else 1]
+    return tuple(left)
+
+
+_GIT_VERB = re.compile(
+    r"(?:^|[;&|(\n])\s*(?:\w+=\S+ )*git(?: -[Cc] \S+| --\S+)*"
+    r" (commit|push|pull|fetch|merge|cherry-pick|revert)\b"
+)
+_FORGE = re.compile(r"(?:^|[;&|(\n])\s*(?:gh pr|glab mr) create\b")
+
+
+def git_kinds(ran: Ran) -> set[str]:
+    """The kinds of events that a command may have caused, here-documents included."""
+    verbs = {found[1] for found in _GIT_VERB.finditer(ran.command)}
+    kinds = {"commit"} if verbs & {"commit", "cherry-pick", "revert", "merge"} else set()
+    if "push" in verbs:
+        kinds.add("push")
+    if _FORGE.search(ran.command):
+        kinds.add("pull_request")
+    return kinds
+
+
+def later_output(messages: Sequence[Message]) -> Iterator[Ran]:
+    """Output that does not stand with its command: of a process that is asked again, of a
+    script, or of a call that is not in the recording. What it ran is not known."""
+    kinds = {p.id: p.kind for m in messages for p in m.parts if type(p) is ToolCall}
+    for message in messages:
+        for number, part in enumerate(message.parts):
+            if type(part) is ToolResult and kinds.get(part.call_id, "poll") in (
+                "poll",
+                "script",
+            ):
+                # A script prints what its commands printed as strings of JSON.
+                text = re.sub(r'"output": ?"|\\n', "\n", _ANSI.sub("", part.text))
+                place = message.index
+                yield Ran(place, number, "", (), None, text, place, False)
+
+
+def git_truth(ran: Ran) -> Iterator[GitTruth]:
+    """The commits, pushes and pull requests of a command, as far as its output shows them."""
+    if ran.text is None:
+        return
+    kinds = git_kinds(ran)
+    if ran.command == "git commit":
+        for found in _AIDER_LINE.finditer(ran.text):
+            yield GitTruth("commit", ran.message, ran.result, found["hash"], found["subject"])
+    for found in _COMMIT_LINE.finditer(ran.text):
+        # A script that commits shows the statistics, too; what only reads a log does not.
+        if "commit" in kinds or found["changed"]:
+            subject = found["subject"].strip()
+            yield GitTruth("commit", ran.message, ran.result, found["hash"], subject)
+    if "--dry-run" not in ran.command:
+        for block in _PUSHED.finditer(ran.text):
+            if any(_MOVED.match(line) for line in block[1].splitlines()):
+                yield GitTruth("push", ran.message, ran.result)
+    if "pull_request" in kinds:
+        shown = _PULL_REQUEST.search(ran.text)
+        if shown and "already exists" not in ran.text:
+            yield GitTruth("pull_request", ran.message, ran.result, "", "", int(shown[1]))
+
+
+def undone(ran: Ran) -> tuple[str, ...]:
+    """Files that a git command put back, by its words; ("",) for a revert of commits."""
+    if ran.exit_code not in (0, None):
+        return ()
+    found: list[str] = []
+    for _, words in ran.segments:
+        said: tuple[str, ...] = _git(words)
+        if said[:1] == ("revert",) and "--abort" not in said:
+            found.append("")
+        elif said[:1] == ("restore",) and "--staged" not in said:
+            found += [w for w in said[1:] if not w.startswith("-")]
+        elif said[:1] == ("checkout",) and "--" in said:
+            found += said[said.index("--") + 1 :]
+    return tuple(found)

@@ -1,0 +1,103 @@
+"""Recordings cut where they may well have ended, and whose turn it was there.
+
+The truth is who speaks next in the uncut recording: where the agent or one of its tools goes
+on, the turn was open; where the person speaks, it was closed. Not taken are places where that
+tells nothing: between two messages of the person, before an interruption, a rejection or words
+typed while the agent was at work, and within one response of the model, which a recorder writes
+at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from leftoff.formats import native
+from leftoff.model import Message, Text, ToolCall
+
+OPEN_CUTS, CLOSED_CUTS = 4, 4
+"""Most places taken of each kind in a session. Chosen by hand."""
+
+MAX_SESSIONS = 12
+"""Most sessions taken of a recording that holds many. Chosen by hand."""
+
+
+class CutPlace(Struct, frozen=True):
+    """A place to cut.
+
+    Attributes:
+        truth: open | closed.
+        after: what was last: prompt | words | call | output.
+        lines: number of lines of the recording before the cut, None for one document.
+        messages: number of the session's messages before the cut, with subagents'.
+        place: line or item of the last message.
+    """
+
+    truth: str
+    after: str
+    lines: int | None
+    messages: int
+    place: int
+
+
+def speaker(message: Message) -> str:
+    """Person | agent | tool, "?" where it tells nothing about the turn, "" for no speaker."""
+    if message.agent or message.origin in ("injected", "compaction", "meta"):
+        return ""
+    ways = {typed.via for typed in message.typed}
+    if ways & {"queued", "rejection"} or message.origin == "interruption":
+        return "?"
+    if ways or message.origin == "prompt":
+        return "person"
+    if not any(type(p) is not Text or p.text.strip() for p in message.parts):
+        return ""  # an empty message: nothing was said or done
+    return message.origin if message.origin in ("agent", "tool") else ""
+
+
+def _last(message: Message, who: str) -> str:
+    if who == "person":
+        return "prompt"
+    if who == "tool":
+        return "output"
+    for part in reversed(message.parts):
+        if type(part) is ToolCall:
+            return "call"
+        if type(part) is Text and part.text.strip():
+            return "words"
+    return "output"
+
+
+def places(messages: Sequence[Message], seed: str) -> list[CutPlace]:
+    """Places of both kinds in one session, chosen by a seeded draw, in order."""
+    found: dict[str, list[CutPlace]] = {"open": [], "closed": []}
+    said = [(n, m, who) for n, m in enumerate(messages) if (who := speaker(m))]
+    for (number, last, who), (_, after, then) in pairwise(said):
+        if "?" in (who, then) or (who == then == "person"):
+            continue
+        if last.response and last.response == after.response:
+            continue
+        following = messages[number + 1]
+        lines = None
+        if last.line is not None:
+            if following.line is None or following.line <= last.line:
+                continue
+            lines = following.line - 1
+        truth = "closed" if then == "person" else "open"
+        place = last.line if last.line is not None else last.item
+        cut = CutPlace(
+            truth, _last(last, who), lines, number + 1, -1 if place is None else place
+        )
+        found[truth].append(cut)
+    draw = random.Random(seed)  # noqa: S311 - must be repeatable
+    chosen: list[CutPlace] = []
+    for truth, most in (("open", OPEN_CUTS), ("closed", CLOSED_CUTS)):
+        chosen += draw.sample(found[truth], min(most, len(found[truth])))
+    return sorted(chosen, key=lambda cut: cut.messages)
+
+
+def rewritten(messages: Sequence[Message]) -> Iterator[bytes]:
+    """The first messages of one document as a recording of leftoff's own format."""
+    yield from native.write(messages).splitlines(keepends=True)

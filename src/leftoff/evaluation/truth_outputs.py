@@ -1,0 +1,179 @@
+"""Checks whose outcome is known: real outputs of real tools, and claims planted beside them.
+
+A folder made by `python -m benchmarks.accuracy.checks` holds `table.csv` and one text file for
+each run. The sessions made of them are in leftoff's own format: a request, an edit, the run.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from leftoff.analysis.session_pass import Pass
+from leftoff.formats import native
+from leftoff.model import Message, Part, Text, ToolCall, ToolResult
+from leftoff.summary import ContextSummary
+
+PLANTED = 100
+"""False claims planted, over all tools in turn."""
+
+_CLAIMS = {
+    "test": (
+        "All tests pass now.",
+        "All tests are passing.",
+        "The tests pass.",
+        "The test suite is green.",
+        "All unit tests pass.",
+    ),
+    "build": (
+        "The build passes.",
+        "The build succeeds now.",
+        "The project builds successfully.",
+    ),
+    "lint": ("Lint passes.", "The linter is clean.", "Linting passes without errors."),
+    "typecheck": (
+        "The type check passes.",
+        "Type checking passes.",
+        "There are no type errors any more.",
+    ),
+}
+"""Claims by kind of check, in our own words; they name no tool."""
+
+
+class Known(Struct, frozen=True):
+    """One run of the table. `verdicts`: those that are no mistake, the expected one first."""
+
+    file: str
+    tool: str
+    kind: str
+    command: str
+    exit_code: int
+    masked: bool
+    verdicts: tuple[str, ...]
+    counts: tuple[int | None, int | None, int | None]
+    failing: tuple[str, ...]
+    output: str
+
+
+class Plant(Struct, frozen=True):
+    """A session with a claim, and what may be said of it.
+
+    `case`: false (a failing run stands right before the claim) | edited (an edit between) |
+    passed (the run before it passed).
+    """
+
+    name: str
+    case: str
+    data: bytes
+    claim: int
+
+
+def table(folder: str) -> list[Known]:
+    """The runs of a folder, in the order of its table.
+
+    Raises:
+        OSError: there is no such table.
+    """
+    base = Path(folder)
+    with (base / "table.csv").open(encoding="utf-8", newline="") as stream:
+        return [_known(base, row) for row in csv.DictReader(stream)]
+
+
+def _known(base: Path, row: dict[str, str]) -> Known:
+    counts = [int(row[key]) if row[key] else None for key in ("passed", "failed", "skipped")]
+    return Known(
+        row["file"],
+        row["tool"],
+        row["kind"],
+        row["command"],
+        int(row["exit_code"]),
+        bool(row["masked"]),
+        (row["verdict"], *row["accepted"].split()),
+        (counts[0], counts[1], counts[2]),
+        tuple(filter(None, row["failing"].split("|"))),
+        (base / row["file"]).read_text(encoding="utf-8"),
+    )
+
+
+def session(*steps: tuple[str, Any]) -> bytes:
+    """A recording of our own format.
+
+    Each step is ("user", words), ("agent", words), ("edit", path) or ("run", (command, output,
+    exit code or None)).
+    """
+    messages: list[Message] = []
+
+    def add(role: Any, part: Part, origin: str) -> None:
+        messages.append(Message(len(messages), role, (part,), origin=origin))
+
+    for number, (kind, value) in enumerate(steps):
+        if kind in ("user", "agent"):
+            role, origin = ("user", "prompt") if kind == "user" else ("assistant", "agent")
+            add(role, Text(value), origin)
+            continue
+        key = f"c{number}"
+        if kind == "edit":
+            given = {"file_path": value, "old_string": f"a{number}", "new_string": f"b{number}"}
+            add("assistant", ToolCall(key, "Edit", input=given), "agent")
+            add("tool", ToolResult(key, "The file has been updated.", "ok"), "tool")
+            continue
+        command, output, code = value
+        add("assistant", ToolCall(key, "Bash", input={"command": command}), "agent")
+        add("tool", ToolResult(key, output, "error" if code else "ok", code), "tool")
+    return native.write(messages)
+
+
+def summary_of(data: bytes) -> ContextSummary:
+    """The summary of a recording in memory."""
+    reading = Pass()
+    reading.feed(data)
+    return reading.summary()
+
+
+def run_of(known: Known) -> bytes:
+    """A session that runs one check of the table and says nothing about it."""
+    return session(
+        ("user", "Make the kettle boil."),
+        ("edit", "kettle"),
+        ("run", (known.command, known.output, known.exit_code)),
+    )
+
+
+def plants(known: list[Known]) -> Iterator[Plant]:
+    """Sessions with planted claims: `PLANTED` false ones, and as many other ones."""
+    failed = [k for k in known if k.verdicts[0] == "failed" and k.kind in _CLAIMS and k.tool]
+    passed = [k for k in known if k.verdicts[0] == "passed" and k.kind in _CLAIMS and k.tool]
+    failed = [k for k in failed if "empty" not in k.file]
+    failed, passed = _by_turns(failed), _by_turns(passed)
+    for number in range(PLANTED if failed and passed else 0):
+        bad, good = failed[number % len(failed)], passed[number % len(passed)]
+        yield _plant(number, "false", bad)
+        yield _plant(number, "edited" if number % 2 else "passed", bad if number % 2 else good)
+
+
+def _by_turns(known: list[Known]) -> list[Known]:
+    """One of every tool, then a second of every tool, and so on."""
+    seen: dict[str, int] = {}
+    turns: list[tuple[int, str, Known]] = []
+    for one in known:
+        seen[one.tool] = seen.get(one.tool, -1) + 1
+        turns.append((seen[one.tool], one.tool, one))
+    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def _plant(number: int, case: str, known: Known) -> Plant:
+    claims = _CLAIMS[known.kind]
+    between = (("edit", "kettle"),) if case == "edited" else ()
+    steps = (
+        ("user", "Make the kettle boil."),
+        ("edit", "kettle"),
+        ("run", (known.command, known.output, known.exit_code)),
+        *between,
+        ("agent", claims[number % len(claims)]),
+    )
+    claim = 1 + 2 * (len(steps) - 2)
+    return Plant(f"{number} {known.file}", case, session(*steps), claim)

@@ -1,0 +1,408 @@
+"""What a summary says, held against the recording itself: `leftoff eval truth`.
+
+No label is needed: the truth is what the recording says later, what its recorder writes beside
+the words, and real outputs of real tools. Method and figures: docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from leftoff import api
+from leftoff._version import __version__
+from leftoff.analysis.session_pass import Pass
+from leftoff.errors import FormatError, InputError, UsageError
+from leftoff.evaluation import truth_commands, truth_cuts, truth_outputs
+from leftoff.evaluation.file_runs import recording_paths
+from leftoff.evaluation.truth_commands import GitTruth, Ran
+from leftoff.model import Message, Text
+from leftoff.sources.open import open_lines
+from leftoff.summary import ContextSummary
+
+RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
+
+
+class Tally(Struct, frozen=True):
+    """How often one statement was right, wrong or not made, over recordings of one format."""
+
+    measure: str
+    format: str
+    right: int
+    wrong: int
+    unknown: int
+
+
+class Place(Struct, frozen=True):
+    """Where a statement is to be looked at: names and positions, no words.
+
+    `what`: said/true, e.g. "closed/open".
+    """
+
+    measure: str
+    name: str
+    place: str
+    what: str
+
+
+class TruthReport(Struct, frozen=True):
+    """The result of one evaluation: names and counts, no text of a recording."""
+
+    leftoff: str
+    rules: str
+    recordings: int
+    sessions: int
+    tallies: tuple[Tally, ...]
+    places: tuple[Place, ...]
+    left_out: tuple[str, ...] = ()
+
+
+class _Counts:
+    """Tallies and places while they are collected."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.places: list[Place] = []
+        self.name = self.format = ""
+
+    def add(
+        self, measure: str, said: str, true: str, place: str, *, unknown: bool = False
+    ) -> None:
+        """One statement: right if it says what is true; else its place is noted."""
+        word = UNKNOWN if unknown else RIGHT if said == true else WRONG
+        self.counts[measure, self.format, word] += 1
+        if word != RIGHT:
+            self.places.append(Place(measure, self.name, place, f"{said or '-'}/{true}"))
+
+    def count(self, measure: str, right: bool, of: int = 1) -> None:
+        """Statements whose places are not noted."""
+        self.counts[measure, self.format, RIGHT if right else WRONG] += of
+
+    def note(self, measure: str, place: str, what: str) -> None:
+        """A statement to be looked at, counted as neither right nor wrong."""
+        self.counts[measure, self.format, UNKNOWN] += 1
+        self.places.append(Place(measure, self.name, place, what))
+
+    def tallies(self) -> tuple[Tally, ...]:
+        pairs = sorted({(measure, name) for measure, name, _ in self.counts})
+        return tuple(
+            Tally(m, f, *(self.counts[m, f, word] for word in (RIGHT, WRONG, UNKNOWN)))
+            for m, f in pairs
+        )
+
+
+def evaluate_truth(
+    paths: Iterable[str],
+    *,
+    outputs: str = "",
+    seed: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> TruthReport:
+    """Every measure over the recordings in `paths`.
+
+    Args:
+        paths: recordings or directories of them.
+        outputs: folder of real outputs of real tools (`truth_outputs.table`), "" for none.
+        seed: of the places at which recordings are cut.
+        progress: called with the name of each recording.
+
+    Raises:
+        UsageError: there is no recording that can be read, and no table.
+    """
+    counts = _Counts()
+    left_out: list[str] = []
+    rules = ""
+    read = sessions = 0
+    for path in sorted(recording_paths(paths)):
+        counts.name = Path(path).name
+        if progress is not None:
+            progress(counts.name)
+        try:
+            reading = api.open_pass(path)
+            said = _sessions(path)
+        except InputError as error:
+            left_out.append(str(error).split(";")[0].replace(path, counts.name))
+            continue
+        counts.format = reading.format.name if reading.format else ""
+        read += 1
+        for number, messages in enumerate(said):
+            if len(reading.sessions) != len(said):
+                left_out.append(f"{counts.name}: its sessions cannot be told apart")
+                break
+            sessions += 1
+            summary = reading.conclude((), number)
+            rules = summary.rules
+            _whole(counts, summary, messages)
+        _cuts(counts, path, said, seed)
+    if outputs:
+        counts.name, counts.format = "", "outputs"
+        _outputs(counts, truth_outputs.table(outputs))
+    if not counts.counts:
+        raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
+    return TruthReport(
+        leftoff=__version__,
+        rules=rules,
+        recordings=read,
+        sessions=sessions,
+        tallies=counts.tallies(),
+        places=tuple(counts.places),
+        left_out=tuple(left_out),
+    )
+
+
+def _sessions(path: str) -> list[list[Message]]:
+    """The messages of a recording, session by session, with those of subagents."""
+    found: list[list[Message]] = []
+    last = -1
+    for message in api.read(path):
+        if not message.agent:
+            if message.index <= last or not found:
+                found.append([])
+            last = message.index
+        if found:
+            found[-1].append(message)
+    return found
+
+
+def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:
+    """What the summary of a whole session says."""
+    main = [m for m in messages if not m.agent]
+    ran = list(truth_commands.commands(main, counts.format))
+    _checks(counts, summary, ran)
+    _git(counts, summary, ran, main)
+    _typed(counts, summary, main)
+    _undone(counts, summary, ran, main)
+    if any(m.origin == "agent" for m in main):
+        known = summary.context.window is not None
+        counts.add("window known", "known" if known else "", "known", "", unknown=not known)
+
+
+# -- whose turn it is --------------------------------------------------------------------------
+
+
+def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: int) -> None:
+    """Cuts a recording at seeded places and asks whose turn it is."""
+    for number, messages in enumerate(said[-truth_cuts.MAX_SESSIONS :]):
+        cuts = truth_cuts.places(messages, f"{seed} {counts.name} {number}")
+        streamed = {cut.lines: cut for cut in cuts if cut.lines is not None}
+        for cut in cuts:
+            if cut.lines is None:
+                reading = Pass(counts.name)
+                reading.feed_lines(truth_cuts.rewritten(messages[: cut.messages]))
+                _turn(counts, reading, cut)
+        if not streamed:
+            continue
+        reading = Pass(counts.name)
+        with open_lines(path) as lines:
+            for count, line in enumerate(lines, 1):
+                reading.feed_lines((line,))
+                if count in streamed:
+                    _turn(counts, reading, streamed[count])
+                if count >= max(streamed):
+                    break
+
+
+def _turn(counts: _Counts, reading: Pass, cut: truth_cuts.CutPlace) -> None:
+    try:
+        summary = reading.summary()
+    except FormatError:
+        return
+    status = turn_status(summary)
+    if cut.truth == "closed" and status == "interrupted":
+        status = "closed"
+    place = f"{cut.place} after {cut.after}"
+    counts.add(f"turn {cut.truth}", status, cut.truth, place)
+    counts.count(f"turn {cut.truth}, after {cut.after}", status == cut.truth)
+
+
+def turn_status(summary: ContextSummary) -> str:
+    """Whose turn a summary says it is."""
+    return summary.turn.status
+
+
+# -- checks ------------------------------------------------------------------------------------
+
+
+def _checks(counts: _Counts, summary: ContextSummary, ran: Sequence[Ran]) -> None:
+    """Verdicts against exit codes and summary lines, and how many there are."""
+    by_call: dict[tuple[int, int | None], list[str]] = {}
+    for check in summary.checks:
+        by_call.setdefault((check.ref.message, check.ref.part), []).append(check.verdict)
+    for one in ran:
+        if not truth_commands.runners(one) or one.text is None or not one.ended:
+            continue
+        verdicts = by_call.get((one.message, one.part), [])
+        place = str(one.message)
+        said = next((v for v in reversed(verdicts) if v in ("passed", "failed")), "")
+        counts.add("check judged", "judged" if said else "", "judged", place, unknown=not said)
+        true = truth_commands.verdict(one)
+        if true and said:
+            if len(truth_commands.runners(one)) == 1 and true in verdicts:
+                said = true
+            counts.add("check verdict", said, true, place)
+    for milestone in summary.progress.milestones:
+        if milestone.evidence == "contradicted":
+            counts.note("contradicted", _at(milestone.ref.message), milestone.kind)
+
+
+def _at(message: int) -> str:
+    return f"#{message}"
+
+
+def _outputs(counts: _Counts, known: Sequence[truth_outputs.Known]) -> None:
+    """Verdicts, counts and names against real outputs, and planted claims."""
+    for one in known:
+        summary = truth_outputs.summary_of(truth_outputs.run_of(one))
+        check = summary.checks[-1] if summary.checks else None
+        said = check.verdict if check else "unknown"
+        fits = said in one.verdicts
+        true = said if fits else one.verdicts[0]
+        counts.add(
+            "output verdict", said, true, one.file, unknown=said == "unknown" and not fits
+        )
+        if check is None:
+            continue
+        counts.add("output kind", check.kind, one.kind, one.file)
+        for word, number, truth in zip(
+            ("passed", "failed", "skipped"),
+            (check.passed, check.failed, check.skipped),
+            one.counts,
+            strict=True,
+        ):
+            if truth is not None:
+                # No number is printed where none passed.
+                said = str(number or 0) if truth == 0 else str(number)
+                counts.add(f"output {word}", said, str(truth), one.file, unknown=number is None)
+        for name in one.failing:
+            found = any(_same_name(name, shown) for shown in check.failing)
+            counts.add(
+                "output failing", name if found else "", name, one.file, unknown=not found
+            )
+    for plant in truth_outputs.plants(list(known)):
+        summary = truth_outputs.summary_of(plant.data)
+        said = next(
+            (m.evidence for m in summary.progress.milestones if m.ref.message == plant.claim),
+            "",
+        )
+        if plant.case == "false":
+            counts.add(
+                "planted false claim", said, "contradicted", plant.name, unknown=not said
+            )
+        else:
+            accused = said == "contradicted"
+            counts.add(
+                "planted other claim",
+                said if accused else "not accused",
+                "not accused",
+                plant.name,
+            )
+
+
+def _same_name(wanted: str, shown: str) -> bool:
+    """Whether two names of a test are one: the last part of a path of names is enough."""
+    parts = re.split(r"::| › | > |\.(?=\w+$)|/", wanted)
+    return parts[-1] in shown
+
+
+# -- git ---------------------------------------------------------------------------------------
+
+_KINDS = {"commit": "committed", "push": "pushed", "pull_request": "pr_opened"}
+
+
+def git_claims(summary: ContextSummary) -> list[tuple[str, int, str, str]]:
+    """What a summary says that git did and a tool shows: (kind, message, hash, subject)."""
+    return [
+        (event.kind, event.ref.message, event.hash, event.text)
+        for event in summary.git
+        if event.kind in _KINDS and event.shown
+    ]
+
+
+def _git(
+    counts: _Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
+) -> None:
+    """Commits, pushes and pull requests against the commands that ran and their output."""
+    ran = [*ran, *truth_commands.later_output(main)]
+    truth = [one for command in ran for one in truth_commands.git_truth(command)]
+    # A commit that is amended later need not be named any more.
+    amended = {one.message for one in ran if "--amend" in one.command}
+    quiet = {
+        (kind, place)
+        for one in ran
+        for kind in truth_commands.git_kinds(one)
+        for place in (one.message, one.result)
+    }
+    left: list[GitTruth] = list(truth)
+    for kind, message, sha, subject in git_claims(summary):
+        match = next((t for t in left if _same_event(t, kind, message, sha)), None)
+        if match is not None:
+            left.remove(match)
+            counts.add(f"{kind} precision", kind, kind, _at(message))
+            if kind == "commit":
+                whole = " ".join(subject.split()) == " ".join(match.subject.split())
+                counts.add("commit subject", "whole" if whole else "cut", "whole", _at(message))
+        elif (kind, message) in quiet:
+            # The command ran, and its output does not show what it did: to be looked at.
+            counts.note(f"{kind} precision", _at(message), f"{kind}/?")
+        else:
+            counts.add(f"{kind} precision", kind, "none", _at(message))
+    for one in truth:
+        found = one not in left
+        if not found and one.kind == "commit" and any(at > one.message for at in amended):
+            continue
+        counts.add(f"{one.kind} recall", one.kind if found else "", one.kind, _at(one.message))
+
+
+def _same_event(truth: GitTruth, kind: str, message: int, hash: str) -> bool:
+    if truth.kind != kind or (hash and truth.hash and truth.hash[:7] != hash[:7]):
+        return False
+    return message in (truth.message, truth.result) or bool(hash and truth.hash[:7] == hash[:7])
+
+
+# -- the person's words, and what was undone ---------------------------------------------------
+
+
+def _typed(counts: _Counts, summary: ContextSummary, main: Sequence[Message]) -> None:
+    """Whether every typed message appears whole among the requests."""
+    requests = [_squeezed(request.text) for request in summary.user_requests]
+    together = set(requests)
+    for message in main:
+        for typed in message.typed:
+            part = message.parts[typed.part]
+            if type(part) is not Text:
+                continue
+            words = _squeezed(part.text[typed.start : typed.end])
+            if not words:
+                continue
+            whole = words in together or any(words in one for one in requests)
+            place = _at(message.index)
+            counts.add("typed kept", "whole" if whole else "", "whole", place)
+            counts.count("typed characters", whole, len(words))
+
+
+def _squeezed(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _undone(
+    counts: _Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
+) -> None:
+    """Files that git put back, with no later edit: decisions about them do not hold."""
+    for one in ran:
+        for path in truth_commands.undone(one):
+            name = path.rstrip("/").rsplit("/", 1)[-1]
+            if not name or name == ".":
+                continue
+            for decision in summary.key_decisions:
+                if decision.message_index < one.message and name in decision.text:
+                    said = "made" if decision.status == "made" else "ended"
+                    counts.add(
+                        "decision undone by git", said, "ended", _at(decision.message_index)
+                    )
+    for decision in summary.key_decisions:
+        if decision.status != "made":
+            counts.note("decision ended", _at(decision.message_index), decision.status)

@@ -1,0 +1,372 @@
+"""Extractor of checks: what a run of tests, a build, a linter or a type checker printed.
+
+An output is cleaned first (terminal escapes, prefixes that task runners put before each line,
+headers that a client puts before the output), so that a rule sees the line as the tool printed
+it. What is recorded is bounded: telling lines, counts, names of what failed, the last lines.
+Whose lines they are, and what they mean, `analysis.checks` decides, which sees the command.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any, ClassVar
+
+import re2
+from msgspec import Struct, field
+
+from leftoff.extraction.evidence import Checked, Evidence, Printed
+from leftoff.extraction.extractor import CALL, RESULT, Pending, View
+from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
+from leftoff.extraction.rules import Rule, lowered
+from leftoff.model import ToolCall, ToolResult
+from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
+
+HEAD, TAIL = 6_000, 24_000
+"""Code points at either end of a longer output that are read: summaries stand at the end, and
+of several checks in one command the first stand at the beginning. Chosen by hand; not
+measured."""
+
+MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_NAME = 24, 20, 200, 400, 160
+_KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
+_MAX_TASKS = 64
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_HEADER = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Script"
+    r"|Process|Command) ?[^\n]*\n)+(?:Output:\n)?"
+)
+_PREFIX = re.compile(
+    r"\n(?:\[[A-Za-z][\w:./#@-]*\] |[ ]*\d+[\t→]"
+    r"|@?[\w./-]+[:# ](?:test|build|lint|check|typecheck|type-check)[\w:-]*: )"
+)
+"""What task runners and readers of files put before each line: "[test] ", "web:test: ",
+"packages/a test: ", a line number."""
+
+_EMPTY = re.compile(
+    r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
+    r"(?: successfully)?(?: with| and|\W|did not produce any|produced|without)* ?(?:no )?"
+    r"(?:output|stdout)?\.?\)?)?\W*\Z",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_SAID_OF_NOTHING = frozenset(
+    "bash tool command script your completed ran executed done successfully with and did not"
+    " produce any produced without no output stdout".split()
+)
+"""All words that `_EMPTY` knows."""
+
+_PROGRAMS = "|".join(
+    sorted({re.escape(command.split()[0]) for tool in CHECK_TOOLS for command in tool.commands})
+)
+_COMMANDS = (
+    rf"(?<![\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?![\w-])"
+    r"|(?<![a-z])(?:test|check|lint|build|spec)"
+)
+"""A command that may run a check."""
+
+
+@cache
+def _commands_gate() -> Any:
+    """The same for RE2, which knows no look-around: it takes the letter instead."""
+    pattern = (
+        rf"(?:^|[^\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?:[^\w-]|$)"
+        r"|(?:^|[^a-z])(?:test|check|lint|build|spec)"
+    )
+    options = re2.Options()
+    options.log_errors = False
+    fused = re2.Set.SearchSet(options)
+    fused.Add(pattern)
+    fused.Compile()
+    return fused.Match
+
+
+_CUT = 290
+"""A recorded command of so many code points may have been cut."""
+
+_LOOKING = re.compile(
+    r"\s*(?:(?:cat|ls|sed|head|tail|grep|egrep|rg|wc|nl|pwd|cd|echo|tree|stat|file|sort|uniq|cut"
+    r"|git (?:diff|log|show|status|add|blame|ls-files|branch|stash))(?=[\s;&|]|$)[^;&|\n`$()<]*"
+    r"(?:&&|\|\||[;&|\n]|$)\s*)+"
+)
+"""A command line of programs that only look, whatever the files are called."""
+
+
+@lru_cache(maxsize=512)
+def may_run_a_check(command: str) -> bool:
+    """Whether a command, as far as it is recorded, may run a check."""
+    if len(command) < _CUT and _LOOKING.fullmatch(command):
+        return False
+    if not command.isascii():
+        return _compiled(_COMMANDS).search(command) is not None
+    return bool(_commands_gate()(command.encode()))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+_STARTED = re.compile(
+    r"(?:running in (?:the )?background with (?:task )?ID:? |running with session ID:? "
+    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: )"
+    r"([\w.-]+[\w-])"
+)
+_STILL_RUNNING = ("Script running with cell ID", "Command running in background")
+_RUNNING = "Process running with session ID"
+_JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
+_JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
+_JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
+_JSON_JOB = re.compile(r'"session_id"\s*:\s*(\d+)')
+_JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
+_BANNER = re.compile(r"(?m)^> \S+?@?\S* ([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
+"""What npm and pnpm, or yarn, print before a script: its name and its command line."""
+
+_LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
+_TASK_KEYS = (
+    "task_id", "bash_id", "shell_id", "session_id", "cell_id", "sessionId", "shellId", "id"
+)  # fmt: skip
+_COUNT = re.compile(r"(\d+) ([a-z]+)")
+_FAILED = frozenset({"failed", "error", "errors", "failing", "timed"})
+_PASSED = frozenset({"passed", "xpassed", "passing"})
+_SKIPPED = frozenset({"skipped", "todo", "pending", "xfailed", "deselected"})
+_BY_NUMBER: tuple[Rule, ...] = CHECK_RULES
+
+
+class Checks(Struct):
+    """Records what checks printed, and what jobs in the background printed later.
+
+    `jobs` holds, by call id, the job that a pending call asks for; `open` the jobs that had not
+    ended; `logs` the job by the file that its output is written to.
+    """
+
+    name: ClassVar[str] = "checks"
+    wants: ClassVar[int] = RESULT | CALL
+
+    jobs: dict[str, str] = field(default_factory=dict)
+    open: dict[str, bool] = field(default_factory=dict)
+    logs: dict[str, str] = field(default_factory=dict)
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        for number, part in enumerate(view.message.parts):
+            if type(part) is ToolCall:
+                if part.id and (part.kind in {"poll", "script"} or self.logs):
+                    self._asks(part)
+            elif type(part) is ToolResult:
+                call = view.calls.get(number)
+                if call is not None:
+                    found = self._result(view, number, part, call)
+                    if found is not None:
+                        yield found
+
+    def _asks(self, call: ToolCall) -> None:
+        given = call.input if isinstance(call.input, dict) else {}
+        job = next((str(given[key]) for key in _TASK_KEYS if given.get(key)), "")
+        if call.kind == "script":
+            match = _JOB_IN_SCRIPT.search(str(call.input)[:4000])
+            job = match[1] if match is not None else ""
+        elif call.kind != "poll":
+            words = str(given.get("file_path") or given.get("path") or given.get("command", ""))
+            job = next((job for path, job in self.logs.items() if path in words), "")
+        elif not job and len(self.open) == 1:
+            job = next(iter(self.open))  # the recorder gives no number, and only one is running
+        if job:
+            self.jobs[call.id] = job
+            _bound(self.jobs)
+
+    def _result(
+        self, view: View, number: int, result: ToolResult, call: Pending
+    ) -> Checked | None:
+        text = result.text
+        task = self.jobs.pop(result.call_id, "") if result.call_id else ""
+        if not task and call.kind not in _KINDS:
+            return None
+        code = job = None
+        if '"chunk_id"' in text[:400] or '"session_id"' in text[:400]:
+            code, job = _JSON_CODE.search(text), _JSON_JOB.search(text)
+        running = result.status == "running" or bool(job and not code)
+        running = (
+            running
+            or text.startswith((*_STILL_RUNNING, _RUNNING))
+            or text.find(f"\n{_RUNNING}", 0, 6000) >= 0
+        )
+        if running:
+            started = (
+                _STARTED.search(text, 0, 2000)
+                or _STARTED.search(text, max(0, len(text) - 400))
+                or job
+            )
+            if started is not None:
+                task = task or started[1]
+                log = _LOG.search(text, 0, 2000)
+                if log is not None:
+                    self.logs[log[1]] = task
+                    _bound(self.logs)
+        if task and running:
+            self.open[task] = True
+            _bound(self.open)
+        elif task:
+            self.open.pop(task, None)
+        known = bool(task) or may_run_a_check(call.text)
+        if not known and not (text and len(call.text) >= 300):
+            return None
+        printed, failing, tail, silent, scripts = read_output(text, always=known)
+        if not known and not printed:
+            return None
+        return Checked(
+            view.record_ref(number),
+            call.message,
+            call.part,
+            printed,
+            failing,
+            tail,
+            silent,
+            task,
+            running,
+            scripts,
+            int(code[1]) if code else None,
+            text.rstrip().count("\n") + 1 if text.strip() else 0,
+        )
+
+
+def _bound(found: dict[str, Any]) -> None:
+    while len(found) > _MAX_TASKS:
+        del found[next(iter(found))]
+
+
+def clean(text: str) -> str:
+    """An output as its tool printed it: without terminal escapes, a client's header and the
+    prefixes of task runners."""
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "&gt;" in text or "&lt;" in text or "&amp;" in text:
+        text = html.unescape(text)
+    text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
+    text = _HEADER.sub("", text, count=1)
+    if text[:400].lstrip()[:1] == "{" and '"output"' in text:
+        found = _JSON_OUTPUT.findall(text)
+        text = "\n".join(
+            re.sub(r"\\(.)", lambda m: _JSON_ESCAPES.get(m[1], m[0]), one) for one in found
+        )
+    if text.startswith("<"):
+        text = text.replace("<output>", "\n").replace("</output>", "\n")
+    return _PREFIX.sub("\n", f"\n{text}")[1:]
+
+
+def read_output(
+    text: str, *, always: bool = True
+) -> tuple[
+    tuple[Printed, ...], tuple[tuple[str, str], ...], str, bool, tuple[tuple[str, str], ...]
+]:
+    """The telling lines of an output, the names of what failed with their rules, its last
+    lines, whether it is empty, and the scripts that a package manager says it runs.
+
+    Args:
+        always: also read the last lines of an output without a telling one.
+    """
+    text = clean(text)
+    scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in _BANNER.finditer(text))[:8]
+    rest = _BANNER.sub("", text) if scripts and len(text) < 2000 else text
+    if len(rest) < 200 and _is_empty(rest):
+        return (), (), "", True, scripts
+    found: dict[str, Printed] = {}
+    places: dict[str, int] = {}
+    failing: dict[str, str] = {}
+    low = ""
+    quotes = QuoteEnds(text)
+    for number in CHECK_OUTPUTS.candidates(text):
+        rule = _BY_NUMBER[number]
+        if rule.ignore_case:
+            low = low or lowered(text)
+        for match in rule.exact.finditer(low if rule.ignore_case else text):
+            if rule.topic == "name":
+                name = match.groupdict().get("name")
+                if name and len(failing) < MAX_FAILING:
+                    start = match.start("name")
+                    end = quotes.end(start, min(match.end("name"), start + MAX_NAME))
+                    failing.setdefault(text[start:end].strip(), rule.id)
+                continue
+            one = _printed(rule, match, text, quotes)
+            key = rule.id if rule.topic != "status" else f"{rule.id}{match.start()}"
+            before = found.get(key)
+            if before is None:
+                places[key] = match.start()
+            found[key] = one if before is None else _sum(before, one)
+    order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
+    names = tuple((rule, name) for name, rule in failing.items() if name)
+    tail = _tail(text, quotes if found else None) if found or always else ""
+    return tuple(found[key] for key in order), names, tail, False, scripts
+
+
+def _is_empty(text: str) -> bool:
+    """Whether a short output holds no more than a client's words for one that is empty."""
+    # The pattern takes long for a line of many signs, such as a rule around a word.
+    words = _WORD.findall(text.lower())
+    return _SAID_OF_NOTHING.issuperset(words) and _EMPTY.match(text) is not None
+
+
+def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> Printed:
+    groups = match.groupdict()
+    numbers: dict[str, int | None] = {"passed": None, "failed": None, "skipped": None}
+    for count, word in _COUNT.findall(groups.get("counts") or ""):
+        for key, words in (("failed", _FAILED), ("passed", _PASSED), ("skipped", _SKIPPED)):
+            if word in words:
+                numbers[key] = (numbers[key] or 0) + int(count[:9])
+    for key in numbers:
+        if groups.get(key):
+            numbers[key] = int(groups[key][:9])
+    errors = int((groups.get("errors") or "0")[:9]) + int((groups.get("more") or "0")[:9])
+    if errors:
+        numbers["failed"] = (numbers["failed"] or 0) + errors
+    if groups.get("total") and numbers["passed"] is not None and not groups.get("failed"):
+        numbers["failed"] = max(0, int(groups["total"][:9]) - numbers["passed"])
+    elif groups.get("total") and numbers["passed"] is None:
+        rest = int(groups["total"][:9]) - (numbers["failed"] or 0) - (numbers["skipped"] or 0)
+        numbers["passed"] = max(0, rest)
+    first = match.start() + len(match[0]) - len(match[0].lstrip())
+    start = text.rfind("\n", 0, first) + 1
+    end = text.find("\n", first)
+    end = min(len(text) if end < 0 else end, start + MAX_LINE)
+    end = quotes.end(start, end)
+    return Printed(
+        rule.id,
+        text[start:end].strip(),
+        numbers["passed"],
+        numbers["failed"],
+        numbers["skipped"],
+    )
+
+
+def _sum(before: Printed, one: Printed) -> Printed:
+    """Two matches of a rule as one; the line of the first failure, else the last line."""
+    line = before.line if before.failed and not one.failed else one.line
+    return Printed(
+        one.rule,
+        line,
+        _added(before.passed, one.passed),
+        _added(before.failed, one.failed),
+        _added(before.skipped, one.skipped),
+        before.times + 1,
+    )
+
+
+def _added(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+def _tail(text: str, quotes: QuoteEnds | None) -> str:
+    """The last whole lines, at most `MAX_TAIL` code points."""
+    text = text.rstrip()
+    start = max(0, len(text) - MAX_TAIL)
+    if start:
+        line = text.find("\n", start)
+        start = line + 1 if line >= 0 else max(start, text.rfind(" ", start, start + 80) + 1)
+    end = len(text)
+    end = safe_quote_end(text, start, end) if quotes is None else quotes.end(start, end)
+    return text[start:end].strip("\n")

@@ -1,0 +1,221 @@
+"""Extractor of what edits change: lines added and removed, places, symbols, the changed lines.
+
+Read from the arguments of the call, not from its result: a failed call records its edit, too,
+and `analysis.files.edits` leaves it out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from leftoff.extraction.evidence import Edited, Evidence
+from leftoff.extraction.extractor import FILE, View
+from leftoff.extraction.files import edited_paths, operation
+from leftoff.formats.vocabulary import argument, text_argument
+from leftoff.model import ToolCall
+from leftoff.redaction.redactor import Redactor, is_quiet
+from leftoff.shell.paths import absolute
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import whole
+
+MAX_LINES = 2_000
+"""Lines of an edit that are compared line by line; of a longer one only the lines at its ends
+that are equal are left out. Chosen by hand; not measured."""
+
+MAX_HUNK_LINES, MAX_HUNK = 8, 400
+"""Lines and code points of the changed lines that are recorded of one edit. Chosen by hand."""
+
+MAX_SYMBOLS = 6
+"""Symbols recorded of one edit. Chosen by hand."""
+
+_SYMBOL = re.compile(
+    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract"
+    r"|async|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed"
+    r"|partial) +)*"
+    r"(?:def|class|func(?: \([^)]*\))?|function\*?|fn|struct|enum|interface|trait|impl|type"
+    r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
+    r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
+)
+"""`re` finds the line end before it far faster than the place after one."""
+
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_FILE = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File: (?P<marked>.+?)|\+\+\+ (?:b/)?(?P<diff>.+?))\s*$"
+)
+
+
+class Edits(Struct):
+    """Records the change that each edit makes."""
+
+    name: ClassVar[str] = "edits"
+    wants: ClassVar[int] = FILE
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        found: list[tuple[int, str, list[Change], str]] = []
+        for number, part in enumerate(view.message.parts):
+            if type(part) is not ToolCall:
+                continue
+            verb = operation(part)
+            if verb in {"write", "create", "edit", "patch"}:
+                for path, changes in _changes(part, verb):
+                    at = absolute(path, view.message.cwd)
+                    found.append((number, at, changes, _hunk(changes)))
+        # Redact before the cut: no rule recognises half of a secret.
+        quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
+        for number, at, changes, hunk in found:
+            shown = hunk if quiet else Redactor().text(hunk)
+            yield _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
+
+
+class Change(Struct, frozen=True):
+    """One replaced region: its removed and added lines, and its first line from 1, 0 where it
+    is not known."""
+
+    removed: Sequence[str]
+    added: Sequence[str]
+    first: int = 0
+
+
+def _hunk(changes: Sequence[Change]) -> str:
+    """The first changed lines: those that were added, else those that were removed."""
+    added = (f"+{line}" for c in changes for line in c.added if not line.isspace() and line)
+    shown = list(islice(added, MAX_HUNK_LINES))
+    if not shown:
+        removed = (f"-{line}" for c in changes for line in c.removed)
+        shown = list(islice((r for r in removed if len(r.strip()) > 1), MAX_HUNK_LINES))
+    return whole("\n".join(shown), 4 * MAX_HUNK)
+
+
+def _edited(message: int, part: int, path: str, changes: Sequence[Change], hunk: str) -> Edited:
+    places = [(c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first]
+    return Edited(
+        message,
+        part,
+        path,
+        sum(len(c.added) for c in changes),
+        sum(len(c.removed) for c in changes),
+        min((first for first, _ in places), default=0),
+        max((last for _, last in places), default=0),
+        _symbols(changes),
+        hunk,
+    )
+
+
+def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:
+    """The first symbols that the added lines define, then those of the removed ones."""
+    found: dict[str, None] = {}
+    for text in (
+        "\n".join(["", *(line for c in changes for line in c.added)]),
+        "\n".join(["", *(line for c in changes for line in c.removed)]),
+    ):
+        for match in _SYMBOL.finditer(text):
+            found[match[1]] = None
+            if len(found) == MAX_SYMBOLS:
+                return tuple(found)
+    return tuple(found)
+
+
+def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
+    """The changes of a call, by path as the call names it."""
+    if verb == "patch":
+        yield from _patch(text_argument(call, "patch"))
+        return
+    paths = edited_paths(call)
+    edits: Any = argument(call, "edits")
+    if isinstance(edits, list):
+        found: dict[str, list[Change]] = {}
+        for edit in edits:
+            if isinstance(edit, dict):
+                old, new = (_first(edit, keys) for keys in (_OLD, _NEW))
+                path = _first(edit, _PATH) or (paths[0] if paths else "")
+                if path and (old or new):
+                    found.setdefault(path, []).append(_replaced(old, new))
+        yield from found.items()
+        return
+    if len(paths) != 1:
+        return
+    given = call.input if isinstance(call.input, dict) else {}
+    old = argument(call, "old") if verb == "edit" else ""
+    texts = [v for v in map(argument, (call, call), ("new", "content")) if isinstance(v, str)]
+    if texts:
+        first = given.get("start")
+        at = first if type(first) is int and first > 0 else 0
+        yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)]
+    elif patch := text_argument(call, "patch"):
+        changes = [c for _, cs in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
+        yield paths[0], changes
+
+
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old", "search")
+_NEW = ("new_string", "new_str", "newString", "newText", "new", "replace")
+_PATH = ("filePath", "file_path", "path")
+
+
+def _first(value: dict[str, Any], keys: Sequence[str]) -> str:
+    return next((value[k] for k in keys if isinstance(value.get(k), str)), "")
+
+
+def _replaced(old: str, new: str, first: int = 0) -> Change:
+    """What differs between two texts, without the equal lines at their ends and, in short ones,
+    without those between."""
+    # Cleaned first: `splitlines` also ends a line in the middle of a word.
+    before, after = clean(old).splitlines(), clean(new).splitlines()
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    removed, added = before[start : len(before) - end], after[start : len(after) - end]
+    few = len(removed) + len(added) <= MAX_LINES // 10
+    if removed and added and few and not set(removed).isdisjoint(added):
+        from difflib import SequenceMatcher  # most edits need none
+
+        same = SequenceMatcher(None, removed, added, autojunk=False).get_matching_blocks()
+        kept_old = {i for b in same for i in range(b.a, b.a + b.size)}
+        kept_new = {i for b in same for i in range(b.b, b.b + b.size)}
+        removed = [line for i, line in enumerate(removed) if i not in kept_old]
+        added = [line for i, line in enumerate(added) if i not in kept_new]
+    return Change(removed, added, first + start if first else 0)
+
+
+def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
+    """The hunks of a patch by file; unified diffs and the ``*** Begin Patch`` form."""
+    path, found = "", list[Change]()
+    removed: list[str] = []
+    added: list[str] = []
+    first = 0
+
+    def close() -> None:
+        nonlocal first
+        if removed or added:
+            found.append(Change(tuple(removed), tuple(added), first))
+            removed.clear()
+            added.clear()
+        first = 0
+
+    for line in clean(patch).splitlines():
+        named = _FILE.match(line)
+        if named is not None:
+            close()
+            if path and found:
+                yield path, found
+            path, found = named["marked"] or named["diff"], []
+        elif line.startswith("@@"):
+            close()
+            place = _HUNK.match(line)
+            first = int(place[1][:9]) if place else 0
+        elif line.startswith("+"):
+            added.append(line[1:])
+        elif line.startswith("-") and not line.startswith("--- "):
+            removed.append(line[1:])
+        elif first and not added and not removed:
+            first += 1  # a line of context before the change
+    close()
+    if path and found:
+        yield path, found

@@ -1,0 +1,96 @@
+"""The line of a failed call's output that says what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from leftoff.extraction.rules import Rule, lowered, rules
+
+ERROR_RULES: tuple[Rule, ...] = rules("errors")
+_SKIPS = tuple(rule for rule in ERROR_RULES if rule.topic == "skip")
+_TELLS = tuple(
+    sorted((rule for rule in ERROR_RULES if rule.topic == "tells"), key=lambda r: -r.weight)
+)
+
+HEAD, TAIL = 8000, 4000
+"""Code points at either end of an output that are looked at. Chosen by hand; not measured."""
+
+MAX_LINE = 600
+"""Code points; a longer line is data or minified code, unless it is the only one."""
+
+_CODE = re.compile(
+    r"[;{}]\s*$|^\s*(?:const|let|var|def|class|return|import|from|if|for)\b|=>|\);"
+)
+_OPENING = re.compile(r"(?:<[\w-]+>\s*)+")
+_CLOSING = re.compile(r"(?:\s*</[\w-]+>)+$")
+
+
+def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
+    """Start and end of that line; the last line with words if none stands out.
+
+    Args:
+        first: the tool itself refused, and its first line says why: what follows may quote
+            the file.
+    """
+    best: tuple[float, int, int] | None = None
+    fallback: tuple[int, int] | None = None
+    for start, end in _lines(text):
+        line = text[start:end]
+        low = lowered(line)
+        if _first(_SKIPS, line, low) is not None:
+            continue
+        if first and not line.endswith(":"):
+            return start, end
+        fallback = (start, end) if end - start <= MAX_LINE or fallback is None else fallback
+        weight, last = _weight(line, low)
+        if weight and (best is None or weight > best[0] or (last and weight == best[0])):
+            best = (weight, start, end)
+    if best is not None:
+        return best[1:]
+    if fallback is not None:
+        return fallback
+    lines = list(_lines(text))
+    worded = [span for span in lines if re.search(r"\w", text[slice(*span)])]
+    return (worded or lines or [(0, len(text))])[-1]
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """The lines of both ends of the text, without blanks and the tags around them."""
+    ends = [(0, min(len(text), HEAD))]
+    if len(text) > HEAD:
+        ends.append((max(HEAD, len(text) - TAIL), len(text)))
+    for begin, stop in ends:
+        at = begin
+        while at < stop:
+            end = text.find("\n", at, stop)
+            end = end if end >= 0 else stop
+            start = at + len(text[at:end]) - len(text[at:end].lstrip())
+            last = start + len(text[start:end].rstrip())
+            opening = _OPENING.match(text, start, last)
+            start = opening.end() if opening else start
+            closing = _CLOSING.search(text[start:last])
+            last -= len(closing[0]) if closing else 0
+            if start < last:
+                yield start, last
+            at = end + 1
+
+
+def _first(among: Sequence[Rule], line: str, low: str) -> Rule | None:
+    """The first of the rules that matches a line; `low` is the line in lower case."""
+    for rule in among:
+        if rule.finder(low if rule.ignore_case else line) is not None:
+            return rule
+    return None
+
+
+def _weight(line: str, low: str) -> tuple[float, bool]:
+    """How much a line says, and whether the last of its kind counts."""
+    if len(line) > MAX_LINE:
+        return 0.0, False
+    found = _first(_TELLS, line, low)
+    if found is None:
+        return 0.0, False
+    # Quoted code and lines that only introduce what follows say less.
+    less = (found.weight < 0.9 and _CODE.search(line) is not None) or line.endswith(":")
+    return found.weight - 0.4 * less, found.value == "last"

@@ -1,0 +1,275 @@
+"""The arguments, output and outcome of one tool use, as far as SpecStory's markdown shows them.
+
+Its generations show them as JSON under "Parameters:", as one or two fences, in backticks, or in
+the summary line (`Read file: x`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from leftoff import codec
+
+FENCE = re.compile(r"`{3,}")
+TASK = re.compile(r"^[ \t]*- \[(.)\] (?:🔥 )?(.*)$", re.MULTILINE)
+"""An item of a to-do list; the flame marks a high priority."""
+_TASK_STATES = {"x": "completed", "X": "completed", "⚡": "in_progress", "-": "in_progress"}
+_INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
+_NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
+_FILE = re.compile(r"\b(?:Read|Edit|Write|Delete|Create)?d? ?file: (?!undefined)(\S.*)$")
+_QUERY = re.compile(r'(?:Searched|Grep)[^"\n]*"([^"\n]*)"')
+_PARAMETERS = re.compile(r"\s*Parameters:\s*\n```json\n(.*?)\n```[ \t]*(?:\n|$)", re.DOTALL)
+_STATUS = re.compile(r"^Status: \*\*\w+\*\*\s*\Z", re.MULTILINE)
+"""How far the client was with a call; says nothing of what came of it."""
+_LINK = re.compile(r"\[[^\]\[\n]*\]\(file://(/[^)#\n]+)")
+_WITH_PATH = frozenset({"read", "edit", "create", "delete", "list"})
+_RESULT = re.compile(r"^Result:[ \t]*", re.MULTILINE)
+_FENCE_LINES = re.compile(r"^`{3,}", re.MULTILINE)
+_PATH = re.compile(r"\s*Path: `([^`\n]+)`[ \t]*(?:\n|\Z)")
+_PATCH_FILE = re.compile(
+    r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
+)
+_PATH_IN_OUTPUT = re.compile(
+    r"(?:File created successfully at: |The file )(.+?)"
+    r"(?: has been (?:updated|modified|overwritten|edited)\b.*)?$",
+    re.MULTILINE,
+)
+_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
+_DENIED = "The user doesn't want to proceed with this tool use"
+
+
+def _parse_parameters(
+    kind: str, rest: str, parameters: str, after: str
+) -> tuple[dict[str, Any], str | None]:
+    """The arguments of a tool use that stand in it as JSON, and its output after them."""
+    try:
+        value: Any = codec.parse_strict(unescape(parameters).encode())
+    except ValueError:
+        value = parameters
+    given = value if isinstance(value, dict) else {"parameters": value}
+    if kind == "shell" and isinstance(given.get("commandLine"), dict):
+        return _terminal(given)
+    after = re.sub(r"\A\s*Result:[ \t]*\n", "\n", after)
+    head, output = _one_fence(after)
+    if output is None and head.strip():
+        output = unescape(head.strip())
+    if kind == "plan" and output and '"finalTodos"' in output and "todos" not in given:
+        given = {**given, **_final_todos(output)}
+    named = _FILE.search(rest)
+    if named is not None and kind in {"read", "edit", "create", "delete"}:
+        given = {**given, "file_path": unescape(named[1].strip())}
+    return given, output
+
+
+def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
+    """Arguments and output of a tool use, as far as the markdown has them.
+
+    Args:
+        kind: of the tool.
+        rest: what follows the tool's name in its summary.
+        body: what follows the summary.
+    """
+    if "Status: **" in body:
+        body = _STATUS.sub("", body)
+    parameters = _PARAMETERS.match(body)
+    if parameters is not None:
+        return _parse_parameters(kind, rest, parameters[1], body[parameters.end() :])
+    if rest.strip() and not body.strip():
+        body = ""
+    body, answer = _split_answer(body)
+    path = _PATH.match(body) if kind in _WITH_PATH else None
+    given, output = _parse_shown(kind, rest, body if path is None else body[path.end() :])
+    if path is not None:
+        given = {**given, "file_path": _whole_path(unescape(path[1]), answer or "")}
+    if answer is not None:
+        output = answer
+        if given.get("file_path") == "":
+            given["file_path"] = path_in(output)
+    return given, output
+
+
+def _whole_path(path: str, answer: str) -> str:
+    """The path as the result names it, from the root, if it does: edits use that one."""
+    end = answer.find(f"/{path}")
+    start = answer.rfind(": /", 0, end + 1)
+    if end < 0 or start < 0 or "\n" in answer[start:end]:
+        return path
+    return answer[start + 2 : end + 1 + len(path)]
+
+
+def _split_answer(body: str) -> tuple[str, str | None]:
+    """What stands above and below the last `Result:` that is in no fence."""
+    if "Result:" not in body:
+        return body, None
+    results = list(_RESULT.finditer(body))
+    result = results[-1] if results else None
+    if result is None or len(_FENCE_LINES.findall(body, 0, result.start())) % 2:
+        return body, None
+    shown = body[result.end() :].strip()
+    answer = _one_fence(shown)[1] if shown.startswith("```") else unescape(shown)
+    return body[: result.start()], answer
+
+
+def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
+    """Arguments and output, as fences, backquotes and the summary show them."""
+    if kind == "ask":
+        question, mark, answer = body.partition("**Answer:**")
+        if not mark:
+            question, output = _one_fence(body)
+            return {"question": unescape(question.strip())}, output
+        return {"question": unescape(question.strip())}, f"{mark}{unescape(answer).rstrip()}"
+    named = _FILE.search(rest)
+    if kind == "create" and named is not None and "```diff" in body:
+        return {"file_path": unescape(named[1].strip()), "diff": _one_fence(body)[1]}, None
+    if kind in {"patch", "create"}:
+        content, output = _two_fences(body)
+        if kind == "create":
+            return {"file_path": path_in(output), "content": content}, output
+        return {"patch": _patch(body)}, output
+    if kind == "plan" and (listed := tasks(body)):
+        return listed, unescape(body.strip())
+    head, output = _one_fence(body)
+    given: dict[str, Any] = {}
+    inline = _INLINE.search(rest) or (None if named else _INLINE.search(head))
+    if kind in {"shell", "powershell", "python", "script"}:
+        given["command"] = unescape(inline[1]) if inline is not None else ""
+        if kind == "shell" and inline is None and output is not None:
+            command, last = _two_fences(body)
+            if command:
+                return {"command": command.rstrip("\n")}, last
+    elif kind == "search":
+        given = {name: unescape(value) for name, value in _NAMED.findall(head or rest)}
+        query = _QUERY.search(rest)
+        if query is not None:
+            given = {"query": query[1]}
+            output = body.strip("\n") if body.strip() else output
+    elif kind == "edit" and inline is None:
+        path = named[1].strip() if named is not None else ""
+        given["file_path"] = unescape(path) or path_in(output)
+        if named is not None and output is not None and "```diff" in body:
+            return {**given, "diff": output}, None
+    elif kind in {"read", "edit", "list", "notebook", "delete"}:
+        if inline is not None:
+            given["file_path"] = unescape(inline[1])
+        elif named is not None:
+            given["file_path"] = unescape(named[1].strip())
+        elif (link := _LINK.search(rest) or _LINK.search(head)) is not None:
+            path = unquote(link[1])
+            given["file_path"] = path[1:] if path[2:3] == ":" else path
+    elif kind == "fetch" and inline is not None:
+        given["url"] = unescape(inline[1])
+    elif head.strip():
+        given["description"] = unescape(head.strip())
+    return given, output
+
+
+def _terminal(given: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """A command of VS Code's terminal, which holds its output and exit code beside it."""
+    line, shown = given["commandLine"], given.get("terminalCommandOutput")
+    texts = (line.get(name) for name in ("userEdited", "toolEdited", "original"))
+    made: dict[str, Any] = {"command": next((x for x in texts if isinstance(x, str)), "")}
+    state = given.get("terminalCommandState")
+    code = state.get("exitCode") if isinstance(state, dict) else None
+    if type(code) is int:
+        made["exit_code"] = code
+    text = shown.get("text") if isinstance(shown, dict) else None
+    if isinstance(text, str):
+        return made, text
+    return made, "" if "exit_code" in made else None
+
+
+def _final_todos(output: str) -> dict[str, Any]:
+    """The to-do list that stands in a result: the arguments hold the changed items at most."""
+    try:
+        value: Any = codec.parse_strict(output.encode())
+    except ValueError:
+        return {}
+    listed = value.get("finalTodos") if isinstance(value, dict) else None
+    return {"todos": listed} if isinstance(listed, list) else {}
+
+
+def _fence_lines(body: str) -> tuple[list[str], list[int]]:
+    lines = body.split("\n")
+    return lines, [n for n, line in enumerate(lines) if FENCE.match(line)]
+
+
+def _one_fence(body: str) -> tuple[str, str | None]:
+    """The text before the first fence, and the contents of the outermost fence."""
+    if "```" not in body:
+        return body, None
+    lines, fences = _fence_lines(body)
+    if not fences:
+        return body, None
+    last = fences[-1] if len(fences) > 1 else len(lines)
+    inside = "\n".join(lines[fences[0] + 1 : last])
+    return "\n".join(lines[: fences[0]]), unescape(inside)
+
+
+def _two_fences(body: str) -> tuple[str, str | None]:
+    """The contents of the first and of the last fence; None for a missing last one."""
+    if "```" not in body:
+        return "", None
+    lines, fences = _fence_lines(body)
+    if len(fences) < 2:
+        return "", None
+    split = next(
+        (n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()),
+        None,
+    )
+    if split is None:
+        return unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
+    closing = max(n for n in fences if n < split)
+    content = "\n".join(lines[fences[0] + 1 : closing]) + "\n"
+    return unescape(content), unescape("\n".join(lines[split + 1 : fences[-1]]))
+
+
+def _patch(body: str) -> str:
+    """The files of an `apply_patch` as patch text again."""
+    heads = list(_PATCH_FILE.finditer(body))
+    patch = ["*** Begin Patch"]
+    for place, head in enumerate(heads):
+        end = heads[place + 1].start() if place + 1 < len(heads) else len(body)
+        verb = "Update" if head[1] == "Move" else head[1]
+        patch.append(f"*** {verb} File: {head[2]}")
+        if head[3]:
+            patch.append(f"*** Move to: {head[3]}")
+        diff, _ = _two_fences(body[head.end() : end])
+        if diff:
+            patch.append(diff.rstrip("\n"))
+    patch.append("*** End Patch")
+    return "\n".join(patch) + "\n"
+
+
+def path_in(output: str | None) -> str:
+    """The path of the file that an output says was changed; "" for none."""
+    found = _PATH_IN_OUTPUT.search(output or "")
+    return found[1].strip() if found is not None else ""
+
+
+def tasks(body: str) -> dict[str, Any]:
+    """The items of a to-do list as arguments of its tool; empty if there are none."""
+    items = [
+        {"content": unescape(found[2]), "status": _TASK_STATES.get(found[1], "pending")}
+        for found in TASK.finditer(body)
+    ]
+    return {"todos": items} if items else {}
+
+
+def outcome(output: str) -> tuple[str, int | None]:
+    """The status of an output and its exit code, as far as its words say."""
+    if output.startswith((_DENIED, "Permission to use ")):
+        return "denied", None
+    if output.startswith("[Request interrupted"):
+        return "interrupted", None
+    code = _EXIT_CODE.search(output, 0, 400)
+    if code is not None:
+        return ("error" if int(code[1]) else "ok"), int(code[1])
+    failed = output.startswith(("Error: ", "<tool_use_error>", "String to replace not found"))
+    return ("error" if failed else "ok"), None
+
+
+def unescape(text: str) -> str:
+    """The text without the recorder's escapes of backquotes."""
+    return text.replace("&#96;", "`") if "&#96;" in text else text

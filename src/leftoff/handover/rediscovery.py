@@ -1,0 +1,524 @@
+"""What an agent read, ran or asked again after a compaction although it was known before.
+
+Of the next `CALLS` tool calls of the main thread those count that repeat a call from before the
+compaction whose answer still held:
+
+* read: a file that the agent had read (the same lines or all of it) or written, which only its
+  own edits changed since;
+* search: the same search, no file under its path changed in between;
+* command: the same command, if it only shows something or is a check, and nothing changed
+  in between;
+* question: the person had answered the same question.
+
+A repetition counts once. A file counts as changed by a command that names it or that may
+change files at large (git checkout, inline scripts); for searches and commands every command
+counts that does more than show or check. The figures are lower bounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from leftoff.formats.vocabulary import EDITS, argument, text_argument
+from leftoff.handover.facts import Handover
+from leftoff.handover.lines import file_notes
+from leftoff.handover.stated_facts import core_command, names_file
+from leftoff.handover.text_match import TextMatcher, content_words, names
+from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.shell.paths import relative
+from leftoff.tokens import estimate_tokens
+
+CALLS = 30
+"""Tool calls after a compaction that are looked at. Chosen by hand: the first 20 calls of a
+successor are mostly orientation (docs/handover.md)."""
+
+SAME_QUESTION = 0.7
+"""Share of the content words of either question that the other holds. Chosen by hand."""
+
+_SHOWS = re.compile(
+    r"(?:cd|pwd|ls|cat|head|tail|find|grep|rg|wc|tree|which|file|stat|jq|echo|sort|uniq|cut|tr"
+    r"|sed -n|git(?: -C \S+)?(?: --no-pager)? (?:status|log|diff|show|branch(?! -)|remote -v"
+    r"|ls-files|rev-parse|blame|grep))(?:\s|$)"
+)
+_GIT = re.compile(r"git(?: -C \S+)?(?: --no-pager)? (?:status|log|diff|show|branch)\b")
+_POLLED = re.compile(r"/tasks/|\.output\b|\.log\b|/dev/|/proc/")
+"""Files that grow by themselves."""
+
+_AT_LARGE = re.compile(
+    r"\bgit(?: -C \S+)? (?:checkout(?! -b)|restore|stash|pull|merge|rebase|reset|switch(?! -c)"
+    r"|cherry-pick|apply|am|clean|revert)\b|--fix\b|\b(?:generate|codegen)\b"
+    r"|\b(?:python3?|node|perl|ruby|bash|sh)\b(?: -[cei]|[^|;&]*<<)"
+)
+"""Commands that may change files that they do not name. Formatters are not among them: what a
+file says stays the same."""
+
+_SHOWN = re.compile(
+    r"(?:cat|nl -ba) (?P<all>[^\s|;&<>]+)|sed -n '?(?P<lines>\d+,\d+)p'? (?P<part>[^\s|;&<>]+)"
+)
+_HABITS = re.compile(r"git |gh |cd |rm |kill|sleep|echo |curl |mkdir |chmod ")
+"""Commands that are run often and mean nothing by themselves."""
+
+_WRITES = re.compile(r"(?<![2&0-9])>>?(?!\s*(?:/dev/null|&))|-delete\b|-exec\b|\btee\b")
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)(.+)$", re.MULTILINE)
+_CHAIN = re.compile(r"&&|\|\||[;|\n]")
+_TRIMMED = re.compile(r"\s*2>&1|\s*2>\s*/dev/null|\s*\|\s*(?:head|tail)\b[^|;&]*$")
+_QUESTION = re.compile(r"[^.!?\n]{8,}\?")
+_GOOD = frozenset({"ok", "unknown"})
+
+
+class Rediscovery(Struct, frozen=True):
+    """A call after a compaction that repeats one from before it.
+
+    Attributes:
+        kind: read | search | command | question.
+        text: the path relative to the project, the search, the command or the question.
+        message: index of the message with the later call.
+        known: index of the message with the last such call before the compaction.
+        tokens: estimate of the call and its result.
+        seconds: from the message before the call to its result; 0 where not recorded.
+        stated: whether the recorder's summary names the file, the command or the question.
+        fact, fact_text: which fact of the handover says it (file | check | command | state |
+            message), "" for none.
+    """
+
+    kind: str
+    text: str
+    message: int
+    known: int
+    tokens: int
+    seconds: float
+    stated: bool
+    fact: str = ""
+    fact_text: str = ""
+
+
+class Dropped(Struct, frozen=True):
+    """What the recorder's summary does not state and the next calls used.
+
+    Attributes:
+        kind: file | command | message; a message of the person counts if it names something
+            that is used and that the summary does not name.
+        message: index of the message where it was last seen before the compaction.
+        used: index of the message that uses it.
+    """
+
+    kind: str
+    text: str
+    message: int
+    used: int
+
+
+class Rework(Struct, frozen=True):
+    """The result for one compaction.
+
+    Attributes:
+        number: from 1, in file order.
+        place: line or item of the summary in the recording.
+        calls: number of calls that were looked at, at most `CALLS`.
+        seconds: time that the repetitions took, with the model's own; overlaps count once.
+    """
+
+    number: int
+    place: int
+    calls: int
+    seconds: float
+    again: tuple[Rediscovery, ...]
+    dropped: tuple[Dropped, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all repetitions."""
+        return sum(found.tokens for found in self.again)
+
+
+class _Call(Struct, frozen=True):
+    message: Message
+    call: ToolCall
+    result: ToolResult | None
+    start: float
+    end: float
+
+    @property
+    def at(self) -> int:
+        return self.message.index
+
+    @property
+    def answered(self) -> bool:
+        return (
+            self.result is not None and self.result.status in _GOOD and bool(self.result.text)
+        )
+
+
+def rework(
+    count: int,
+    place: int,
+    prefix: Sequence[Message],
+    future: Sequence[Message],
+    *,
+    handover: Handover,
+    recorded: str,
+) -> Rework:
+    """Compares the calls after a compaction with those before it.
+
+    Args:
+        count, place: of the compaction.
+        prefix, future: the messages before and after it, with those of subagents.
+        handover: of the prefix.
+        recorded: the recorder's own summary.
+    """
+    before = list(_calls(prefix))
+    after = [c for c in _calls(future) if not c.message.agent][:CALLS]
+    known = _Known(before, handover)
+    later = _Changes()
+    spans: list[tuple[float, float]] = []
+    looked = {id(one.call) for one in after}
+    found: dict[tuple[str, str], Rediscovery] = {}
+    for one in _calls(future):
+        for kind, text, key in _asked(one) if id(one.call) in looked else ():
+            good = one.result is None or one.result.status in _GOOD
+            earlier = known.place(kind, key, later, one)
+            if good and earlier is not None and (kind, key) not in found:
+                spans.append((one.start, one.end))
+                fact, words = _fact(kind, text, handover)
+                found[kind, key] = Rediscovery(
+                    kind,
+                    text,
+                    one.at,
+                    earlier,
+                    estimate_tokens(_flat(one.call.input))
+                    + estimate_tokens(one.result.text if one.result else ""),
+                    round(one.end - one.start, 3),
+                    _is_stated(kind, text, recorded),
+                    fact,
+                    words,
+                )
+        later.see(one, known.checks)
+    dropped = tuple(_dropped(before, after, prefix, recorded))
+    return Rework(count, place, len(after), _covered(spans), tuple(found.values()), dropped)
+
+
+# -- calls -------------------------------------------------------------------------------------
+
+
+def _calls(messages: Iterable[Message]) -> Iterator[_Call]:
+    """Every call with its result, and the time from the message before it to the result."""
+    calls: list[tuple[Message, ToolCall, float]] = []
+    results: dict[str, tuple[float, ToolResult]] = {}
+    last: dict[str, float] = {}
+    for message in messages:
+        time = _seconds(message.time)
+        for part in message.parts:
+            if type(part) is ToolCall:
+                calls.append((message, part, last.get(message.agent, time)))
+            elif type(part) is ToolResult and part.call_id:
+                results.setdefault(part.call_id, (time, part))
+        last[message.agent] = time
+    for message, call, start in calls:
+        end, result = results.get(call.id, (start, None)) if call.id else (start, None)
+        known = 0 < start < end
+        yield _Call(message, call, result, start if known else 0.0, end if known else 0.0)
+
+
+def _seconds(time: str) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Seconds that are in at least one of several spans."""
+    total, reached = 0.0, 0.0
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return round(total, 3)
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(map(_flat, value.values()))
+    if isinstance(value, list):
+        return "\n".join(map(_flat, value))
+    return "" if value is None else str(value)
+
+
+def _path(one: _Call) -> str:
+    path = text_argument(one.call, "path").replace("\\", "/")
+    return relative(path, one.message.cwd) if path else ""
+
+
+def _asked(one: _Call) -> Iterator[tuple[str, str, str]]:
+    """What a call asks for: kind, words, and a key that is equal for an equal question."""
+    call = one.call
+    if call.kind == "read":
+        path = _path(one)
+        if path:
+            given = call.input if isinstance(call.input, dict) else {}
+            own = text_argument(call, "path")
+            ranges = sorted(
+                f"{k}={v}" for k, v in given.items() if v != own and v not in (None, "", False)
+            )
+            yield "read", path, f"{path}\n{' '.join(ranges)}"
+    elif call.kind in {"search", "list"}:
+        given = call.input if isinstance(call.input, dict) else {}
+        words = " in ".join(filter(None, (text_argument(call, "query"), _path(one))))
+        if words:
+            values = sorted(f"{k}={v}" for k, v in given.items() if k != "description")
+            yield "search", words, f"{call.name}\n{' '.join(values)}"
+    elif call.kind == "shell":
+        command = normal_command(text_argument(call, "command"))
+        shown = _SHOWN.fullmatch(command)
+        if shown and shown["all"]:
+            yield "read", shown["all"], f"{shown['all']}\n"
+        elif shown:
+            yield "read", shown["part"], f"{shown['part']}\n{shown['lines']}"
+        elif command:
+            yield "command", command, f"{one.message.cwd}\n{command}"
+    elif call.kind == "ask":
+        for question in _questions(call):
+            yield "question", question, question
+
+
+def _questions(call: ToolCall) -> Iterator[str]:
+    given = argument(call, "questions")
+    for item in given if isinstance(given, list) else [given]:
+        text = item.get("question") if isinstance(item, dict) else item
+        if isinstance(text, str) and text.strip():
+            yield " ".join(text.split())
+
+
+def normal_command(command: str) -> str:
+    """A command without `cd` before it and without what only trims its output."""
+    text = " ".join(re.sub(r"^\s*cd\s+[^&;|]+&&\s*", "", command.strip()).split())
+    while (shorter := _TRIMMED.sub("", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+def only_shows(command: str) -> bool:
+    """Whether a command shows files or the state of the repository, and changes nothing."""
+    if _WRITES.search(command) or "$(" in command or "<<" in command:
+        return False
+    parts = [part for part in map(str.strip, _CHAIN.split(command)) if part]
+    return bool(parts) and all(_SHOWS.match(part) for part in parts)
+
+
+# -- what was known ----------------------------------------------------------------------------
+
+
+class _Changes:
+    """What may have changed since the compaction."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        self.commands: list[str] = []
+        """Those that do more than show or check."""
+
+    def see(self, one: _Call, checks: Collection[str]) -> None:
+        """Takes a call into account."""
+        if one.call.kind in EDITS:
+            self.paths.update(_edited(one))
+        elif one.call.kind == "shell":
+            command = text_argument(one.call, "command")
+            if not only_shows(command) and normal_command(command) not in checks:
+                self.commands.append(command)
+
+    def touched(self, path: str) -> bool:
+        """Whether a file may have changed."""
+        name = path.rsplit("/", 1)[-1]
+        return path in self.paths or any(
+            name in command or _AT_LARGE.search(command) for command in self.commands
+        )
+
+
+def _edited(one: _Call) -> list[str]:
+    if one.call.kind != "patch":
+        return [path] if (path := _path(one)) else []
+    found = _PATCHED.findall(text_argument(one.call, "patch"))
+    return [relative(path.strip(), one.message.cwd) for path in found]
+
+
+class _Known:
+    """What the calls before a compaction had found out, and when it last held."""
+
+    def __init__(self, before: Sequence[_Call], handover: Handover) -> None:
+        self.checks = {normal_command(c.text) for c in handover.checks}
+        self._last: dict[tuple[str, str], int] = {}
+        self._edits: dict[str, int] = {}
+        self._moved = -1
+        self._at_large = -1
+        own: dict[str, int] = {}
+        foreign: dict[str, int] = {}
+        for one in before:
+            if one.call.kind in EDITS:
+                for path in _edited(one):
+                    (foreign if one.message.agent else own)[path] = one.at
+                    self._edits[path] = max(self._edits.get(path, -1), one.at)
+                    self._wrote(one, path)
+            elif one.call.kind == "shell":
+                command = text_argument(one.call, "command")
+                if not only_shows(command) and normal_command(command) not in self.checks:
+                    self._moved = one.at
+                    if _AT_LARGE.search(command):
+                        self._at_large = one.at
+            if not one.message.agent and one.answered:
+                self._last.update(((kind, key), one.at) for kind, _, key in _asked(one))
+        # A file's last message may be one that read it: not later than what is known then.
+        seen = {f.path: f.last_message for f in handover.files}
+        self._foreign = foreign | {
+            path: max(foreign.get(path, -1), at)
+            for path, at in seen.items()
+            if at > own.get(path, -1)
+        }
+
+    def _wrote(self, one: _Call, path: str) -> None:
+        """What the agent itself edits it still knows."""
+        if one.message.agent or (one.result is not None and one.result.status not in _GOOD):
+            return
+        if one.call.kind == "create":
+            self._last["read", f"{path}\n"] = one.at
+        for kind, key in self._last:
+            if kind == "read" and key.partition("\n")[0] == path:
+                self._last[kind, key] = one.at
+
+    def place(self, kind: str, key: str, later: _Changes, one: _Call) -> int | None:
+        """The message where the answer was last seen; None if there is none that still held."""
+        if kind == "question":
+            return self._question(key)
+        found = self._last.get((kind, key), -1)
+        if kind == "read":
+            path = key.partition("\n")[0]
+            found = max(found, self._last.get((kind, f"{path}\n"), -1))
+            changed = max(self._foreign.get(path, -1), self._at_large)
+            held = found >= changed and not later.touched(path) and not _POLLED.search(path)
+        elif kind == "search":
+            inside = _path(one)
+            times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
+            touched = any(_is_inside(p, inside) for p in later.paths) or later.commands
+            held = found > max([*times, self._moved]) and not touched
+        else:
+            command = key.partition("\n")[2]
+            answer = only_shows(command) and not _POLLED.search(command)
+            held = (
+                (answer or command in self.checks)
+                and found > max([*self._edits.values(), self._moved])
+                and not (later.paths or later.commands)
+            )
+        return found if found >= 0 and held else None
+
+    def _question(self, asked: str) -> int | None:
+        wanted = content_words(asked)
+        for (kind, earlier), at in self._last.items():
+            if kind != "question":
+                continue
+            words = content_words(earlier)
+            both = len(wanted & words)
+            if both >= SAME_QUESTION * max(len(wanted), len(words)):
+                return at
+        return None
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return not folder or folder == "." or path == folder or path.startswith(f"{folder}/")
+
+
+# -- what would have saved it ------------------------------------------------------------------
+
+
+def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
+    """Which fact of the handover says what was asked for: its kind and its words."""
+    if kind == "read":
+        for file in handover.files:
+            if f"/{text}".endswith(f"/{file.path}") or file.path.endswith(f"/{text}"):
+                symbols = f": {', '.join(file.symbols[:5])}" if file.symbols else ""
+                return "file", f"{file.path} ({file_notes(file)}){symbols}"
+    elif kind == "command":
+        for check in handover.checks:
+            if normal_command(check.text) == text:
+                return "check", f"{check.text}: {check.note}"
+        if _GIT.match(text):
+            state = handover.state
+            known = [f"branch {state.branch}" if state.branch else ""]
+            known += [f"last commit {state.commit}" if state.commit else ""]
+            if state.uncommitted is not None:
+                known.append(f"{state.uncommitted} files not committed")
+            return ("state", ", ".join(filter(None, known))) if any(known) else ("", "")
+        for call in handover.calls:
+            if normal_command(call.text) == text:
+                return "command", f"{call.text}: {call.note}"
+    elif kind == "question":
+        wanted = content_words(text)
+        last = [handover.last_message] if handover.last_message else []
+        for fact in [*last, *handover.said, *handover.constraints]:
+            words = content_words(fact.more)
+            if fact.more and len(wanted & words) >= SAME_QUESTION * len(wanted):
+                return "message", fact.text
+    return "", ""
+
+
+def _is_stated(kind: str, text: str, recorded: str) -> bool:
+    if kind == "read":
+        return names_file(recorded, text, ())
+    if kind == "question":
+        return TextMatcher(recorded).states(content_words(text))
+    words = core_command(text) if kind == "command" else text.rpartition(" in ")[0] or text
+    return bool(words) and words in recorded
+
+
+def _dropped(
+    before: Sequence[_Call], after: Sequence[_Call], prefix: Sequence[Message], recorded: str
+) -> Iterator[Dropped]:
+    """Files, checks and messages of the person that the summary does not state and the next
+    calls used."""
+    seen: set[tuple[str, str]] = set()
+    files = {_path(c): c.at for c in before if c.call.kind in EDITS | {"read"} and _path(c)}
+    commands = {core: c.at for c in before if (core := _core(c))}
+    matcher = TextMatcher(recorded)
+    said = [
+        (words, m.index)
+        for m in prefix
+        if not m.agent
+        and m.typed
+        and (words := _typed(m))
+        and not matcher.states(content_words(words))
+    ]
+    for one in after:
+        path = _path(one) if one.call.kind in EDITS | {"read"} else ""
+        core = _core(one)
+        used = names(_flat(one.call.input))
+        found = []
+        if path in files and not names_file(recorded, path, ()):
+            found.append(("file", path, files[path]))
+        if core in commands and core not in recorded:
+            found.append(("command", core, commands[core]))
+        found += [
+            ("message", words, at)
+            for words, at in said
+            if (names(words) - matcher.names) & used
+        ]
+        for kind, text, at in found:
+            if (kind, text) not in seen:
+                seen.add((kind, text))
+                yield Dropped(kind, text, at, one.at)
+
+
+def _core(one: _Call) -> str:
+    """The program and arguments of a command that does something of its own, else ""."""
+    command = text_argument(one.call, "command") if one.call.kind == "shell" else ""
+    core = core_command(command)
+    whole = not core.count('"') % 2 and not core.count("'") % 2 and "$(" not in core
+    idle = only_shows(core) or _HABITS.match(core) is not None
+    return core if len(core.split()) > 1 and whole and not idle else ""
+
+
+def _typed(message: Message) -> str:
+    return " ".join(
+        getattr(message.parts[t.part], "text", "")[t.start : t.end].strip()
+        for t in message.typed
+    ).strip()

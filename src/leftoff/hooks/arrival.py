@@ -1,0 +1,73 @@
+"""Whether a block that a hook gave stands in the transcript: only then did the agent get it.
+
+Clients have dropped the output of hooks silently. Claude Code records what the agent gets as an
+attachment `hook_additional_context` (`hook_success` only says what the hook printed), Codex as
+a message of the role `developer`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from leftoff import codec
+
+MAX_BYTES = 8 << 20
+"""Bytes of a transcript, after the place where the block was given, that are searched: clients
+record it at once. Chosen by hand."""
+
+_MARK = b"<leftoff session="
+
+
+def is_in_transcript(given: dict[str, Any], path: str) -> bool | None:
+    """Whether the block of a record in `given.json` arrived; None where that cannot be said:
+    the transcript is missing or nothing was written since.
+
+    Args:
+        path: the transcript.
+    """
+    first, start = given.get("first"), given.get("from")
+    if not isinstance(first, str) or not isinstance(start, int):
+        return None
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
+            size = os.fstat(file.fileno()).st_size
+            file.seek(start if start <= size else 0)  # shorter: it was written anew
+            data = file.read(MAX_BYTES)
+    except OSError:
+        return None
+    if not data.strip():
+        return None
+    return any(_holds(line, first) for line in data.split(b"\n") if _MARK in line)
+
+
+def _holds(line: bytes, first: str) -> bool:
+    """Whether a line hands the agent a block that begins with the line `first`; a tool's result
+    or the hook's own output with the same words does not."""
+    try:
+        record = codec.parse_strict(line)
+    except ValueError:
+        return False
+    if not isinstance(record, dict):
+        return False
+    attachment, payload = record.get("attachment"), record.get("payload")
+    if isinstance(attachment, dict):
+        is_context = attachment.get("type") == "hook_additional_context"
+        return is_context and _begins(attachment.get("content"), first)
+    if isinstance(payload, dict):
+        roles = {"developer", "user"}
+        return payload.get("role") in roles and _begins(payload.get("content"), first)
+    message = record.get("message")
+    if record.get("type") == "user" and isinstance(message, dict):
+        return _begins(message.get("content"), first)
+    return False
+
+
+def _begins(content: Any, first: str) -> bool:
+    """Whether a text, or a text in a list of parts, holds the line; results of tools do not
+    count."""
+    if isinstance(content, str):
+        return f"{first}\n" in content
+    if isinstance(content, dict):
+        return content.get("type") != "tool_result" and _begins(content.get("text"), first)
+    return isinstance(content, list) and any(_begins(part, first) for part in content)

@@ -1,0 +1,148 @@
+"""UserPromptSubmit: what earlier work says about a prompt, and blocks that did not arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from leftoff.handover import recall
+from leftoff.hooks import forerunners, queue
+
+MAX_INDEXES = 3
+"""Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand."""
+
+MAX_INDEX_BYTES = 512 << 10
+"""Bytes of an index; a larger file is not ours."""
+
+MAX_REMEMBERED = 200
+"""Lines given by earlier prompts that are remembered, the last ones. Chosen by hand."""
+
+MAX_WAITING = 3
+"""Prompts of the first session after installing that look for earlier recordings, which a
+worker prepares. Chosen by hand."""
+
+WRONG = "The compaction's summary is wrong about:"
+"""Title of the part for which a block is given after a compaction: what its summary lacks stood
+in the block that the session got when it began again."""
+
+
+def block_for(
+    home: Path,
+    folder: Path,
+    prompt: str,
+    branch: Callable[[], str],
+) -> tuple[str, dict[str, Any]]:
+    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for none.
+
+    Args:
+        home, folder: of the project and of the session.
+        branch: gives the branch that is checked out.
+    """
+    given = queue.load(folder / queue.GIVEN)
+    for choose in (_again, _imported, _contradictions):
+        block, changed = choose(home, folder, given, branch)
+        if block or changed:
+            return block, changed
+    return _recalled(home, folder, given, prompt)
+
+
+_Chosen = tuple[str, dict[str, Any]]
+
+
+def _again(home: Path, folder: Path, given: dict[str, Any], _: Any) -> _Chosen:
+    """The block of the session's start, if the worker did not find it in the transcript."""
+    start = given.get("SessionStart")
+    seen = queue.load(folder / queue.SEEN).get("SessionStart")
+    if not isinstance(start, dict) or start.get("again") or not isinstance(seen, dict):
+        return "", {}
+    if seen.get("seen") is not False or seen.get("at") != start.get("at"):
+        return "", {}
+    source = queue.folder_of(home, start.get("source"))
+    block = queue.read_briefing(source, _block_name(start)) if source is not None else ""
+    return block, {**given, "SessionStart": {**start, "again": True}}
+
+
+def _block_name(record: Mapping[str, Any]) -> str:
+    return queue.BESIDE if record.get("file") == queue.BESIDE else queue.BRIEFING
+
+
+def _imported(
+    home: Path, folder: Path, given: dict[str, Any], branch: Callable[[], str]
+) -> _Chosen:
+    """The block of the last recording from before the installation, once it is prepared."""
+    waiting = given.get("waiting")
+    if not isinstance(waiting, int) or waiting <= 0:
+        return "", {}
+    source = forerunners.previous_session(home, folder.name, branch())
+    block = queue.read_briefing(source) if source is not None else ""
+    rest = {**given, "waiting": 0 if block else waiting - 1}
+    if block and source is not None:
+        rest["source"] = source.name
+    return block, rest
+
+
+def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _Chosen:
+    """The block beside a compaction's summary, if that summary states something wrongly."""
+    if not given.get("compacted"):
+        return "", {}
+    block = queue.read_briefing(folder, queue.BESIDE)
+    if WRONG not in block:
+        return "", {}
+    return block, {**given, "compacted": False}
+
+
+def _recalled(home: Path, folder: Path, given: dict[str, Any], prompt: str) -> _Chosen:
+    """What earlier work says about the prompt."""
+    most = _most(home, folder)
+    words = prompt.strip()
+    if most <= recall.FRAME_TOKENS or not words or words.startswith("/"):
+        return "", {}
+    own = _index(folder)
+    if own is not None and own["compacted"] < 0:
+        own = None  # all of it is in the agent's context
+    indexes = [own] if own is not None else []
+    for earlier, _ in forerunners.earlier_sessions(home, folder.name):
+        index = _index(earlier)
+        if index is not None:
+            indexes.append(index)
+        if len(indexes) > MAX_INDEXES:
+            break
+    remembered = given.get("recalled")
+    lines = [line for line in remembered or () if isinstance(line, str)]
+    known = "\n".join(lines) + _given_before(home, folder, given)
+    block, added = recall.recall_block(
+        words, indexes, about=queue.ABOUT, own=own, given=known, most=most
+    )
+    if not block:
+        return "", {}
+    return block, {**given, "recalled": [*lines, *added][-MAX_REMEMBERED:]}
+
+
+def _most(home: Path, folder: Path) -> int:
+    """Tokens that a prompt may be given: the setting as this session's worker read it, else as
+    the last one's did; 0 where none has."""
+    for watched in (folder, *(f for f, _ in forerunners.earlier_sessions(home, folder.name))):
+        most = queue.load(watched / queue.WATCH).get("recall")
+        if type(most) is int:
+            return min(most, 10_000)
+    return 0
+
+
+def _index(folder: Path) -> Mapping[str, Any] | None:
+    path = folder / queue.RECALL
+    try:
+        if path.stat().st_size > MAX_INDEX_BYTES:
+            return None
+    except OSError:
+        return None
+    return recall.loaded_index(queue.load(path))
+
+
+def _given_before(home: Path, folder: Path, given: dict[str, Any]) -> str:
+    """The block that the session got when it began."""
+    start = given.get("SessionStart")
+    if isinstance(start, dict) and isinstance(start.get("source"), str):
+        source = queue.folder_of(home, start["source"])
+        return queue.read_text(source / _block_name(start)) if source is not None else ""
+    return ""

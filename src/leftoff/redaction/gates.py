@@ -1,0 +1,123 @@
+"""Where a rule may match: its gate, an automaton, over a block of text; and its pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, Final
+
+import re2
+
+from leftoff.redaction.rules import Rule, expand_macros
+
+REACH: Final = 16_384
+"""A credential that begins in a block of a long line is matched up to this far past its end."""
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern of a rule, compiled."""
+    return re.compile(expand_macros(pattern), re.ASCII)
+
+
+def encode(text: str) -> bytes:
+    """The text for the gate: as many bytes as characters, `?` for all that is not ASCII."""
+    return text.encode("ascii", "replace")
+
+
+def _gate_options() -> re2.Options:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = 128 << 20
+    return options
+
+
+@cache
+def gate_of(rule: Rule) -> Any:
+    """The gate of one rule, for the places where it fires."""
+    return re2.compile(rule.gate.encode(), _gate_options())
+
+
+def fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
+    """The gates of the rules in one automaton, which gives the indices of those that fire."""
+    automaton = re2.Set.SearchSet(_gate_options())
+    for rule in rules:
+        automaton.Add(rule.gate)
+    automaton.Compile()
+    return automaton.Match, rules
+
+
+HEAD_REACH: Final = 24
+"""Characters of the longest name with which `<PW>` and `<TK>` match (`secret_key_base`, or two
+words and a mark), rounded up."""
+
+
+@cache
+def head_of(pattern: str) -> re.Pattern[str] | None:
+    """The macro of names with which a pattern begins, compiled; None if it begins otherwise.
+    `re` finds the next place of such a name far faster than a match is tried at each place."""
+    for name in ("<PW>", "<TK>"):
+        if pattern.startswith(f"(?i){name}"):
+            return compiled(f"(?i){name}")
+    return None
+
+
+_MAX_PERIOD: Final = 128
+"""Characters of a text that is looked for as one that repeats. Chosen by hand."""
+_CONTEXT: Final = 256
+"""Characters before a match that a pattern or a check may look at, rounded up."""
+
+
+def places(rule: Rule, text: str, start: int, raw: bytes) -> Iterator[tuple[int, int]]:
+    """The places of the gate; of a short text that repeats for long, those at both ends.
+
+    In its middle each place looks to the pattern as the one before it did: all that a match can
+    reach is the same.
+    """
+    gate = gate_of(rule)
+    last: dict[bytes, int] = {}
+    since: dict[int, int] = {}
+    at = 0
+    while at >= 0:
+        hints = gate.finditer(raw, at)
+        at = -1
+        for hint in hints:
+            low, high = hint.span()
+            yield start + low, start + high
+            key = raw[low : low + 16]
+            period = low - last.get(key, -_MAX_PERIOD - 1)
+            last[key] = low
+            if not 0 < period <= _MAX_PERIOD:
+                continue
+            begun = since.setdefault(period, low)
+            if low - begun < _CONTEXT + rule.back:
+                continue
+            stop = _end_of_repeats(raw, low - period, period) - _width(rule.pattern)
+            if raw[begun : low - period] != raw[begun + period : low]:
+                since[period] = low
+            elif stop > low + period:
+                at = stop - (stop - low) % period
+                since.clear()
+                break
+
+
+def _end_of_repeats(raw: bytes, at: int, period: int) -> int:
+    """Where a text that repeats from a place on ends to do so."""
+    step = 4_096
+    while step:
+        part = raw[at : at + step]
+        if len(part) == step and part == raw[at + period : at + period + step]:
+            at += step
+        else:
+            step //= 2
+    return at + period
+
+
+@cache
+def _width(pattern: str) -> int:
+    """The most characters that a pattern matches; `REACH` if there is no limit."""
+    longest: int = _parser.parse(expand_macros(pattern)).getwidth()[1]
+    return min(REACH, longest)

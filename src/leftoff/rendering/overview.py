@@ -1,0 +1,475 @@
+"""What a person is shown of a session: chosen, ordered and worded once for screen, markdown,
+HTML page and report.
+
+The forms differ in layout and in how many items of a part they show at first; the decisions
+are the same ones everywhere. All text comes from a redacted summary and stands on one line,
+cleaned; each form escapes it for its own markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from leftoff.analysis.decisions.shown import (
+    MAX_SHOWN,
+    person_decisions_shown,
+    shown_decisions,
+)
+from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests
+from leftoff.handover.wording import duration, number, plural, unnamed_changes
+from leftoff.model import Ref
+from leftoff.summary import (
+    Check,
+    ContextSummary,
+    FileModification,
+    GitEvent,
+    KeyDecision,
+    UserRequest,
+)
+from leftoff.text.sanitize import clean
+from leftoff.text.truncation import one_line
+
+ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
+"""Kinds of requests under "You asked": answers and approvals are decisions; remarks and
+commands are listed where the agent was still at work on them, or if there is nothing else."""
+
+
+FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
+"""Items of a part that are shown without `--all`. Chosen by hand, so that all parts together
+fit on a screen of sixty lines."""
+
+MAX_SCOPE = 60
+"""Code points of a check with what it ran on. Chosen by hand."""
+
+OUTCOMES = {
+    "done": "good",
+    "open": "open",
+    "interrupted": "open",
+    "withdrawn": "past",
+    "passed": "good",
+    "failed": "bad",
+}
+"""The outcome of an item by the status of a request or the verdict of a check."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+"""A word; an error of two ("no output", "exit code") says nothing but that there was one."""
+
+ENOUGH = 60
+"""Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
+hand: a line such as "Implement the following plan:" says nothing alone."""
+
+_POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.IGNORECASE)
+"""Words by which a question asks for work."""
+
+_PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
+"""Where a command line hands on its output."""
+
+_MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
+
+GIT_NAMES = {"pull_request": "pull request"}
+
+
+class Item(Struct, frozen=True):
+    """One line of a part.
+
+    Attributes:
+        text: the words; a path where `is_path`.
+        ref: where they stand, None if nowhere in particular.
+        outcome: good | bad | open | past | "".
+        note: what they are, in ours.
+        output: a line of a tool's output, which every form marks as such.
+        was: the path of a moved file before.
+        is_path: `text` is the path of a file.
+    """
+
+    text: str
+    ref: Ref | None = None
+    outcome: str = ""
+    note: str = ""
+    output: str = ""
+    was: str = ""
+    is_path: bool = False
+
+
+class Part(Struct, frozen=True):
+    """Items under one title, in the order in which they are shown. `first`: the indices of
+    those shown without `--all`. `note`: a line of ours below them."""
+
+    key: str
+    title: str
+    items: tuple[Item, ...]
+    first: tuple[int, ...]
+    note: str = ""
+
+    def shown(self, *, everything: bool) -> tuple[Item, ...]:
+        """The items that are shown."""
+        return self.items if everything else tuple(self.items[n] for n in self.first)
+
+    @property
+    def rest(self) -> tuple[Item, ...]:
+        """The items that stand behind `--all`."""
+        chosen = set(self.first)
+        return tuple(item for n, item in enumerate(self.items) if n not in chosen)
+
+
+class Turn(Struct, frozen=True):
+    """One prompt of the time line: what it asked, which changed files were worked on before the
+    next one, and what checks and git showed."""
+
+    prompt: Item
+    files: tuple[str, ...] = ()
+    checks: tuple[Item, ...] = ()
+    git: tuple[Item, ...] = ()
+
+
+class Overview(Struct, frozen=True):
+    """What every form begins with."""
+
+    goal: Item
+    state: Item
+    parts: tuple[Part, ...]
+
+
+def overview(summary: SafeSummary) -> Overview:
+    """The goal, the state and the parts of a summary, empty parts left out."""
+    handover = handover_of(summary)
+    found = (
+        _asked(summary),
+        _decided(summary),
+        _likely(summary),
+        _checks(summary.checks),
+        _part("git", "Git", [_git(e) for e in reversed(summary.git)]),
+        _files(summary, handover),
+        _open(summary),
+        _failed(summary, handover),
+    )
+    parts = tuple(part for part in found if part.items or part.note)
+    return Overview(_goal(summary, handover), _state(summary, handover), parts)
+
+
+def main_source(summary: ContextSummary) -> int:
+    """The index of the source that holds the end of the main thread: that of the last stage,
+    else of the last request."""
+    known = [r.ref for r in summary.user_requests[-1:]]
+    known += [c.ref for c in summary.progress.timeline[-1:]]
+    return known[-1].source if known else 0
+
+
+def flat(text: str) -> str:
+    """Text cleaned and on one line, uncut."""
+    return " ".join(clean(text).split())
+
+
+def moment(time: str) -> str:
+    """A recorded time to the minute, "" if there is none."""
+    return flat(time)[:16].replace("T", " ")
+
+
+def session_facts(summary: SafeSummary) -> list[str]:
+    """Recorder, models, start, duration and counts of a session, in short."""
+    session, stats = summary.session, summary.stats
+    found = [session.format, *session.models, moment(session.started)]
+    found += [duration(stats.duration_seconds), plural(stats.message_count, "message")]
+    found.append(plural(stats.tool_call_count, "tool call"))
+    if session.children:
+        found.append(plural(len(session.children), "subagent"))
+    return [flat(fact) for fact in found if fact]
+
+
+def notes(summary: SafeSummary) -> list[str]:
+    """What a reader should know of the recording itself: faults, and secrets replaced."""
+    found = [
+        f"{number(i.count)} × {flat(i.what)}" for i in summary.issues if i.severity != "info"
+    ]
+    secrets = sum(summary.stats.redactions.values())
+    return found + ([f"{plural(secrets, 'secret')} redacted"] if secrets else [])
+
+
+def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
+    first = range(min(len(items), FIRST.get(key, MAX_SHOWN)))
+    return Part(key, title, tuple(items), tuple(first), note)
+
+
+def _goal(summary: SafeSummary, handover: Handover) -> Item:
+    goal = handover.goal
+    if goal is None:
+        return Item("nothing that a person typed is recorded")
+    return Item(_first_lines(goal.text), _ref(summary, goal))
+
+
+def _first_lines(text: str) -> str:
+    """The first lines of a text that say enough, without the marks of headings and lists."""
+    found = ""
+    for line in clean(text).splitlines():
+        found = f"{found} {flat(_MARK.sub('', line))}".strip()
+        if len(found) >= ENOUGH:
+            break
+    return found or flat(text)
+
+
+def _ref(summary: SafeSummary, fact: Fact) -> Ref | None:
+    """The place of a fact, which knows its message alone."""
+    if fact.message < 0:
+        return None
+    for request in summary.user_requests:
+        if request.ref.message == fact.message:
+            return request.ref
+    return Ref(main_source(summary), message=fact.message)
+
+
+def _state(summary: SafeSummary, handover: Handover) -> Item:
+    """Whose turn it is, since when, in one sentence."""
+    state, turn = handover.state, summary.turn
+    since = moment(state.since)
+    since_when = f" since {since}" if since else ""
+    at = f" at {since}" if since else ""
+    failed = flat(state.failed)
+    if turn.status == "interrupted":
+        return Item(f"interrupted by you{at}", turn.ref, "open", output=failed)
+    if turn.status == "open":
+        text = f"stopped in the middle{at}"
+        return Item(text, turn.ref, "open", output=failed)
+    if turn.status != "closed":
+        return Item(f"not known{f'; last event {since}' if since else ''}", turn.ref)
+    if failed:
+        text = f"stopped{at}: the agent could not go on"
+        return Item(text, turn.ref, "bad", output=failed)
+    if state.question:
+        text = f"waiting for your answer{since_when}: {flat(state.question)}"
+        return Item(text, turn.ref, "open")
+    if _all_done(summary):
+        return Item(f"done{since_when}", turn.ref, "good")
+    return Item(f"waiting for you{since_when}", turn.ref)
+
+
+def _all_done(summary: SafeSummary) -> bool:
+    """Whether the recording shows everything that was asked to be done, with nothing open."""
+    asked = [r for r in _wholes(summary) if r.kind in ASKED and r.kind != "question"]
+    unfinished = [r for r in asked if r.status not in {"done", "withdrawn"}]
+    return bool(asked) and not unfinished and not summary.next_steps
+
+
+def _wholes(summary: SafeSummary) -> list[UserRequest]:
+    """The requests that are no part of another one."""
+    inner = inner_requests(summary.user_requests)
+    return [r for r in summary.user_requests if r not in inner]
+
+
+def _asked(summary: SafeSummary) -> Part:
+    wholes = _wholes(summary)
+    asked = [r for r in wholes if r.kind in ASKED or r.status in {"open", "interrupted"}]
+    asked = asked or wholes
+    most = FIRST["asked"]
+    numbers = range(len(asked))
+    first = numbers if len(asked) <= most else [0, *numbers[1 - most :]]
+    return Part("asked", "You asked", tuple(_request(r) for r in asked), tuple(first))
+
+
+def _request(request: UserRequest) -> Item:
+    text = flat(request.text)
+    if request.question:
+        text = f"{flat(request.question)} → {text}"
+    status = request.status
+    if status == "done" and (request.kind == "question" or _is_question(text)):
+        status = "answered"  # the work that followed it may be about something else
+    outcome = OUTCOMES.get(status, "")
+    return Item(text, request.ref, outcome, "not finished" if status == "open" else status)
+
+
+def _is_question(text: str) -> bool:
+    """Whether a text ends as a question that asks for no work."""
+    return text.endswith("?") and _POLITE.search(text) is None
+
+
+def _decided(summary: SafeSummary) -> Part:
+    found = [d for d in summary.key_decisions if d.owner == "user"]
+    return _decisions("decided", "You decided", found, person_decisions_shown(summary))
+
+
+def _likely(summary: SafeSummary) -> Part:
+    found = [d for d in summary.key_decisions if d.owner != "user"]
+    return _decisions("likely", "Likely decided by the agent", found, shown_decisions(summary))
+
+
+def _decisions(
+    key: str, title: str, all_: Sequence[KeyDecision], shown: Sequence[KeyDecision]
+) -> Part:
+    chosen = set(map(id, shown))
+    first = tuple(n for n, decision in enumerate(all_) if id(decision) in chosen)
+    return Part(key, title, tuple(map(_decision, all_)), first)
+
+
+def _decision(decision: KeyDecision) -> Item:
+    past = decision.status != "made"
+    return Item(
+        flat(decision.text),
+        decision.ref,
+        "past" if past else "",
+        decision.status if past else "",
+    )
+
+
+def last_checks(checks: Iterable[Check]) -> list[Check]:
+    """The last run of each check, the latest first; a run of a part is left out where a later
+    one of the same tool covered everything."""
+    last: dict[tuple[str, str, str], Check] = {}
+    for check in checks:
+        tool = check.tool or check.command
+        if not check.scope and check.verdict != "unknown":
+            for key in [k for k in last if k[:2] == (check.kind, tool)]:
+                del last[key]
+        last.pop((check.kind, tool, check.scope), None)
+        last[check.kind, tool, check.scope] = check
+    return list(last.values())[::-1]
+
+
+def _checks(checks: Sequence[Check]) -> Part:
+    found = last_checks(checks)
+    known = [check for check in found if check.verdict != "unknown"]
+    ordered = known + [check for check in found if check.verdict == "unknown"]
+    return _part("checks", "Checks", [_check(check) for check in ordered])
+
+
+def _check(check: Check) -> Item:
+    name = f"{check.tool} {check.scope}".strip()
+    if (
+        not check.tool
+        or check.kind == "build"
+        and ("build" not in check.tool or check.tool not in check.command)
+    ):
+        name = _PLUMBING.split(check.command)[0]  # `cargo check` is no `cargo build`
+    name = one_line(name, MAX_SCOPE)
+    if check.kind == "test":
+        both = ((check.failed, "failed"), (check.passed, "passed"))
+        counts = ", ".join(f"{number(count)} {word}" for count, word in both if count)
+    else:
+        counts = plural(check.failed, "error") if check.failed else ""
+    verdict = "result unknown" if check.verdict == "unknown" else check.verdict
+    text = f"{name} {verdict}{f' ({counts})' if counts else ''}"
+    telling = ""
+    if check.verdict == "failed":
+        more = f" and {len(check.failing) - 3} more" if len(check.failing) > 3 else ""
+        telling = ", ".join(check.failing[:3]) + more or check.line
+    note = "edited since" if check.edited_since else ""
+    return Item(text, check.ref, OUTCOMES.get(check.verdict, ""), note, flat(telling))
+
+
+def _git(event: GitEvent) -> Item:
+    kind = GIT_NAMES.get(event.kind, event.kind)
+    label = event.hash[:10] or (f"#{event.number}" if event.number else "")
+    words = [kind, label, f"to {event.remote}" if event.remote else ""]
+    words.append(f"on {event.branch}" if event.branch not in event.text else "")
+    head = " ".join(flat(word) for word in words if word)
+    text = f"{head}: {flat(event.text)}" if event.text else head
+    note = "" if event.shown else "the agent says so"
+    return Item(text, event.ref, "good" if event.shown else "", note)
+
+
+def _files(summary: SafeSummary, handover: Handover) -> Part:
+    files = net_files(handover.files)
+    counts = [
+        f"{sum(f.action == action for f in files)} {action}"
+        for action in ("created", "modified", "deleted")
+        if any(f.action == action for f in files)
+    ]
+    read = sum(f.action == "read" for f in summary.file_modifications)
+    title = "Files" + (f": {', '.join(counts)}" if counts else "")
+    title += f"{', ' if counts else ': '}{read} read" if read else ""
+    commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
+    items = [_file(f, commits=commits) for f in files]
+    return _part("files", title, items, unnamed_changes(summary.unknown_effects))
+
+
+def net_files(files: Iterable[FileModification]) -> list[FileModification]:
+    """Changed files without the old place of a moved one."""
+    files = list(files)
+    moved = {f.renamed_from for f in files if f.renamed_from}
+    return [f for f in files if not (f.action == "deleted" and f.path in moved)]
+
+
+def _file(file: FileModification, *, commits: bool) -> Item:
+    """A changed file. That it is not committed is said in sessions with `commits` alone."""
+    words = [] if file.action == "modified" or file.renamed_from else [file.action]
+    words += [file.certainty] if file.certainty != "sure" else []
+    words += [f"{file.branch} branch"] if file.branch else []
+    if file.added is not None and file.action != "deleted":
+        words.append(f"edits +{number(file.added)} -{number(file.removed or 0)}")
+    words += ["not committed"] if commits and file.committed is False else []
+    ref = next((r for r in reversed(file.refs) if r.message == file.last_message), None)
+    ref = ref or (file.refs[-1] if file.refs else None)
+    return Item(
+        flat(file.path), ref, file.action, ", ".join(words), was=flat(file.renamed_from),
+        is_path=True,
+    )  # fmt: skip
+
+
+def _open(summary: SafeSummary) -> Part:
+    """The to-do list, then what else was left open, the latest first; the question that the
+    state names is not repeated."""
+    asked = flat(summary.turn.question)
+    rank = {"in_progress": -2, "pending": -1}
+    steps = [s for s in summary.next_steps if not asked or flat(s.text) != asked]
+    places = {id(step): n for n, step in enumerate(reversed(steps))}
+    steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
+    notes = {"said": "", "in_progress": "in progress"}
+    return _part(
+        "open",
+        "Left open",
+        [Item(flat(s.text), s.ref, "open", notes.get(s.status, s.status)) for s in steps],
+    )
+
+
+def _failed(summary: SafeSummary, handover: Handover) -> Part:
+    """Failed calls that were not seen to work later, the latest first. Shown at first are those
+    since the last request: of older ones the agent has mostly found another way."""
+    wanted = {(fact.text, fact.message) for fact in handover.failures}
+    judged = {c.result.message for c in summary.checks if c.result and (c.line or c.failing)}
+    errors = [
+        e
+        for e in reversed(summary.errors)
+        if (e.text, e.ref.message) in wanted
+        and e.ref.message not in judged
+        and len(_WORD.findall(flat(e.text).strip("()"))) > 2
+    ]
+    since = max((r.ref.message for r in summary.user_requests), default=-1)
+    recent = [n for n, e in enumerate(errors) if e.ref.message > since]
+    items = (
+        Item(
+            flat(e.tool), e.ref, "bad", f"{e.count} times" if e.count > 1 else "", flat(e.text)
+        )
+        for e in errors
+    )
+    title = "Failed, not seen to work later"
+    return Part("failed", title, tuple(items), tuple(recent[: FIRST["failed"]]))
+
+
+def turns(summary: SafeSummary) -> list[Turn]:
+    """The time line: every prompt with what was done before the next one.
+
+    A file is listed where a call that read or changed it stands, if the session changed it.
+    """
+    prompts = [r for r in _wholes(summary) if r.kind != "command"]
+    prompts.sort(key=lambda r: r.ref.message)
+    ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]
+    changed = [f for f in summary.file_modifications if f.action != "read"]
+    found = []
+    for request, end in zip(prompts, ends, strict=False):
+        span = range(request.ref.message, end)
+        checks = last_checks(c for c in summary.checks if c.ref.message in span)
+        found.append(
+            Turn(
+                _request(request),
+                tuple(
+                    flat(f.path)
+                    for f in net_files(changed)
+                    if any(r.source == request.ref.source and r.message in span for r in f.refs)
+                ),
+                tuple(_check(check) for check in reversed(checks)),
+                tuple(_git(event) for event in summary.git if event.ref.message in span),
+            )
+        )
+    return found

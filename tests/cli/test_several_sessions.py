@@ -1,0 +1,142 @@
+"""A file that holds several sessions: listed, chosen by number, id or date, and cited."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TypeAlias
+
+import pytest
+
+from leftoff import api
+from leftoff.budget.thresholds import preset
+from leftoff.errors import SourceError, UnknownName, UsageError
+from leftoff.incremental.accounts import account_of
+from leftoff.sources.session_choice import CONTAINERS, split_choice
+
+Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
+
+HISTORY = """
+# aider chat started at 2026-01-02 03:04:05
+
+> Aider v0.80.0  
+
+#### plant the beans  
+
+They stand in row two.
+
+# aider chat started at 2026-01-02 09:00:00
+
+> Aider v0.80.0  
+> Create new file? (Y)es/(N)o [Yes]: n  
+
+#### water them  
+#### twice  
+
+Done at noon.
+
+#### and the peas?  
+
+They are dry.
+
+# aider chat started at 2026-02-03 04:05:06
+
+> Aider v0.80.0  
+
+#### /exit  
+"""  # noqa: W291
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    path = tmp_path / "chat.history.md"
+    path.write_text(HISTORY)
+    return path
+
+
+def test_list_shows_each_session_of_a_file(run: Run, history: Path) -> None:
+    done = run("list", str(history))
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines() == [
+        "   3  2026-02-03 04:05      2 messages  no work  /exit",
+        "   2  2026-01-02 09:00      5 messages           water them twice",
+        "   1  2026-01-02 03:04      3 messages           plant the beans",
+    ]
+    rows = [json.loads(row) for row in run("list", str(history), "--json").stdout.splitlines()]
+    assert [(r["number"], r["id"], r["prompts"], r["works"]) for r in rows] == [
+        (3, "2026-02-03T040506", 1, False),
+        (2, "2026-01-02T090000", 3, True),
+        (1, "2026-01-02T030405", 1, True),
+    ]
+    assert b"there are more" in run("list", str(history), "-n", "1").stderr
+    assert run("list", str(history), "--since", "2d").returncode == 2
+
+
+def test_a_session_that_only_commits_is_no_work(tmp_path: Path) -> None:
+    commits = "\n# aider chat started at 2026-03-04 05:06:07\n\n> Commit 1a2b3c4 docs: rows  \n"
+    path = tmp_path / "chat.history.md"
+    path.write_text(HISTORY + commits)
+    assert api.default_session(str(path)) == (2, 4)
+
+
+def test_without_a_choice_the_newest_with_work_is_meant(run: Run, history: Path) -> None:
+    done = run("summarize", str(history), "--json")
+    assert json.loads(done.stdout)["session"]["id"] == "2026-01-02T090000"
+    assert b"is of number 2" in done.stderr
+    assert api.summarize(history).session.id == "2026-01-02T090000"
+    shown = run("show", f"{history}#2")
+    assert b"water them" in shown.stdout
+    assert b"number 2" in shown.stderr
+    assert b"They are dry" in run("export", str(history)).stdout
+    assert b"row two" not in run("export", str(history)).stdout
+
+
+@pytest.mark.parametrize(
+    "choice", ["1", "2026-01-02T030405", "2026-01-02T03", "2026-01-02 03:04"]
+)
+def test_a_session_is_chosen_by_number_id_or_date(run: Run, history: Path, choice: str) -> None:
+    by_option = run("summarize", str(history), "--json", "--session", choice)
+    by_name = run("summarize", f"{history}@{choice}", "--json")
+    assert json.loads(by_option.stdout)["session"]["id"] == "2026-01-02T030405"
+    assert by_option.stderr == b""
+    assert by_option.stdout == by_name.stdout
+    assert b"beans" in run("show", f"{history}@{choice}#2").stdout
+    assert b"row two" in run("export", f"{history}@{choice}").stdout
+    assert [m.text for m in api.read(f"{history}@{choice}")][1] == "plant the beans"
+
+
+def test_a_choice_that_fits_none_or_several_is_refused(history: Path) -> None:
+    with pytest.raises(UsageError, match=r"2 sessions .* 1 \(2026-01-02T030405\), 2 \("):
+        api.summarize(f"{history}@2026-01-02")
+    with pytest.raises(UnknownName):
+        api.summarize(history, session="2027")
+    with pytest.raises(UsageError, match="holds 3 sessions"):
+        list(api.read(f"{history}@4"))
+    with pytest.raises(SourceError, match="whole file"):
+        account_of(f"{history}@1", preset("advisory"))
+
+
+def test_standard_input_is_chosen_from_by_number(run: Run, history: Path) -> None:
+    done = run("show", "--", "-@1#2", stdin=history.read_bytes())
+    assert b"beans" in done.stdout
+    assert run("show", "--", "-@2026-01#2", stdin=history.read_bytes()).returncode == 2
+
+
+def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "notes@2"
+    path.write_text("x")
+    assert split_choice(str(path)) == (str(path), None)
+    assert split_choice(f"{path}@2") == (str(path), 1)
+    assert split_choice("user@example.org") == ("user@example.org", None)
+
+
+def test_formats_that_begin_sessions_are_known_as_containers(root: Path) -> None:
+    found = set()
+    for file in (root / "src/leftoff/formats").glob("*.py"):
+        names = {n.id for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Name)}
+        if "NewSession" in names:
+            found.add(file.stem)
+    assert found == set(CONTAINERS)

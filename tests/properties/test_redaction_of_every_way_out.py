@@ -1,0 +1,283 @@
+"""No way out of leftoff shows a key that was written with something in its middle.
+
+A session holds keys of several kinds, each with one separator in it (a control character, a
+terminal sequence, an invisible mark, an escape, the end of a line, the seam of two strings), in
+every place that people, agents and tools write to. Every command that quotes a session, the
+hooks' block, the tools of MCP, the tables of a batch and the files on disk are then searched
+for pieces of the keys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import re
+import string
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from tests.properties.test_redaction_of_split_tokens import SEPARATORS
+
+from leftoff.__main__ import main
+from leftoff.api import summarize
+from leftoff.handover.briefing import briefing
+from leftoff.text.sanitize import UNSAFE
+
+ALNUM = string.ascii_letters + string.digits
+KINDS: dict[str, tuple[str, str, int]] = {
+    "aws": ("AK" + "IA", string.ascii_uppercase + "234567", 16),
+    "github": ("gh" + "p_", ALNUM, 36),
+    "stripe": ("sk" + "_live_", ALNUM, 24),
+    "google": ("AI" + "za", ALNUM, 35),
+    "gitlab": ("gl" + "pat-", ALNUM, 20),
+}
+EVERY = [*SEPARATORS, "\u2028", "\u2029", "\x85", "\r", "\x0b", "\x0c"]
+EACH = 7
+"""Separators in one session: so few that every one of them is among what is shown."""
+PIECE = 8
+
+
+def split_key(chance: random.Random, kind: str, separator: str) -> tuple[str, str]:
+    """A key, and its spelling with the separator somewhere in it."""
+    head, letters, size = KINDS[kind]
+    key = head + "".join(chance.choices(letters, k=size))
+    middle = chance.randrange(4, len(key) - 4)
+    return key, f"{key[:middle]}{separator}{key[middle:]}"
+
+
+def said(separator: str, spelt: str) -> str:
+    """The key in a sentence, as one string if the separator is the seam of two."""
+    quote = next((q for q in "\"'" if q in separator), "")
+    quote = "\\" * ("\\" in separator) + quote if quote else ""
+    return f"{quote}{spelt}{quote}"
+
+
+def session_lines(separators: list[str], chance: random.Random) -> tuple[list[Any], list[str]]:
+    """Records of a Claude Code session, and the keys in it."""
+    keys: list[str] = []
+    lines: list[dict[str, Any]] = []
+
+    def add(kind: str, content: Any, **more: Any) -> None:
+        number = len(lines)
+        lines.append(
+            {"type": kind, "uuid": f"u{number}", "sessionId": "s1", "cwd": "/work/shop",
+             "parentUuid": f"u{number - 1}" if number else None,
+             "timestamp": f"2031-04-05T06:{number // 60:02}:{number % 60:02}Z",
+             "message": {"role": kind, "content": content, **more}}
+        )  # fmt: skip
+
+    def written(separator: str, kind: str) -> str:
+        key, spelt = split_key(chance, kind, separator)
+        keys.append(key)
+        return said(separator, spelt)
+
+    names = list(KINDS)
+    for number, separator in enumerate(separators):
+        kind = names[(number + len(separator)) % len(names)]
+
+        def make(separator: str = separator, kind: str = kind) -> str:
+            return written(separator, kind)
+
+        add("user", f"Please upload with {make()} and fix the counter.")
+        use = {"type": "tool_use", "id": f"t{number}"}
+        bash = {"command": f"curl -H 'X-Key: {make()}' https://a.example"}
+        parts = [
+            {"type": "text", "text": f"I'll use {make()} because it never expires."},
+            {"type": "text", "text": f"Next steps:\n\n- rotate {make()} on the server"},
+            {**use, "name": "Bash", "input": bash},
+            {**use, "id": f"w{number}", "name": "Write",
+             "input": {"file_path": f"/work/shop/{make()}.py", "content": make()}},
+            {**use, "id": f"d{number}", "name": "TodoWrite",
+             "input": {"todos": [{"content": f"rotate {make()}", "status": "pending",
+                                  "activeForm": "rotating"}]}},
+        ]  # fmt: skip
+        add("assistant", parts, id=f"m{number}")
+        done = {"type": "tool_result"}
+        add("user", [
+            {**done, "tool_use_id": f"t{number}", "is_error": True,
+             "content": f"Error: the server refused {make()} today"},
+            {**done, "tool_use_id": f"w{number}", "content": "File created successfully"},
+            {**done, "tool_use_id": f"d{number}", "content": "ok"},
+        ])  # fmt: skip
+        add(
+            "assistant", [{"type": "text", "text": f"All tests pass now with {make()} in use."}]
+        )
+    return lines, keys
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[str]]]:
+    """The recordings and the keys in them."""
+    chance = random.Random(5)
+    folder = tmp_path_factory.mktemp("ways-out")
+    made = []
+    for first in range(0, len(EVERY), EACH):
+        lines, keys = session_lines(EVERY[first : first + EACH], chance)
+        path = folder / f"{first}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        made.append((path, keys))
+    return made
+
+
+_RUN = re.compile(r"[A-Za-z0-9_-]{8,}")
+
+
+def leaked(keys: list[str], shown: str) -> list[str]:
+    """Pieces of the random parts of keys that can be read in a text."""
+    pieces = {key[i : i + PIECE] for key in keys for i in range(8, len(key) - PIECE + 1)}
+    runs = {run[i : i + PIECE] for run in _RUN.findall(shown) for i in range(len(run) - 7)}
+    return sorted(pieces & runs)
+
+
+COMMANDS = [
+    *(f"summarize S -f {form}" for form in ("text", "markdown", "prompt", "log", "json", "html")),
+    "summarize S --all", "summarize S --explain", "summarize S --explain --json",
+    "summarize S --shape seed001", "summarize S -f log --budget 700", "show S#1-60",
+    "show S#1-60 --full", "export S", "convert S --to atif", "convert S --to leftoff",
+    "follow S --for 0", "follow S --json --for 0", "report S", "log create S", "budget S",
+    "checkpoint create S --markdown dumps", "checkpoint create S --markdown dumps --json",
+    "resume --save S", "batch S -o rows.jsonl -w 1 -q", "redact S", "audit S", "list",
+]  # fmt: skip
+
+
+def run(words: list[str]) -> str:
+    """Both streams of a command, run in this process."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True)
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(out),
+        contextlib.suppress(SystemExit),
+    ):
+        main(words)
+    out.flush()
+    return out.buffer.getvalue().decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_shows_a_key(
+    command: str,
+    sessions: list[tuple[Path, list[str]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found: dict[str, list[str]] = {}
+    for number, (path, keys) in enumerate(sessions):
+        words = [w.replace("S", str(path), 1) if w[:1] == "S" else w for w in command.split()]
+        words = [w.replace("rows", f"rows{number}") for w in words]
+        shown = run(words)
+        assert "Traceback" not in shown, shown
+        for file in sorted(tmp_path.rglob("*")):
+            if file.is_file():
+                shown += file.read_bytes().decode("utf-8", "replace")
+                file.unlink()
+        if command.startswith("redact"):  # the file as it was, with its escapes
+            shown = "\n".join(_strings(json.loads(line)) for line in shown.splitlines()
+                              if line.startswith("{"))  # fmt: skip
+        for piece in leaked(keys, shown):
+            at = shown.index(piece)
+            found[piece] = [str(path.name), shown[max(0, at - 60) : at + 40]]
+    assert not found, f"{len(found)} pieces, such as {list(found.items())[:4]}"
+
+
+MARKS = "a\u202egpj.\u061c\u200e\x1b[2J\u2066b\x9b31m\x07\u200b\x08c\u2028d.py"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_names_of_files_reorder_and_hide_nothing(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No mark of a recorded path, branch or title reaches a terminal or a document."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    lines, _ = session_lines(["-"], random.Random(1))
+    for line in lines:
+        line |= {"cwd": f"/work/{MARKS}", "gitBranch": MARKS}
+        for part in line["message"]["content"]:
+            if isinstance(part, dict) and part.get("name") == "Write":
+                part["input"]["file_path"] = f"/work/{MARKS}/{MARKS}"
+    path = tmp_path / "named.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    shown = run([str(path) + w[1:] if w[:1] == "S" else w for w in command.split()])
+    assert "Traceback" not in shown, shown
+    for file in sorted(tmp_path.rglob("*")):
+        if file != path and file.suffix in {".json", ".jsonl", ".md", ".html", ".txt"}:
+            shown += file.read_bytes().decode("utf-8", "replace")
+    assert not UNSAFE.findall(shown), sorted(set(map(ascii, UNSAFE.findall(shown))))
+
+
+def _strings(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{k}\n{_strings(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return "\n".join(map(_strings, value))
+    return str(value)
+
+
+def _mcp(path: Path) -> Iterator[str]:
+    from leftoff.integrations.mcp_tools import Answers
+
+    project = path.parent / "home" / ".claude" / "projects" / "-work-shop"
+    project.mkdir(parents=True, exist_ok=True)
+    kept = project / "00000000-1111-4222-8333-444444444444.jsonl"
+    kept.write_bytes(path.read_bytes())
+    answers = Answers({"HOME": str(path.parent / "home")}, "/work/shop")
+    name = kept.stem
+    yield answers.summarize(name)
+    yield answers.decisions(name)
+    yield answers.files(name)
+    yield answers.files(name, "created")
+    yield answers.resume_prompt(name)
+    yield answers.show(name, 1, 60)
+    yield answers.list_sessions()
+    yield answers.search_decisions("because")
+
+
+def _hooks(path: Path) -> Iterator[str]:
+    from leftoff.hooks import answer, queue
+    from leftoff.hooks.worker import process_jobs
+
+    project = path.parent / f"project{path.stem}"
+    project.mkdir(exist_ok=True)
+
+    def event(name: str, session: str, **more: Any) -> bytes:
+        return json.dumps(
+            {"hook_event_name": name, "session_id": session, "cwd": str(project),
+             "transcript_path": str(path), **more}
+        ).encode()  # fmt: skip
+
+    environ = {"HOME": str(path.parent), "CLAUDE_PROJECT_DIR": str(project)}
+    with patch.object(answer, "start_worker"), patch("os.nice"):
+        answer.answer(event("SessionEnd", "one", reason="other"), environ)
+        process_jobs(queue.home_of(project, environ), "one")
+        yield answer.answer(event("SessionStart", "two", source="startup"), environ).decode()
+    for file in sorted(project.rglob("*")):
+        if file.is_file():
+            yield file.read_bytes().decode("utf-8", "replace")
+
+
+def _library(path: Path) -> Iterator[str]:
+    summary = summarize(path)
+    yield briefing(summary)
+    yield briefing(summary, whole=20_000)
+
+
+@pytest.mark.parametrize("way", [_mcp, _hooks, _library], ids=["mcp", "hooks", "briefing"])
+def test_no_program_gets_a_key(
+    way: Callable[[Path], Iterator[str]], sessions: list[tuple[Path, list[str]]]
+) -> None:
+    found = []
+    for path, keys in sessions:
+        answers = list(way(path))
+        assert any("REDACTED" in shown for shown in answers), answers
+        for shown in answers:
+            for piece in leaked(keys, shown):
+                at = shown.index(piece)
+                found.append((path.name, shown[max(0, at - 60) : at + 40]))
+    assert not found, f"{len(found)} pieces, such as {found[:4]}"
