@@ -36,7 +36,10 @@ def home(tmp_path: Path) -> Path:
         first = (SESSIONS / f"{name}.jsonl").read_text().splitlines()
         told = next(s for line in first if (s := json.loads(line).get("sessionId")))
         shutil.copyfile(SESSIONS / f"{name}.jsonl", folder / f"{told}.jsonl")
-    said = f"I'll use the token {SECRET} because the deploy needs one."
+    said = (
+        f"I decided against a password: the deploy uses the token {SECRET} instead, because it "
+        "can be revoked."
+    )
     line = {
         "type": "assistant",
         "sessionId": "11111111-2222-4333-8444-555555555555",

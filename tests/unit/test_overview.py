@@ -221,7 +221,7 @@ def test_not_committed_is_said_only_where_the_session_commits() -> None:
     assert "not committed" not in render(summary(file_modifications=files))
     shown = render(summary(file_modifications=files, git=(commit,)))
     assert "~ a.py  not committed" in shown
-    assert "✓ commit 0a1b2c3 on main: Sort by berth  #5" in shown
+    assert "✓ commit 0a1b2c3 on main: `Sort by berth`  #5" in shown
 
 
 def test_the_time_line_has_each_prompt_with_what_followed() -> None:

@@ -36,7 +36,7 @@ _MAX_TASKS = 64
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _HEADER = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Script"
-    r"|Process|Command) ?[^\n]*\n)+(?:Output:\n)?"
+    r"|Process|Command|Directory)\b[^\n]*\n)*(?:Output:[ \n])?"
 )
 _PREFIX = re.compile(
     r"\n(?:\[[A-Za-z][\w:./#@-]*\] |[ ]*\d+[\t→]"

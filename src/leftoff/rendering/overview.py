@@ -364,9 +364,10 @@ def _git(event: GitEvent) -> Item:
     words = [kind, label, f"to {event.remote}" if event.remote else ""]
     words.append(f"on {event.branch}" if event.branch not in event.text else "")
     head = " ".join(flat(word) for word in words if word)
+    if event.shown:  # a tool printed the subject
+        return Item(head, event.ref, "good", output=flat(event.text))
     text = f"{head}: {flat(event.text)}" if event.text else head
-    note = "" if event.shown else "the agent says so"
-    return Item(text, event.ref, "good" if event.shown else "", note)
+    return Item(text, event.ref, note="the agent says so")
 
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
