@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -131,16 +130,6 @@ def test_secrets_do_not_stand_in_the_block() -> None:
     block = briefing(summary([f"Use the token {SECRET} for the deploy"]))
     assert SECRET not in block
     assert "[REDACTED:" in block
-
-
-def test_how_long_ago_the_last_event_was_needs_a_clock() -> None:
-    values = summary(["Go on"])
-    fields = {f: getattr(values, f) for f in values.__struct_fields__}
-    fields["turn"] = TurnState("closed", "2026-01-02T10:00:00+00:00", ref(1))
-    session = ContextSummary(**fields)
-    now = datetime(2026, 1, 2, 12, 30, tzinfo=UTC)
-    assert "(2 h 30 min ago)" in briefing(session, now=now)
-    assert "ago)" not in briefing(session)
 
 
 def test_a_budget_too_small_for_anything_is_an_error_in_words() -> None:

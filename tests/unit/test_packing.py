@@ -29,7 +29,6 @@ PARTS = st.builds(
     st.floats(0, 0.5),
     st.floats(0, 1),
     st.integers(0, 3),
-    st.booleans(),
 )  # fmt: skip
 
 
@@ -83,10 +82,10 @@ def test_short_forms_are_taken_within_the_floors_before_any_line_is_long() -> No
     assert [f"{n}" * 5 in text for n in range(4)] == [True] * 4
 
 
-def test_room_that_a_part_does_not_use_flows_on_by_priority_and_last_to_fillers() -> None:
+def test_room_that_a_part_does_not_use_flows_on_by_priority() -> None:
     many = tuple(Line((c * 10,)) for c in "abcdefgh")
     parts = [
-        Part("Filler", many, filler=True),
+        Part("Last", many, 0.0, 0.0, 9),
         Part("Later", tuple(Line((c * 10,)) for c in "qrst"), 0.1, 0.2, 5),
         Part("Sooner", tuple(Line((c * 10,)) for c in "mnop"), 0.1, 0.2, 1),
     ]

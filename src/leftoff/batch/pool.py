@@ -120,8 +120,9 @@ class Pool:
         if kind == "forkserver":
             context.set_forkserver_preload(["leftoff.batch.preload"])
         make = _pebble_runner if pebble_installed() else _plain_runner
-        # The first process waits for the server; that is not the first session's time.
-        first = make(context)
+        # The first process waits for the server; that is not the first session's time. It has
+        # the name too: `close` kills it at Ctrl-C here.
+        first = make(context, self._name)
         for attempt in range(10 * MAX_ATTEMPTS):
             error = _submit(first, Chunk(BatchOptions())).exception()
             if not _has_died(error):

@@ -18,7 +18,6 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
@@ -48,7 +47,6 @@ def briefing(
     recorded: str = "",
     earlier: Sequence[Fact] = (),
     whole: int = MAX_BYTES,
-    now: datetime | None = None,
     gate: Redactor | None = None,
 ) -> str:
     """The block that a hook gives.
@@ -59,7 +57,6 @@ def briefing(
             left out, what it states wrongly comes first.
         earlier: what earlier sessions left open, redacted.
         whole: most bytes of the block.
-        now: the present, to say how long ago the last event was.
         gate: the redactor to use.
 
     Raises:
@@ -69,7 +66,7 @@ def briefing(
     # Redacted before anything is cut: no rule recognises half of a secret.
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
-    head = _head(summary, where, shown, gate, now)
+    head = _head(summary, where, shown, gate)
     return pack(
         [*first, *parts(shown), *earlier_parts(earlier)],
         whole,
@@ -91,7 +88,7 @@ def render_prompt(
     """
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
-    head = _head(summary, "", shown, gate, None)
+    head = _head(summary, "", shown, gate)
     return pack(
         parts(shown),
         budget,
@@ -101,9 +98,7 @@ def render_prompt(
     )
 
 
-def _head(
-    summary: ContextSummary, where: str, shown: Handover, gate: Redactor, now: datetime | None
-) -> str:
+def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) -> str:
     session = summary.session
     name = inline(gate.text(session.id)).replace('"', "'")[:80] or "unknown"
     short = name[:8]
@@ -115,7 +110,7 @@ def _head(
     ]
     if where:
         lines.append(f"All of it: {inline(gate.text(where))}")
-    return "\n".join([*lines, *state_lines(shown.state, now=now)]) + "\n"
+    return "\n".join([*lines, *state_lines(shown.state)]) + "\n"
 
 
 def block_text(chosen: Sequence[Chosen]) -> str:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
+    CallOutcome,
     Check,
     ContextSummary,
     ErrorSeen,
@@ -29,9 +30,16 @@ from leftoff.summary import (
     UserRequest,
 )
 from leftoff.text.markdown import blocks_of
+from leftoff.text.truncation import short
 
 MIN_SPLIT_LENGTH = 400
 """Code points; a longer first request is given block by block. Chosen by hand."""
+
+MAX_FIX = 140
+"""Code points of what mended a failure. Chosen by hand."""
+
+COMMANDS = frozenset({"shell", "powershell", "script"})
+"""Kinds of tools whose call is a command line, which stands alone."""
 
 _WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -63,7 +71,7 @@ class State(Struct, frozen=True):
     Attributes:
         turn: open | closed | interrupted | "".
         since: time of the last event, "" if not recorded.
-        question: what the agent asked last and nobody answered.
+        question: what the agent asked last and the person did not answer.
         failed: why the agent could not go on.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
@@ -159,8 +167,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             else None
         ),
         calls=tuple(
-            Fact(c.text or c.tool, c.status, c.ref.message, "tool", more=c.line)
-            for c in working.calls
+            Fact(_call(c), c.status, c.ref.message, "tool", more=c.line) for c in working.calls
         ),
         to_dos=tuple(
             Fact(t.text, t.status.replace("_", " "), t.ref.message)
@@ -323,7 +330,7 @@ def _checks(checks: Sequence[Check]) -> tuple[Fact, ...]:
 
 def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tuple[str, ...]:
     """The names in use, without those in the paths of changed files; of a path the last
-    component. Those in many messages come first, in recent ones, and short ones: of five
+    component. Those in many messages come first, in recent ones, and short ones: of nine
     rankings tried this one names most of what is used after a cut within a given length."""
     end = summary.stats.message_count
 
@@ -340,10 +347,17 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
     return tuple(found)
 
 
+def _call(call: CallOutcome) -> str:
+    """A call in words: a command alone, else the tool with what it was called on."""
+    if call.text and kind_of(call.tool) not in COMMANDS:
+        return f"{call.tool} {call.text}"
+    return call.text or call.tool
+
+
 def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
     """Failures that something mended, the latest first."""
     return tuple(
-        Fact(e.text, e.tool, e.ref.message, "tool", more=e.fixed_by)
+        Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
         for e in reversed(errors)
         if e.fixed and e.fixed_by
     )
@@ -353,7 +367,7 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
     """Failures that nothing mended: those since the last request weigh more. Failed reading
     and searching is left out, and errors of a single word."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
-    checked = {c.ref.message for c in summary.checks}
+    checked = {(c.result.message, c.result.part) for c in summary.checks if c.result}
     return tuple(
         Fact(
             e.text,
@@ -364,7 +378,7 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
         )
         for e in reversed(summary.errors)
         if not e.fixed
-        and e.ref.message not in checked
+        and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
         and len(_WORD.findall(e.text)) > 1
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 
 from msgspec.structs import replace
@@ -17,7 +16,6 @@ from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.packing import Line, Part
 from leftoff.handover.wording import (
     brief,
-    duration,
     inline,
     inline_code,
     inline_prose,
@@ -28,8 +26,7 @@ from leftoff.summary import FileModification
 
 LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
-begin at `LONG`, other facts at `MIDDLE`. `LONG` is what a successor was seen to need of a last
-message (docs/handover.md); the others are chosen by hand."""
+begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
 STATE = "state"
 FILES = "Files changed, latest first"
@@ -49,16 +46,11 @@ TURNS = {
 }
 
 
-def state_lines(state: State, *, now: datetime | None = None) -> list[str]:
-    """The state in one or two lines, without bullets; [] where nothing is known.
-
-    Args:
-        now: the present, to say how long ago the last event was.
-    """
+def state_lines(state: State) -> list[str]:
+    """The state in one or two lines, without bullets; [] where nothing is known."""
     first = [TURNS[state.turn]] if state.turn in TURNS else []
     if state.since:
-        ago = _ago(state.since, now)
-        first.append(f"last event {inline(state.since)[:19]}{f' ({ago} ago)' if ago else ''}")
+        first.append(f"last event {inline(state.since)[:19]}")
     if state.failed:
         first.append(f"stopped by: {brief(state.failed, SHORT)}")
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
@@ -70,19 +62,9 @@ def state_lines(state: State, *, now: datetime | None = None) -> list[str]:
     return lines
 
 
-def _ago(since: str, now: datetime | None) -> str:
-    if now is None:
-        return ""
-    try:
-        then = datetime.fromisoformat(since)
-        return duration(max(0, round((now - then).total_seconds())))
-    except (ValueError, TypeError):
-        return ""
-
-
-NAMES, ALSO = 0.12, 0.0
-"""Shares of names and of further sentences before room flows on. From `leftoff eval resume` at
-recorded compactions: 0.12 names a third of what is used later, 0.05 a quarter."""
+NAMES = 0.12
+"""Share of the names in use before room flows on. From `leftoff eval resume` at recorded
+compactions: at 0.12 the block names a third of what is used later, at 0.05 a quarter."""
 
 
 def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
@@ -94,7 +76,6 @@ def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
     if asked and words and h.state.question in words[0].text:
         asked = []
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
-    required = [*h.constraints]
     found = [
         Part("The person's last message", _lines(last, bullet, LONG), 0.05, 0.42, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
@@ -103,9 +84,9 @@ def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         Part("Left open", _lines(h.open_items, bullet), 0.02, 0.06, 5),
         Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.08, 3),
-        Part(FILES, _files(h, bullet), 0.1, 0.24, 1),
+        Part(FILES, _files(h, bullet), 0.1, 0.2, 1),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
-        Part("The person requires", _lines(required, bullet), 0.05, 0.2, 1),
+        Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _lines(h.said, bullet), 0.1, 0.45, 1),
         Part(FAILURES, _lines(h.failures, bullet), 0.01, 0.05, 5),
         Part("Failed, then mended", _lines(h.lessons, bullet), 0.01, 0.05, 5),
@@ -114,7 +95,7 @@ def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), ALSO, ALSO, 6),
+        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.0, 6),
         Part("Names in use", _short(h.names, bullet), NAMES, NAMES, 7),
     ]
     return [part for part in found if part.lines]
