@@ -10,6 +10,7 @@ import pytest
 from leftoff import FormatError, Pass, codec
 from leftoff.formats import claude_code_export, cursor_markdown, opencode_markdown
 from leftoff.formats.reader import Cursor, Sample, detect, formats
+from leftoff.formats.text_reader import QUOTED_EXPORT
 from leftoff.model import (
     Compaction,
     Message,
@@ -199,7 +200,7 @@ def test_opencode_quoted_export_in_an_output_begins_no_turn() -> None:
         ("tool", "tool"),
         ("user", "prompt"),
     ]
-    assert opencode_markdown.QUOTED_EXPORT in _doubts(OPENCODE_NAME, text)
+    assert QUOTED_EXPORT in _doubts(OPENCODE_NAME, text)
 
 
 def test_opencode_thought_without_an_end_is_no_statement_of_the_agent() -> None:
@@ -252,7 +253,7 @@ def test_cursor_odd_fence_swallows_no_turn() -> None:
 def test_cursor_quoted_export_is_reported() -> None:
     """Its turns look like the export's own, and no line tells where it ends."""
     text = CURSOR_HEAD + _said("User", "read this\n\n" + CURSOR_HEAD + _said("Cursor", "Hm."))
-    assert _doubts(CURSOR_NAME, text) == [cursor_markdown.QUOTED_EXPORT]
+    assert _doubts(CURSOR_NAME, text) == [QUOTED_EXPORT]
 
 
 # -- Claude Code's screen -------------------------------------------------------------------

@@ -22,7 +22,7 @@ from leftoff.formats.lenient_json import (
     text_of,
     value_of,
 )
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import (
     Message,
     NewSession,
@@ -194,30 +194,18 @@ def _is_row(value: Any) -> bool:
     )
 
 
-class AgentBench(Struct, frozen=True):
+def _detect(sample: Sample) -> bool:
     """A list of conversations, or one, in a document."""
-
-    name: str = "agentbench"
-    shape: str = "document"
-    reader: type[AgentBenchReader] = AgentBenchReader
-
-    def detect(self, sample: Sample) -> bool:
-        if isinstance(sample.document, dict):
-            return _is_row(sample.document)
-        return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
+    if isinstance(sample.document, dict):
+        return _is_row(sample.document)
+    return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
 
 
-class AgentBenchLines(Struct, frozen=True):
+def _detect_lines(sample: Sample) -> bool:
     """One conversation on each line."""
-
-    name: str = "agentbench_lines"
-    shape: str = "lines"
-    reader: type[AgentBenchLinesReader] = AgentBenchLinesReader
-
-    def detect(self, sample: Sample) -> bool:
-        rows = sum(map(_is_row, sample.lines))
-        return rows > 1 and rows * 2 > len(sample.lines)
+    rows = sum(map(_is_row, sample.lines))
+    return rows > 1 and rows * 2 > len(sample.lines)
 
 
-FORMAT = AgentBench()
-LINES = AgentBenchLines()
+FORMAT = Format("agentbench", "document", AgentBenchReader, _detect)
+LINES = Format("agentbench_lines", "lines", AgentBenchLinesReader, _detect_lines)

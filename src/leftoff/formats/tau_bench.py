@@ -12,13 +12,11 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.codec import LineDecoder
-from leftoff.formats.chat import ChatMessage, ChatReader, is_message
+from leftoff.formats.chat import MESSAGE, ChatReader, is_message
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, value_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Message, NewSession, Part, Record, ToolResult, Typed, Unknown
 
-_MESSAGE = LineDecoder(ChatMessage)
 _END_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 """Marks that the simulation writes into the customer's last message."""
 
@@ -43,14 +41,9 @@ def _run(run: dict[str, Raw], number: int, cursor: Cursor) -> Iterator[Record]:
     named = isinstance(task, (int, str)) and isinstance(trial, (int, str))
     yield NewSession(f"task-{task}-trial-{trial}" if named else f"run-{number}")
     reader = ChatReader()
-    for place, item in enumerate(items_of(listed)):
-        cursor.raw = bytes(item)
-        found, _ = _MESSAGE.decode(cursor.raw)
-        if not found:
-            yield Unknown("message")
-        for message in found:
-            for record in reader.message(message, cursor, place):
-                yield _with_outcome(record) if isinstance(record, Message) else record
+    for message in cursor.each(listed, MESSAGE):
+        for record in reader.message(message, cursor) if message else (Unknown("message"),):
+            yield _with_outcome(record) if isinstance(record, Message) else record
 
 
 def _with_outcome(m: Message) -> Message:
@@ -86,17 +79,10 @@ def _is_run(value: Any) -> bool:
     return bool(listed) and all(map(is_message, listed))
 
 
-class TauBench(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "tau_bench"
-    shape: str = "document"
-    reader: type[TauBenchReader] = TauBenchReader
-
-    def detect(self, sample: Sample) -> bool:
-        if isinstance(sample.document, dict):
-            return _is_run(sample.document)
-        return bool(sample.items) and sum(map(_is_run, sample.items)) * 2 > len(sample.items)
+def _detect(sample: Sample) -> bool:
+    if isinstance(sample.document, dict):
+        return _is_run(sample.document)
+    return mostly(_is_run, sample.items)
 
 
-FORMAT = TauBench()
+FORMAT = Format("tau_bench", "document", TauBenchReader, _detect)

@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.codec import LineDecoder
-from leftoff.formats.chat import ChatMessage, ChatReader
+from leftoff.formats.chat import MESSAGE, ChatReader
 from leftoff.formats.lenient_json import dict_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Record, Text, ToolResult, Typed, Unknown
 
-_MESSAGE = LineDecoder(ChatMessage)
 _TRUNCATED = "Message error..."
 """The server's `error` for an answer that it shortened; the answer itself is there."""
 
@@ -37,14 +35,9 @@ class ToolBenchReader(Struct):
         self.query = text_of(value_of(answer.get("query"))).strip()
         chains = items_of(answer.get("train_messages"))
         reader = ChatReader()
-        for number, item in enumerate(items_of(chains[-1]) if chains else []):
-            cursor.raw = bytes(item)
-            found, _ = _MESSAGE.decode(cursor.raw)
-            if not found:
-                yield Unknown("message")
-            for message in found:
-                for record in reader.message(message, cursor, number):
-                    yield self._with_outcome(record) if isinstance(record, Message) else record
+        for message in cursor.each(chains[-1] if chains else None, MESSAGE):
+            for record in reader.message(message, cursor) if message else (Unknown("message"),):
+                yield self._with_outcome(record) if isinstance(record, Message) else record
 
     def _with_outcome(self, m: Message) -> Message:
         if m.role == "tool":
@@ -75,17 +68,10 @@ def _with_status(part: Part) -> Part:
     return replace(part, status="error" if error else "ok")
 
 
-class ToolBench(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "toolbench"
-    shape: str = "document"
-    reader: type[ToolBenchReader] = ToolBenchReader
-
-    def detect(self, sample: Sample) -> bool:
-        if "answer_generation" not in sample.keys:
-            return False
-        return "train_messages" in dict_of(sample.document["answer_generation"])
+def _detect(sample: Sample) -> bool:
+    if "answer_generation" not in sample.keys:
+        return False
+    return "train_messages" in dict_of(sample.document["answer_generation"])
 
 
-FORMAT = ToolBench()
+FORMAT = Format("toolbench", "document", ToolBenchReader, _detect)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import content_text
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Reasoning, Record, SessionFacts, Text, Typed, Unknown
 
 
@@ -93,17 +93,10 @@ def _speaker(role: str) -> tuple[str, str]:
     return name.strip(), note.strip().removesuffix(")")
 
 
-class WhoAndWhen(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "who_and_when"
-    shape: str = "document"
-    reader: type[WhoAndWhenReader] = WhoAndWhenReader
-
-    def detect(self, sample: Sample) -> bool:
-        if not {"history", "mistake_agent"} <= sample.keys:
-            return False
-        return any("role" in m for m in dicts_of(sample.document["history"])[:3])
+def _detect(sample: Sample) -> bool:
+    if not {"history", "mistake_agent"} <= sample.keys:
+        return False
+    return any("role" in m for m in dicts_of(sample.document["history"])[:3])
 
 
-FORMAT = WhoAndWhen()
+FORMAT = Format("who_and_when", "document", WhoAndWhenReader, _detect)
