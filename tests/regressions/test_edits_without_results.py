@@ -65,9 +65,10 @@ def test_edits_without_results_are_likely(names: list[str], found: list[str]) ->
 
 
 def test_a_tool_that_came_back_once_is_not_one_of_them() -> None:
-    lines = ["".join(edit("/w/quay.ts"))] * 3
-    shown = SEARCH.replace('"grep"', '"edit_file_v2"').replace("**grep**", "**edit_file_v2**")
+    shown = SEARCH.replace("grep", "edit_file_v2").replace(
+        'Grep for "harbour"', "Edit file: /w/bay.ts"
+    )
     reading = Pass("s.md")
-    reading.feed((HEAD + SEARCH + shown + "".join(lines)).encode())
+    reading.feed((HEAD + shown + edit("/w/quay.ts") * 3).encode())
     changed = [f.path for f in reading.summary().file_modifications if f.action == "modified"]
     assert "/w/quay.ts" not in changed
