@@ -17,7 +17,10 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +31,31 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record
+from leftoff.testing.checks import registered
 from leftoff.testing.records import examples
 
 FOLDER = Path(__file__).parent / "formats"
+PLUGIN = Path(__file__).parents[2] / "examples/plugins/leftoff-datasets"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugin() -> Iterator[None]:
+    """The formats of the example of a plug-in, which need not be installed."""
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]
+    with ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).syspath_prepend(PLUGIN)
+        for name, where in project["entry-points"]["leftoff.format"].items():
+            if name not in formats.owners():
+                module, _, attribute = where.partition(":")
+                found = getattr(import_module(module), attribute)
+                stack.enter_context(registered(formats, name, found))
+        yield
+
+
+def example_of(name: str) -> bytes:
+    """The example of a format, shipped or the plug-in's; b"" if it has none."""
+    beside = [path.read_bytes() for path in (PLUGIN / "tests/examples").glob(f"{name}.*")]
+    return examples().get(name, next(iter(beside), b""))
 
 
 class Case(Struct):
@@ -44,7 +69,7 @@ class Case(Struct):
     def lines(self) -> Iterator[str]:
         """The case as it stands in its file."""
         yield f"# {self.title}"
-        if self.data == examples().get(self.format):
+        if self.data == example_of(self.format):
             yield from ("<< example", *self.expected, "")
             return
         for line in self.data.decode(errors="surrogateescape").split("\n"):
@@ -63,7 +88,7 @@ def cases(path: Path) -> list[Case]:
             found.append(Case(path.stem, line[2:], b"", []))
             given = []
         elif line == "<< example":
-            found[-1].data = examples()[path.stem]
+            found[-1].data = example_of(path.stem)
         elif line.startswith("<"):
             given.append(json.loads(line[3:]) if line[1:2] == "=" else line[2:])
             found[-1].data = "\n".join(given).encode(errors="surrogateescape")

@@ -408,4 +408,4 @@ def _detect(sample: Sample) -> bool:
     return _DETECT.search(sample.text) is not None
 
 
-FORMAT = Format("aider", "text", AiderReader, _detect)
+FORMAT = Format("aider", "text", AiderReader, _detect, several=True)

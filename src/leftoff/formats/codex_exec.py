@@ -212,5 +212,5 @@ def _detect(sample: Sample) -> bool:
     return False
 
 
-FORMAT = Format("codex_exec", "lines", CodexExecReader, _detect)
+FORMAT = Format("codex_exec", "lines", CodexExecReader, _detect, several=True)
 """Registered as `codex_exec`."""

@@ -375,4 +375,6 @@ def _detect(sample: Sample) -> bool:
     )
 
 
-FORMAT = Format("inspect", "document", InspectReader, _detect, reads_archives=True)
+FORMAT = Format(
+    "inspect", "document", InspectReader, _detect, reads_archives=True, several=True
+)

@@ -394,6 +394,6 @@ def _detect_requests(sample: Sample) -> bool:
     return requests > 0 and (requests + responses) * 2 > len(sample.lines)
 
 
-FORMAT = Format("openai_rows", "document", OpenAIRowsReader, _detect)
-LINES = Format("openai_row_lines", "lines", OpenAIRowLinesReader, _detect_lines)
+FORMAT = Format("openai_rows", "document", OpenAIRowsReader, _detect, several=True)
+LINES = Format("openai_row_lines", "lines", OpenAIRowLinesReader, _detect_lines, several=True)
 REQUESTS = Format("openai_requests", "text", OpenAIRequestLogReader, _detect_requests)

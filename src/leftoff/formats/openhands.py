@@ -474,5 +474,7 @@ def _detect_lines(sample: Sample) -> bool:
 
 
 FORMAT = Format("openhands", "document", OpenHandsReader, _detect)
-OUTPUT = Format("openhands_output", "lines", OpenHandsOutputReader, _detect_output)
+OUTPUT = Format(
+    "openhands_output", "lines", OpenHandsOutputReader, _detect_output, several=True
+)
 LINES = Format("openhands_lines", "lines", OpenHandsLinesReader, _detect_lines)

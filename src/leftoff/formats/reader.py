@@ -146,6 +146,7 @@ class Format(Struct, frozen=True):
         reader: the class of its reader.
         detect: whether a sample is surely of this format. Must not raise for any input.
         reads_archives: a document of this format may also be the bytes of a ZIP archive.
+        several: one recording may hold several sessions.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Format(Struct, frozen=True):
     reader: type[Any]
     detect: Callable[[Sample], bool]
     reads_archives: bool = False
+    several: bool = False
 
 
 class Sample:
@@ -281,11 +283,6 @@ formats: Registry[Format] = Registry(
         "agent_messages": "leftoff.formats.agent_messages:FORMAT",
         "agent_message_lines": "leftoff.formats.agent_messages:LINES",
         "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",
-        "tau_bench": "leftoff.formats.tau_bench:FORMAT",
-        "toolbench": "leftoff.formats.toolbench:FORMAT",
-        "who_and_when": "leftoff.formats.who_and_when:FORMAT",
-        "agentbench": "leftoff.formats.agentbench:FORMAT",
-        "agentbench_lines": "leftoff.formats.agentbench:LINES",
         "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
         "openai_rows": "leftoff.formats.openai_logs:FORMAT",
         "openai_row_lines": "leftoff.formats.openai_logs:LINES",

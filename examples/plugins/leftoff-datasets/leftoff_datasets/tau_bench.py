@@ -85,4 +85,4 @@ def _detect(sample: Sample) -> bool:
     return mostly(_is_run, sample.items)
 
 
-FORMAT = Format("tau_bench", "document", TauBenchReader, _detect)
+FORMAT = Format("tau_bench", "document", TauBenchReader, _detect, several=True)

@@ -19,6 +19,8 @@ from leftoff.model import Message, Part, Reasoning, Record, SessionFacts, Text, 
 
 
 class Item(Struct, gc=False):
+    """One message."""
+
     role: str = ""
     name: Any = None
     content: Any = None

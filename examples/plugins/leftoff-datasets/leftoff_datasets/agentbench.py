@@ -38,6 +38,8 @@ from leftoff.model import (
 
 
 class Item(Struct, gc=False):
+    """One message."""
+
     role: str = ""
     content: Any = None
 
@@ -207,5 +209,5 @@ def _detect_lines(sample: Sample) -> bool:
     return rows > 1 and rows * 2 > len(sample.lines)
 
 
-FORMAT = Format("agentbench", "document", AgentBenchReader, _detect)
-LINES = Format("agentbench_lines", "lines", AgentBenchLinesReader, _detect_lines)
+FORMAT = Format("agentbench", "document", AgentBenchReader, _detect, several=True)
+LINES = Format("agentbench_lines", "lines", AgentBenchLinesReader, _detect_lines, several=True)
