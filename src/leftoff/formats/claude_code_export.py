@@ -16,15 +16,7 @@ from leftoff.formats.injected import sent_by
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader
 from leftoff.formats.vocabulary import kind_of
-from leftoff.model import (
-    Message,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-)
+from leftoff.model import Message, Record, SessionFacts, Text, ToolCall, ToolResult, Typed
 
 _MARKS = {"❯": "user", ">": "user", "!": "user", "⏺": "agent", "●": "agent", "✻": "notice"}
 _VERSION = re.compile(r"Claude Code v(\d[\w.-]*)")

@@ -14,13 +14,7 @@ from msgspec import Struct
 
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import is_continuation, typed_spans
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    text_of,
-    time_of_ms,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms
 from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import kind_of, tool_call

@@ -37,7 +37,21 @@ from leftoff.model import (
 )
 
 
-class Payload(Struct, gc=False):
+class Item(Struct, gc=False):
+    """What the items of both layouts share."""
+
+    role: str | None = None
+    content: Any = None
+    summary: Any = None
+    name: str | None = None
+    arguments: Any = None
+    call_id: str | None = None
+    input: Any = None
+    output: Any = None
+    action: Any = None
+
+
+class Payload(Item, gc=False):
     type: str = ""
     id: Any = None
     cwd: Any = None
@@ -49,16 +63,7 @@ class Payload(Struct, gc=False):
     model: Any = None
     model_context_window: Any = None
     timestamp: Any = None
-    role: str | None = None
-    content: Any = None
-    summary: Any = None
-    name: str | None = None
     namespace: Any = None
-    arguments: Any = None
-    call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
     author: Any = None
     text: Any = None
     info: Any = None
@@ -72,29 +77,17 @@ class Payload(Struct, gc=False):
     message: Any = None
 
 
-class Line(Struct, gc=False):
-    """A line of either layout: the current one wraps everything in `payload`."""
+class Line(Item, gc=False):
+    """A line of either layout: the current one wraps everything in `payload`, the legacy one
+    has the fields of an item on the line itself."""
 
     type: str | None = None
     timestamp: str | None = None
     payload: Payload | None = None
     record_type: str | None = None
-    # the legacy layout has the fields of an item on the line itself
     id: Any = None
     instructions: Any = None
     git: Any = None
-    role: str | None = None
-    content: Any = None
-    summary: Any = None
-    name: str | None = None
-    arguments: Any = None
-    call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
-
-
-_FIRST_OF_ITEM = Line.__struct_fields__.index("role")
 
 
 ITEM_TYPES = frozenset(
@@ -188,8 +181,8 @@ class CodexReader(Struct):
                     ),
                 )
             return (Unknown(""),)
-        names = Line.__struct_fields__[_FIRST_OF_ITEM:]
-        item = Payload(line.type, **{name: getattr(line, name) for name in names})
+        fields = {name: getattr(line, name) for name in Item.__struct_fields__}
+        item = Payload(type=line.type, **fields)
         return self._item(item, line.timestamp or "", cursor)
 
     def _meta(self, payload: Payload) -> Iterable[Record]:

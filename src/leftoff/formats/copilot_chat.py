@@ -101,11 +101,7 @@ class CopilotChatReader(Struct):
             yield cursor.message("user", (), "interruption")
 
     def _response(
-        self,
-        request: Request,
-        result: dict[str, Any],
-        metadata: dict[str, Any],
-        cursor: Cursor,
+        self, request: Request, result: dict[str, Any], metadata: dict[str, Any], cursor: Cursor
     ) -> Iterator[Record]:
         model = text_of(request.modelId)
         displayed = dicts_of(request.response)

@@ -21,10 +21,9 @@ from leftoff.formats.lenient_json import (
     text_of,
     usage_by,
 )
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
 from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import (
-    Link,
     Media,
     Message,
     Part,
@@ -80,11 +79,7 @@ class Data(Struct, gc=False):
     summaryContent: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     agentId: str | None = None
     data: Data | None = None
 
@@ -141,7 +136,7 @@ class CopilotReader(Struct):
             return (self._message(line, data, cursor, "system", parts),)
         if kind == "abort":
             return (self._message(line, data, cursor, "system", (), "interruption"),)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        link = line.link()
         if kind.startswith("session."):
             return (*link, *self._session(line, data, cursor))
         if kind in NO_MESSAGE or kind.startswith(_NO_MESSAGE_PREFIXES):
@@ -179,7 +174,7 @@ class CopilotReader(Struct):
     def _tool_start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
         call, name = known_id(data.toolCallId), text_of(data.toolName)
         if not call or call in self.calls:
-            return (Link(line.id, line.parentId or ""),) if line.id else ()
+            return line.link()
         # No message requested this call: the person ran it, or the message is lost.
         self._store_call(call, name)
         parts = (tool_call(call, name, data.arguments),)
@@ -232,10 +227,8 @@ class CopilotReader(Struct):
             parts,
             origin,
             typed,
-            key=line.id or "",
-            parent=line.parentId or "",
             response=own or None,
-            time=line.timestamp or "",
+            **line.place(),
             agent=agent,
             model=text_of(data.model) or self.model,
             cwd=self.cwd,

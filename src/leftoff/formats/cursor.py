@@ -15,17 +15,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import dicts_of, known_id, text_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    Text,
-    ToolResult,
-    Typed,
-    Unknown,
-)
+from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
 
 
 class Body(Struct, gc=False):

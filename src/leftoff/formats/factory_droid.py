@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
 from leftoff.formats.lenient_json import count_of, text_of
-from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import Link, Message, Record, SessionFacts, Text, Unknown
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
+from leftoff.model import Message, Record, SessionFacts, Text, Unknown
 
 
 class Body(Struct, gc=False):
@@ -24,11 +24,7 @@ class Body(Struct, gc=False):
     visibility: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     title: Any = None
     sessionTitle: Any = None
     cwd: Any = None
@@ -78,14 +74,12 @@ class DroidReader(Struct):
                 "user",
                 shown,
                 "compaction",
-                key=line.id or "",
-                parent=line.parentId or "",
-                time=line.timestamp or "",
+                **line.place(),
                 cwd=self.cwd,
             )
             after = count_of(line.summaryTokens)
             return (cursor.compaction(recorded_after=after), message)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        link = line.link()
         return link if kind in NO_MESSAGE else (*link, Unknown(kind))
 
     def _messages(self, line: Line, cursor: Cursor) -> Iterable[Record]:

@@ -15,13 +15,7 @@ from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder
 from leftoff.formats.chat import ChatMessage, ChatReader
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    text_of,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, fields_of, text_of
 from leftoff.formats.openai_parts import usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage

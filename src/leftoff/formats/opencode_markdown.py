@@ -16,15 +16,7 @@ from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader
 from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import (
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolResult,
-    Uncertain,
-)
+from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
 
 _HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
 _TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")

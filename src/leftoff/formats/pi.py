@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of, usage_by
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Link,
     Media,
     Message,
     Part,
@@ -47,11 +46,7 @@ class Body(Struct, gc=False):
     summary: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     cwd: Any = None
     version: Any = None
     parentSession: Any = None
@@ -114,7 +109,7 @@ class PiReader(Struct):
         if kind in ("custom_message", "branch_summary"):
             found = _blocks(line.content if kind == "custom_message" else line.summary)
             return (self._message(line, cursor, "user", found, "injected"),)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        link = line.link()
         if kind == "model_change":
             self.model = text_of(line.modelId) or self.model
         elif kind == "session_info":
@@ -174,10 +169,8 @@ class PiReader(Struct):
             parts,
             origin,
             typed,
-            key=line.id or "",
-            parent=line.parentId or "",
             response=text_of(body.responseId) or line.id or None,
-            time=line.timestamp or "",
+            **line.place(),
             model=self.model,
             cwd=self.cwd,
             usage=usage_by(body.usage, _USAGE),

@@ -21,7 +21,7 @@ from leftoff import codec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import dicts_of, items_of
-from leftoff.model import Changes, Compaction, Message, Part, Record, Role, Typed, Usage
+from leftoff.model import Changes, Compaction, Link, Message, Part, Record, Role, Typed, Usage
 from leftoff.registry import Registry
 
 T = TypeVar("T", bound=Struct)
@@ -124,6 +124,25 @@ class Cursor(Struct):
     def changes(self, call: str, files: FileChanges, *, succeeded: bool = True) -> Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
         return Changes(call, tuple(files), succeeded, self.line or None, self.item, self.raw)
+
+
+class ChainLine(Struct, gc=False):
+    """A line of a recorder whose records follow each other in a chain (`parentId`)."""
+
+    type: str = ""
+    id: str | None = None
+    parentId: str | None = None
+    timestamp: str | None = None
+
+    def link(self) -> tuple[Link, ...]:
+        """The line's place in the chain, if it has one, for lines that are no message."""
+        return (Link(self.id, self.parentId or ""),) if self.id else ()
+
+    def place(self) -> dict[str, Any]:
+        """Id, parent and time, as `Cursor.message` takes them."""
+        return {
+            "key": self.id or "", "parent": self.parentId or "", "time": self.timestamp or ""
+        }  # fmt: skip
 
 
 class Reader(Protocol):

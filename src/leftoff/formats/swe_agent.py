@@ -14,13 +14,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    fields_of,
-    text_of,
-    value_of,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, fields_of, text_of, value_of
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
