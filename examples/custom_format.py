@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff import Message, Pass, Text, ToolCall, ToolResult, render
-from leftoff.formats import Cursor, Reader, Sample, formats
+from leftoff import Pass, Text, ToolCall, ToolResult, render
+from leftoff.formats import Cursor, Format, Sample, formats
 from leftoff.model import Record, SessionFacts, Typed, Unknown
 from leftoff.testing import check_format
 
@@ -45,43 +45,24 @@ class WalkReader(Struct):
         if record.who == "shell":
             status = "error" if record.code else "ok"
             result = ToolResult(record.call, record.says, status, exit_code=record.code)
-            return (self._message(cursor, "tool", result, "tool"),)
+            return (cursor.message("tool", (result,)),)
         if record.who == "agent" and record.runs:
             call = ToolCall(record.call, "shell", "shell", {"command": record.runs})
-            return (self._message(cursor, "assistant", call, "agent"),)
+            return (cursor.message("assistant", (call,)),)
         if record.who == "agent":
-            return (self._message(cursor, "assistant", Text(record.says), "agent"),)
+            return (cursor.message("assistant", (Text(record.says),)),)
         if record.who == "person":
-            return (self._message(cursor, "user", Text(record.says), "prompt"),)
+            typed = (Typed(0, 0, len(record.says)),)
+            return (cursor.message("user", (Text(record.says),), typed=typed),)
         return (Unknown(record.who),)
 
-    @staticmethod
-    def _message(cursor: Cursor, role: Any, part: Any, origin: str) -> Message:
-        typed = (Typed(0, 0, len(part.text)),) if origin == "prompt" else ()
-        return Message(
-            cursor.take(),
-            role,
-            (part,),
-            origin=origin,
-            typed=typed,
-            line=cursor.line,
-            raw=cursor.raw,
-        )
+
+def detect(sample: Sample) -> bool:
+    """Whether every line says who it is of."""
+    return bool(sample.lines) and all("who" in line for line in sample.lines)
 
 
-class Walk(Struct, frozen=True):
-    """Recognised by content."""
-
-    name: str = "walk"
-    shape: str = "lines"
-    reader: type[Reader] = WalkReader
-
-    def detect(self, sample: Sample) -> bool:
-        """Whether every line says who it is of."""
-        return bool(sample.lines) and all("who" in line for line in sample.lines)
-
-
-WALK = formats.register("walk")(Walk())
+WALK = formats.register("walk")(Format("walk", "lines", WalkReader, detect))
 
 
 def main() -> None:

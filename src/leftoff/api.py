@@ -17,7 +17,7 @@ from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.sources.open import STDIN, open_lines, session_paths
-from leftoff.sources.session_choice import CONTAINERS, Choice, choose, split_choice
+from leftoff.sources.session_choice import Choice, choose, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
 
 
@@ -312,7 +312,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
     with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))
-            if reading.format is not None and reading.format.name not in CONTAINERS:
+            if reading.format is not None and not getattr(reading.format, "several", False):
                 return 1, 1
     reading.close()
     count = reading.earlier + len(reading.sessions)

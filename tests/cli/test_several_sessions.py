@@ -14,8 +14,9 @@ import pytest
 from leftoff import api
 from leftoff.budget.thresholds import preset
 from leftoff.errors import SourceError, UnknownName, UsageError
+from leftoff.formats.reader import formats
 from leftoff.incremental.accounts import account_of
-from leftoff.sources.session_choice import CONTAINERS, split_choice
+from leftoff.sources.session_choice import split_choice
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
@@ -133,10 +134,11 @@ def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:
     assert split_choice("user@example.org") == ("user@example.org", None)
 
 
-def test_formats_that_begin_sessions_are_known_as_containers(root: Path) -> None:
+def test_formats_that_begin_sessions_say_so(root: Path) -> None:
     found = set()
     for file in (root / "src/leftoff/formats").glob("*.py"):
         names = {n.id for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Name)}
         if "NewSession" in names:
-            found.add(file.stem)
-    assert found == set(CONTAINERS)
+            found.add(f"leftoff.formats.{file.stem}")
+    known = [formats.get(name) for name in formats.names()]
+    assert found == {format_.reader.__module__ for format_ in known if format_.several}

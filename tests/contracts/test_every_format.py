@@ -29,9 +29,15 @@ NO_SESSION = {
 """A run without samples and a table for a scorer: refused, not read as empty."""
 
 
+PLUGIN = {"agentbench", "tau_bench", "toolbench", "who_and_when"}
+"""Formats of examples/plugins, which need not be installed."""
+
+
 def rows(corpus: Path) -> list[dict[str, str]]:
+    missing = PLUGIN - formats.owners().keys()
     with (corpus / "MANIFEST.tsv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
+        listed = csv.DictReader(file, delimiter="\t")
+        return [row for row in listed if row["format"] not in missing]
 
 
 class Facts(NamedTuple):
@@ -70,7 +76,8 @@ def facts(public_corpus: Path) -> list[Facts]:
 
 
 def test_the_corpus_has_all_formats(facts: list[Facts]) -> None:
-    assert len({fact.row["format"] for fact in facts}) == 24
+    missing = PLUGIN - formats.owners().keys()
+    assert len({fact.row["format"] for fact in facts}) == 24 - len(missing)
 
 
 def test_recognised_by_content_alone(facts: list[Facts]) -> None:

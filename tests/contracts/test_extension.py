@@ -17,7 +17,7 @@ from tests.strategies.writers import WRITERS
 from leftoff.errors import UnknownName, UsageError
 from leftoff.extraction.evidence import Evidence, Noted, Said
 from leftoff.extraction.extractor import TEXT, View, extractors
-from leftoff.formats.reader import Cursor, Sample, formats
+from leftoff.formats.reader import Cursor, Format, Sample, formats
 from leftoff.model import Message, Record, Ref, Text
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.registry import Registry
@@ -86,44 +86,35 @@ class Hidden(PlainReader):
         return (Message(cursor.take(), "user", text, cursor.line, None, raw=cursor.raw),)
 
 
-class Spoken(Struct, frozen=True):
-    reader: type[Any] = PlainReader
-    name: str = "said"
-    shape: str = "lines"
-
-    def detect(self, sample: Sample) -> bool:
-        return bool(sample.lines) and all("say" in line for line in sample.lines)
+def says(sample: Sample) -> bool:
+    return bool(sample.lines) and all("say" in line for line in sample.lines)
 
 
-class Greedy(Spoken, frozen=True):
-    def detect(self, sample: Sample) -> bool:
-        return True
-
-
-class Shy(Spoken, frozen=True):
-    def detect(self, sample: Sample) -> bool:
-        return False
+def spoken(reader: type[Any] = PlainReader, **more: Any) -> Format:
+    return Format(
+        **{"name": "said", "shape": "lines", "reader": reader, "detect": says, **more}
+    )
 
 
 EXAMPLE = b"".join(b'{"say": "line %d"}\n' % n for n in range(9))
 
 
 def test_a_plain_format_passes() -> None:
-    check_format(Spoken(), EXAMPLE)
+    check_format(spoken(), EXAMPLE)
     assert "said" not in formats
 
 
 @pytest.mark.parametrize(
     "broken,promise",
     [
-        (Spoken(Forgetful), "cursor.take"),
-        (Spoken(Placeless), "line or item"),
-        (Spoken(Hidden), "must give the same|reads otherwise"),
-        (Spoken(name="Said!"), "a name is"),
-        (Spoken(shape="table"), "shape is 'table'"),
-        (Spoken(dict), "msgspec.Struct"),
-        (Greedy(), "must not claim"),
-        (Shy(), "must know the example"),
+        (spoken(Forgetful), "cursor.take"),
+        (spoken(Placeless), "line or item"),
+        (spoken(Hidden), "must give the same|reads otherwise"),
+        (spoken(name="Said!"), "a name is"),
+        (spoken(shape="table"), "shape is 'table'"),
+        (spoken(dict), "msgspec.Struct"),
+        (spoken(detect=lambda _: True), "must not claim"),
+        (spoken(detect=lambda _: False), "must know the example"),
     ],
     ids=lambda value: getattr(getattr(value, "reader", value), "__name__", str(value)),
 )
@@ -135,7 +126,7 @@ def test_a_broken_promise_of_a_format_is_named(broken: Any, promise: str) -> Non
 
 def test_a_format_that_trusts_its_input_is_found_out() -> None:
     with pytest.raises(KeyError):
-        check_format(Spoken(Brittle), EXAMPLE)
+        check_format(spoken(Brittle), EXAMPLE)
 
 
 # -- extractors ------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ _SHELL = (
     "properties/test_shell.py",
     "properties/test_plain_commands.py",
 )
+CASES = "tests/unit/test_format_cases.py"
 _STORE = (
     "unit/test_atomic_writes.py",
     "unit/test_retention.py",
@@ -247,11 +248,18 @@ def tests_of(module: str) -> list[str]:
     dotted = "leftoff." + module.replace("/", ".")
     folder, _, name = dotted.rpartition(".")
     named = (f"from {dotted} import", f"import {dotted}\n", f"from {folder} import {name}\n")
-    return [
+    found = [
         str(path)
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         if any(words in path.read_text("utf-8") for words in named)
     ]
+    if folder != "leftoff.formats":
+        return found
+    # Of the cases of all formats only those that the module reads, or all for a shared module.
+    stems = [path.stem for path in sorted((ROOT / CASES).with_name("formats").iterdir())]
+    own = [stem for stem in stems if name.startswith(stem) or stem.startswith(name)]
+    chosen = [f"[{stem}:" for stem in own] + [Path(path).stem for path in found]
+    return [*found, str(ROOT / CASES), *(["-k", " or ".join(chosen)] if own else [])]
 
 
 def passes(tree: Path, tests: list[str], limit: float) -> bool:

@@ -3,172 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff.formats.atif import FORMAT, write
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import (
-    Compaction,
     Message,
     Part,
     Reasoning,
-    Record,
     SessionFacts,
     Text,
     ToolCall,
     ToolResult,
     Typed,
-    Unknown,
     Usage,
 )
-
-Read = Callable[[str, Any], list[Record]]
-Messages = Callable[[str, Any], list[Message]]
-
-
-def _document(*steps: Any, **agent: Any) -> dict[str, Any]:
-    return {
-        "schema_version": "ATIF-v1.6",
-        "session_id": "s-1",
-        "agent": {"name": "a", "version": "2", **agent},
-        "steps": [
-            {"step_id": n, **s} if isinstance(s, dict) else s for n, s in enumerate(steps)
-        ],
-    }
-
-
-def test_steps(read: Read) -> None:
-    records = read(
-        "atif",
-        _document(
-            {"source": "system", "message": "You help."},
-            {"source": "user", "message": "write it"},
-            {
-                "source": "agent",
-                "timestamp": "2026-01-02T03:04:05Z",
-                "message": "On it.",
-                "reasoning_content": "hm",
-                "tool_calls": [
-                    {
-                        "tool_call_id": "c1",
-                        "function_name": "bash",
-                        "arguments": {"command": "ls"},
-                    }
-                ],
-                "observation": {"results": [{"source_call_id": "c1", "content": "a"}]},
-                "metrics": {"prompt_tokens": 100, "completion_tokens": 9, "cached_tokens": 70},
-            },
-            model_name="model-a",
-        ),
-    )
-    assert records[0] == SessionFacts(id="s-1", agent_version="2")
-    found = [r for r in records if isinstance(r, Message)]
-    assert [(m.role, m.origin, m.item) for m in found] == [
-        ("system", "injected", 0),
-        ("user", "prompt", 1),
-        ("assistant", "agent", 2),
-        ("tool", "tool", 2),
-    ]
-    call = ToolCall("c1", "bash", "shell", {"command": "ls"})
-    assert found[2].parts == (Reasoning("hm"), Text("On it."), call)
-    assert found[2].usage == Usage(30, 9, 70)
-    assert (found[2].model, found[2].time) == ("model-a", "2026-01-02T03:04:05Z")
-    assert found[3].parts == (ToolResult("c1", "a", "ok"),)
-
-
-@pytest.mark.parametrize(
-    "said,text,call",
-    [
-        (
-            '{"analysis": "A.", "plan": "P.", "commands": [{"keystrokes": "ls\\n"}, {}]}',
-            "A.\n\nP.",
-            ToolCall("call-1", "bash", "shell", {"command": "ls\n"}),
-        ),
-        (
-            "Now.\n<function=execute_bash>\n<parameter=command>ls\n</parameter>\n</function>",
-            "Now.",
-            ToolCall("call-1", "execute_bash", "shell", {"command": "ls"}),
-        ),
-    ],
-)
-def test_calls_written_in_the_message(
-    messages: Messages, said: str, text: str, call: ToolCall
-) -> None:
-    seen = {"results": [{"content": "x\n[Command finished with exit code 3]"}]}
-    found = messages(
-        "atif", _document({"source": "agent", "message": said, "observation": seen})
-    )
-    assert found[0].parts == (Text(text), call)
-    result = found[1].parts[0]
-    assert isinstance(result, ToolResult)
-    assert (result.call_id, result.status, result.exit_code) == ("call-1", "error", 3)
-
-
-def test_what_was_seen_without_a_call_is_the_environments(messages: Messages) -> None:
-    seen = {"results": [{"content": "Are you sure?"}]}
-    found = messages(
-        "atif", _document({"source": "agent", "message": "x", "observation": seen})
-    )
-    assert (found[1].role, found[1].origin, found[1].text) == (
-        "user",
-        "injected",
-        "Are you sure?",
-    )
-
-
-def test_copied_steps_are_left_out_and_compactions_told(read: Read) -> None:
-    compacted = {"context_management": {"type": "compaction"}}
-    records = read(
-        "atif",
-        _document(
-            {"source": "user", "message": "old", "is_copied_context": True},
-            {"source": "system", "message": "Summarised", "extra": compacted},
-        ),
-    )
-    assert [type(r) for r in records] == [SessionFacts, Compaction, Message]
-
-
-def test_the_task_among_examples(messages: Messages) -> None:
-    text = "EXAMPLE\n----- NEW TASK DESCRIPTION -----\nfix it\n\n----- END OF NEW TASK"
-    (prompt,) = messages("atif", _document({"source": "user", "message": text}))
-    (typed,) = prompt.typed
-    assert prompt.text[typed.start : typed.end] == "fix it"
-
-
-def test_odd_steps(read: Read) -> None:
-    records = read(
-        "atif",
-        _document(
-            3,
-            {"source": ["agent"]},
-            {
-                "source": "agent",
-                "tool_calls": 4,
-                "observation": {"results": [1, {}]},
-                "metrics": [],
-            },
-        ),
-    )
-    assert [type(r) for r in records[1:]] == [Unknown, Unknown, Message]
-
-
-@pytest.mark.parametrize(
-    "data,mine",
-    [
-        (b'{"schema_version": "ATIF-v1.7"}', True),
-        (b'{"schema_version": 1}', False),
-        (b"[]", False),
-        (b"", False),
-    ],
-)
-def test_detection(data: bytes, mine: bool) -> None:
-    assert FORMAT.detect(Sample(data, complete=True)) is mine
-
 
 # -- writing ------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import pytest
 
 from leftoff import ContextSummary, Pass
 from leftoff.api import create_context_summary
-from leftoff.extraction.evidence import Asked, Called, Compacted, Returned, Stood
+from leftoff.extraction.evidence import Called, Compacted
 from leftoff.formats.claude_code import ClaudeReader
 from leftoff.model import Message, ToolResult, Usage
 
@@ -51,15 +51,6 @@ def summary(*lines: dict[str, Any]) -> ContextSummary:
     return fed(*lines).summary()
 
 
-def asked(reading: Pass) -> list[tuple[str, str]]:
-    found = reading.sessions[-1][""].evidence
-    return [(e.via, e.text) for e in found if isinstance(e, Asked)]
-
-
-def returned(reading: Pass) -> Returned:
-    return next(e for e in reading.sessions[-1][""].evidence if isinstance(e, Returned))
-
-
 def test_a_split_response_counts_once_at_its_largest() -> None:
     usage = {"input_tokens": 10, "cache_read_input_tokens": 500, "output_tokens": 1}
     grown = usage | {"output_tokens": 90}
@@ -85,143 +76,6 @@ def test_a_repeated_line_changes_no_number() -> None:
     assert twice.stats.message_count == once.stats.message_count == 2
     assert twice.key_decisions == once.key_decisions
     assert [i.code for i in twice.issues] == ["repeated_record"]
-
-
-@pytest.mark.parametrize(
-    ("content", "more", "expected"),
-    [
-        ("Please add tests.", {}, [("prompt", "Please add tests.")]),
-        ([text("Please add tests.")], {}, [("prompt", "Please add tests.")]),
-        ("Please add tests.", {"isMeta": True}, []),
-        ("Please add tests.", {"isCompactSummary": True}, []),
-        ("This session is being continued from a previous conversation that ran", {}, []),
-        ("<command-name>/clear</command-name>", {}, []),
-        (
-            "<command-name>/go</command-name><command-args>the slow test</command-args>",
-            {},
-            [("command", "/go the slow test")],
-        ),
-        ("<local-command-stdout>done</local-command-stdout>", {}, []),
-        ("<task-notification>finished</task-notification>", {}, []),
-        ("<agent-notification>\nfinished\n</agent-notification>", {}, []),  # 2.0.76
-        ("[Request interrupted by user]", {}, []),
-        ([text("[Request interrupted by user for tool use]")], {}, []),
-        (
-            [text("<ide_opened_file>x</ide_opened_file>"), text("Why is it slow?")],
-            {},
-            [("prompt", "Why is it slow?")],
-        ),
-        (
-            "Go on.\n<system-reminder>be brief</system-reminder>",
-            {},
-            [("prompt", "Go on.")],
-        ),
-        ("", {}, []),
-        (None, {}, []),
-    ],
-)
-def test_only_what_a_person_typed_is_asked(
-    content: Any, more: dict[str, Any], expected: list[tuple[str, str]]
-) -> None:
-    assert asked(fed(user(content, **more))) == expected
-
-
-def test_the_words_in_a_rejected_call_are_typed() -> None:
-    said = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected. To "
-        "tell you how to proceed, the user said:\nNot on main, make a branch first."
-    )
-    reading = fed(
-        agent(call("t1", command="git commit -am x")), user([result("t1", said, failed=True)])
-    )
-    assert asked(reading) == [("rejection", "Not on main, make a branch first.")]
-    assert returned(reading).status == "denied"
-
-
-def test_answers_to_a_question_tool_are_typed() -> None:
-    shown = 'Your questions have been answered: "Which store?"="SQLite". You can now continue.'
-    reading = fed(
-        agent(call("t1", "AskUserQuestion", questions=[])),
-        user([result("t1", shown)], toolUseResult={"answers": {"Which store?": "SQLite"}}),
-    )
-    assert asked(reading) == [("answer", "SQLite")]
-
-
-def queued(operation: str, content: str | None = None) -> dict[str, Any]:
-    line = {"type": "queue-operation", "operation": operation, "sessionId": "s-1"}
-    return line | ({"content": content} if content else {})
-
-
-def slipped_in(prompt: str) -> dict[str, Any]:
-    attachment = {"type": "queued_command", "prompt": prompt}
-    return {**BASE, "type": "attachment", "attachment": attachment}
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ([queued("enqueue", "Also docs."), queued("dequeue"), user("Also docs.")], ["prompt"]),
-        ([queued("enqueue", "Also docs."), queued("remove")], ["queued"]),
-        (
-            [
-                queued("enqueue", "Also docs."),
-                queued("remove", "Also docs."),
-                slipped_in("Also docs."),
-            ],
-            ["queued"],
-        ),
-        (
-            [
-                queued("enqueue", "Also docs."),
-                slipped_in("Also docs."),
-                queued("remove", "Also docs."),
-            ],
-            ["queued"],
-        ),
-        ([queued("enqueue", "Also docs."), queued("popAll", "Also docs.")], []),
-        ([slipped_in("<task-notification>done</task-notification>")], []),
-        ([queued("enqueue", "/compact"), queued("remove")], ["command"]),
-    ],
-)
-def test_a_queued_prompt_counts_once_where_it_is_delivered(
-    lines: list[dict[str, Any]], expected: list[str]
-) -> None:
-    reading = fed(user("Start."), *lines)
-    assert [via for via, _ in asked(reading)][1:] == expected
-
-
-@pytest.mark.parametrize(
-    ("content", "failed", "extra", "status", "code"),
-    [
-        ("fine", False, {}, "ok", None),
-        ("Exit code 2\nboom", True, {}, "error", 2),
-        ("<tool_use_error>no match</tool_use_error>", True, {}, "error", None),
-        ("[Request interrupted by user for tool use]", True, {}, "interrupted", None),
-        ("Command timed out after 2m", True, {}, "timeout", None),
-        ("partial", False, {"toolUseResult": {"interrupted": True}}, "interrupted", None),
-        ("started", False, {"toolUseResult": {"backgroundTaskId": "b1"}}, "running", None),
-        ([{"type": "text", "text": "a"}, {"type": "image"}], False, {}, "ok", None),
-        ("odd", False, {"toolUseResult": "Error: odd"}, "ok", None),
-        ("odd", False, {"toolUseResult": [1, 2]}, "ok", None),
-    ],
-)
-def test_how_a_call_came_back(
-    content: Any, failed: bool, extra: dict[str, Any], status: str, code: int | None
-) -> None:
-    reading = fed(
-        agent(call("t1", command="make")), user([result("t1", content, failed=failed)], **extra)
-    )
-    outcome = returned(reading)
-    assert (outcome.status, outcome.exit_code) == (status, code)
-    assert (outcome.call_message, outcome.call_part) == (0, 0)
-
-
-def test_an_id_that_the_recorder_redacted_pairs_nothing() -> None:
-    reading = fed(
-        agent(call("REDACTED", command="a")), agent(call("REDACTED", command="b"), response="m2"),
-        user([result("REDACTED", "ok")]),
-    )  # fmt: skip
-    assert returned(reading).call_message == -1
 
 
 def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
@@ -363,114 +217,6 @@ def test_messages_carry_what_was_recorded() -> None:
     assert second.origin == "tool"
 
 
-def snapshot(**files: tuple[str | None, int] | None) -> dict[str, Any]:
-    """A snapshot of files: by name, the copy and its number; "__" stands for a slash."""
-    tracked = {
-        name.replace("__", "/"): {"backupFileName": copy[0], "version": copy[1]}
-        for name, copy in files.items()
-        if copy is not None
-    }
-    kept = {
-        "messageId": "m",
-        "trackedFileBackups": tracked,
-        "timestamp": "2026-01-01T00:00:00Z",
-    }
-    return {"type": "file-history-snapshot", "messageId": "m", "snapshot": kept}
-
-
-def stood(*lines: dict[str, Any]) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
-    found = fed(user("Go."), *lines, user("On.")).sessions[-1][""].evidence
-    return [(e.ref.message, e.files) for e in found if isinstance(e, Stood)]
-
-
-def test_a_snapshot_tells_which_files_are_not_there() -> None:
-    assert stood(snapshot(a=(None, 1), b=("b@v1", 1))) == [(0, (("a", False),))]
-    assert stood(snapshot(b=("b@v1", 1))) == []
-
-
-def test_what_an_earlier_snapshot_told_is_told_once() -> None:
-    first = snapshot(a=(None, 1))
-    assert stood(first, snapshot(a=(None, 1), c__d=("d@v1", 1)), snapshot(a=("a@v2", 2))) == [
-        (0, (("a", False),)),
-        (0, (("a", True),)),
-    ]
-    assert stood(first, snapshot(a=(None, 2))) == [(0, (("a", False),)), (0, (("a", False),))]
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [None, {}, {"trackedFileBackups": None}, {"trackedFileBackups": {"a": None}}, [1], "x"],
-)
-def test_a_snapshot_of_another_shape_is_no_more_than_an_issue(kept: Any) -> None:
-    line = {"type": "file-history-snapshot", "messageId": "m", "snapshot": kept}
-    assert stood(line) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("<command-name>/review</command-name>", [("command", "/review")]),
-        (
-            ("<command-message>review</command-message>\n<command-name>/review</command-name>\n"
-            "<command-args>this branch</command-args>"),
-            [("command", "/review this branch")],
-        ),
-        ("<command-name>/exit</command-name>\n<command-args></command-args>", []),
-        (
-            "<command-name>/compact</command-name><command-args>names only</command-args>",
-            [("command", "/compact names only")],
-        ),
-        ("Unknown skill: reviw", []),
-        ("Unknown skill: what does that mean?", [("prompt", "Unknown skill: what does that mean?")]),
-        ('{"task_id":"b1","description":"Run tests","task_type":"local_bash"}', []),
-        ('{"task_id":"b1"} is what I get', [("prompt", '{"task_id":"b1"} is what I get')]),
-        ("<ci-monitor-event>\nfailed\n</ci-monitor-event>", []),
-        ("<ci-monitor-event>failed</ci-monitor-event>\nSee above.", [("prompt", "See above.")]),
-        (
-            ("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nroute: a\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>\n"
-            "Water the garden."),
-            [("prompt", "Water the garden.")],
-        ),
-        ("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\ncut off", []),
-    ],
-)  # fmt: skip
-def test_commands_have_their_name_and_notices_are_no_prompts(
-    content: str, expected: list[tuple[str, str]]
-) -> None:
-    """Of a command only the arguments counted; notices of wrappers counted as typed."""
-    for given in (content, [text(content)]):
-        reading = fed(user("Start."), user(given))
-        assert asked(reading)[1:] == expected
-
-
-def test_a_queued_notice_is_no_prompt() -> None:
-    """A background task that ended while the agent was busy counted as a prompt of JSON."""
-    notice = '{"task_id":"b1","tool_use_id":"t","task_type":"local_bash"}'
-    assert asked(fed(user("Start."), queued("enqueue", notice), queued("remove")))[1:] == []
-
-
-def test_a_queued_prompt_stands_where_it_was_taken_up() -> None:
-    """It stood at the line where it was typed, before answers that had not seen it."""
-    got = fed(
-        user("Start."), queued("enqueue", "Also docs."), agent(text("One.")), queued("remove"),
-        agent(text("Two."), response="m2"),
-    )  # fmt: skip
-    (ref,) = [e.ref for e in got.sessions[-1][""].evidence if isinstance(e, Asked)][1:]
-    assert (ref.message, ref.line) == (2, 4)
-
-
-def test_a_button_of_the_client_is_not_the_persons_reason() -> None:
-    words = (
-        "The user doesn't want to proceed with this tool use. the user said:\n"
-        "The user wants to clarify these questions.\nStart by asking what is unclear."
-    )
-    reading = fed(
-        agent(call("t1", "AskUserQuestion")), user([result("t1", words, failed=True)])
-    )
-    assert asked(reading) == []
-    assert returned(reading).status == "denied"
-
-
 # -- stream-json and the Agent SDK ------------------------------------------------------------
 
 STREAM: list[dict[str, Any]] = [
@@ -510,14 +256,6 @@ def test_a_stream_and_a_list_of_sdk_messages_are_read() -> None:
     assert create_context_summary(bare).stats.message_count > 0
 
 
-def test_a_subagent_of_a_stream_has_a_thread_of_its_own() -> None:
-    reading = Pass()
-    reading.feed(b"".join([json.dumps(one).encode() + b"\n" for one in STREAM]))
-    reading.close()
-    assert len(reading.sessions[-1]["t1"].thread) == 2
-    assert asked(reading) == [("prompt", "Fix the parser.")]
-
-
 def test_the_last_line_alone_is_the_agents_words() -> None:
     """`--output-format json` writes nothing but the result."""
     reading = Pass()
@@ -542,45 +280,6 @@ def test_the_last_line_of_a_stream_ends_the_turn(
         reading.feed(json.dumps(line).encode() + b"\n")
     got = reading.summary().turn
     assert (got.status, got.failed) == turn
-
-
-def test_a_command_of_the_persons_own_shell_is_theirs_and_its_output_a_tools() -> None:
-    reading = fed(
-        user("<bash-input>git pull --rebase</bash-input>"),
-        user("<bash-stdout>Already up to date.</bash-stdout><bash-stderr>hint</bash-stderr>"),
-        user("<bash-stdout>of no command</bash-stdout>"),
-    )
-    assert asked(reading) == [("command", "!git pull --rebase")]
-    evidence = reading.sessions[-1][""].evidence
-    (called,) = [e for e in evidence if isinstance(e, Called)]
-    assert (called.name, called.kind, called.text) == (
-        "bash-input",
-        "shell",
-        "git pull --rebase",
-    )
-    found = returned(reading)
-    assert (found.call_message, found.status, found.exit_code) == (0, "unknown", None)
-
-
-def test_a_plan_that_comes_back_as_a_prompt_was_not_typed() -> None:
-    """In plan mode "clear the context and go on" begins a session with the agent's own plan."""
-    words = "Implement the following plan:\n\n# Rows\n\nCount them."
-    assert asked(fed(user(words, planContent="# Rows\n\nCount them."))) == [("plan", words)]
-
-
-PASTED = "⏺ Bash(ls)\n  ⎿  rows.py\n\n⏺ I see one file.\n"
-
-
-@pytest.mark.parametrize(
-    "prompt,typed",
-    [
-        (f"The other window says\n\n{PASTED}", ["The other window says"]),
-        (f"Look:\n{PASTED}\nWhy only one?", ["Look:", "Why only one?"]),
-        ("• one thing\n• another", ["• one thing\n• another"]),
-    ],
-)
-def test_a_pasted_transcript_is_not_the_persons_words(prompt: str, typed: list[str]) -> None:
-    assert [text for _, text in asked(fed(user(prompt)))] == typed
 
 
 @pytest.mark.parametrize("name", ["bash-input", "bash-stdout", "bash-stderr"])

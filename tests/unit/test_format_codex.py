@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff import Pass
-from leftoff.extraction.evidence import Asked, Called, Ran, Returned
+from leftoff.extraction.evidence import Ran, Returned
 
 
 def line(kind: str, **payload: Any) -> dict[str, Any]:
@@ -89,34 +89,6 @@ def test_events_that_repeat_items_are_not_counted_again() -> None:
     ).summary()
     assert got.stats.message_count == 2
     assert len(got.user_requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "before", "status", "code"),
-    [
-        ("Wall time: 0.1\nProcess exited with code 0\nOutput:\nok", [], "ok", 0),
-        ("Process exited with code 3\nOutput:\n", [], "error", 3),
-        ("Exit code: 1\nOutput:\nbad", [], "error", 1),
-        ('{"output":"x","metadata":{"exit_code":2}}', [], "error", 2),
-        ("Process running with session ID 7", [], "running", None),
-        ([{"type": "input_text", "text": "Exit code: 0"}], [], "ok", 0),
-        ("done", [event("exec_command_end", call_id="c1", exit_code=4)], "error", 4),
-        ("aborted by user after 2s", [], "interrupted", None),
-        (None, [], "ok", None),
-    ],
-)
-def test_exit_codes_from_wherever_they_stand(
-    words: Any, before: list[dict[str, Any]], status: str, code: int | None
-) -> None:
-    reading = fed(META, shell("c1", "make"), *before, output("c1", words))
-    (outcome,) = of(reading, Returned)
-    assert (outcome.status, outcome.exit_code) == (status, code)
-    assert outcome.call_message == 0
-
-
-def test_a_command_runs_where_the_call_says() -> None:
-    reading = fed(META, shell("c1", "ls", workdir="sub"), shell("c2", "ls"))
-    assert [r.cwd for r in of(reading, Ran)] == ["/home/dev/app/sub", "/home/dev/app"]
 
 
 def test_calls_between_two_outputs_are_one_response() -> None:
@@ -237,16 +209,6 @@ def test_unknown_items_are_named() -> None:
     }
 
 
-def test_reasoning_without_words_is_no_message() -> None:
-    reading = fed(
-        META,
-        item("reasoning", summary=[], content=None, encrypted_content="x"),
-        item("reasoning", summary=[{"type": "summary_text", "text": "Look first."}]),
-    )
-    assert reading.cursor.taken == {"": 1}
-    assert of(reading, Called) == []
-
-
 def test_newer_versions_tell_results_as_completed_items() -> None:
     change = {
         "type": "FileChange",
@@ -271,64 +233,9 @@ def test_newer_versions_tell_results_as_completed_items() -> None:
     assert [(f.path, f.action, f.tools) for f in got] == [("n.py", "created", ("apply_patch",))]
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ("unsupported call: open_page", "denied"),
-        ("unsupported custom tool call: draw", "denied"),
-        ("failed to parse function arguments: missing field `cmd`", "denied"),
-        ("patch rejected by user", "denied"),
-        ("aborted by user after 3.1s", "interrupted"),
-        ("write_stdin failed: stdin is closed for this session", "error"),
-        ("exec_command failed for `make`: No such file or directory", "error"),
-        ('exec_command failed for `make`: CreateProcess { message: "Rejected(no)" }', "denied"),
-    ],
-)
-def test_refused_calls_have_an_outcome(words: str, status: str) -> None:
-    """A call that the client refused counted as one that went well."""
-    reading = fed(META, CONTEXT, shell("c1", "rm -r build"), output("c1", words))
-    (outcome,) = of(reading, Returned)
-    assert outcome.status == status
-
-
 def test_a_refused_command_changes_no_file() -> None:
     """`rm` behind an unsupported call was reported as a deletion."""
     for words, deleted in (("", ["old.txt"]), ("unsupported call: exec_command", [])):
         got = fed(META, CONTEXT, said("Clean up.", "user"), shell("c1", "rm old.txt"),
                   output("c1", words)).summary()  # fmt: skip
         assert [f.path for f in got.file_modifications] == deleted
-
-
-PASTED = """\
-• Looking for the parser.
-
-• Ran rg tabs
-  └ src/parser.py
-
-• It drops tabs; I'll keep them.
-  That is all.
-"""
-
-
-def asked(*lines: dict[str, Any]) -> list[str]:
-    return [one.text for one in of(fed(META, CONTEXT, *lines), Asked)]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "typed"),
-    [
-        (f"Look what it did:\n{PASTED}Please undo that.", ["Look what it did:", "Please undo that."]),
-        (PASTED, []),
-        ("• one\n• two\nWhich one?", ["• one\n• two\nWhich one?"]),
-        ("# Diff comments:\n\n## Comment 1\nFile: a.py\n\n## My request for Codex:\nFix it.\n", ["Fix it."]),
-        ("# Plan\n\n## My request for Codex:\nFix it.", ["# Plan\n\n## My request for Codex:\nFix it."]),
-    ],
-)  # fmt: skip
-def test_what_was_pasted_or_attached_was_not_typed(prompt: str, typed: list[str]) -> None:
-    """A transcript of another agent, pasted into a prompt, counted as the person's words."""
-    assert asked(said(prompt, "user")) == typed
-
-
-def test_a_prompt_of_nothing_but_a_transcript_is_still_a_prompt() -> None:
-    reading = fed(META, CONTEXT, said(PASTED, "user"), said("I see.", "assistant"))
-    assert len(reading.sessions[-1][""].thread.inputs()) == 1

@@ -13,24 +13,16 @@ import pytest
 from leftoff.extraction.collector import Collector
 from leftoff.formats import inspect as inspect_format
 from leftoff.formats.inspect import FORMAT
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor
 from leftoff.model import (
-    Media,
     Message,
     NewSession,
-    Reasoning,
     Record,
     SessionFacts,
-    Text,
-    TokenCount,
-    ToolCall,
-    ToolResult,
     Unknown,
-    Usage,
 )
 
 Read = Callable[[str, Any], list[Record]]
-Messages = Callable[[str, Any], list[Message]]
 
 HEADER = {
     "task": "t",
@@ -84,77 +76,6 @@ SAMPLE = _sample(
             "input_tokens": 9, "output_tokens": 3, "total_tokens": 20, "input_tokens_cache_read": 8}}},
     ],
 )  # fmt: skip
-
-
-def test_a_sample_is_a_session(read: Read) -> None:
-    records = read(
-        "inspect", _log(SAMPLE, _sample({"role": "user", "content": "x"}, id="b", epoch=2))
-    )
-    assert records[:2] == [
-        NewSession("1_epoch_1"),
-        SessionFacts(id="1_epoch_1", title="t", agent_version="0.3", started="2026-01-02"),
-    ]
-    assert [r.id for r in records if isinstance(r, NewSession)] == ["1_epoch_1", "b_epoch_2"]
-    found = [r for r in records if isinstance(r, Message)][:6]
-    assert [(m.role, m.origin, m.item) for m in found] == [
-        ("system", "injected", 0),
-        ("user", "prompt", 1),
-        ("assistant", "agent", 2),
-        ("tool", "tool", 3),
-        ("user", "injected", 4),
-        ("assistant", "agent", 5),
-    ]
-    assert found[2].parts == (ToolCall("c1", "bash", "shell", {"cmd": "ls"}),)
-    assert (found[2].model, found[2].time) == ("model-a-1", "2026-01-02T03:04:05Z")
-    assert found[3].parts == (ToolResult("c1", "a b", "ok"),)
-    assert found[3].time == "2026-01-02T03:04:06Z"
-    assert found[5].parts == (Reasoning("hm"), Text("done"), Media("image"))
-
-
-def test_input_tokens_with_and_without_the_cached_ones(messages: Messages) -> None:
-    found = messages("inspect", _log(SAMPLE))
-    assert [m.usage for m in found if m.role == "assistant"] == [
-        Usage(40, 7, 60),
-        Usage(9, 3, 8),
-    ]
-
-
-def test_totals_where_no_call_can_be_told(read: Read) -> None:
-    usage = {"m": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}}
-    records = read(
-        "inspect", _log(_sample({"role": "assistant", "content": "x"}, model_usage=usage))
-    )
-    assert records[-1] == TokenCount(Usage(), Usage(5, 2))
-
-
-@pytest.mark.parametrize(
-    "error,status",
-    [
-        ({"type": "timeout", "message": "late"}, "timeout"),
-        ({"type": "approval", "message": "no"}, "denied"),
-        ({"type": "permission", "message": "no"}, "error"),
-        ("odd", "error"),
-        (None, "ok"),
-    ],
-)
-def test_status(messages: Messages, error: Any, status: str) -> None:
-    given = {"role": "tool", "content": "", "tool_call_id": "c", "error": error}
-    result = messages("inspect", _log(_sample(given)))[0].parts[0]
-    assert isinstance(result, ToolResult)
-    assert result.status == status
-
-
-def test_attachments_are_put_back(messages: Messages) -> None:
-    key = "0123456789abcdef"
-    given = {"role": "user", "content": f"see attachment://{key} attachment://00000000"}
-    (found,) = messages("inspect", _log(_sample(given, attachments={key: "the text"})))
-    assert found.text == "see the text attachment://00000000"
-
-
-def test_few_shot_replies_are_not_the_agents(messages: Messages) -> None:
-    shown = {"role": "assistant", "content": "example", "source": "input"}
-    (found,) = messages("inspect", _log(_sample(shown)))
-    assert found.origin == "injected"
 
 
 def test_an_archive_reads_as_its_document(read: Read) -> None:
@@ -213,28 +134,3 @@ def test_no_more_is_unpacked_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("data", [b"PK\x03\x04", b"PK\x03\x04header.json" * 20])
 def test_a_broken_archive(data: bytes) -> None:
     assert [type(r) for r in FORMAT.reader().read(data, Cursor())] == [Unknown]
-
-
-def test_odd_messages(read: Read) -> None:
-    odd = {"role": "user", "content": {"a": 1}, "source": ["input"]}
-    calls = {"role": "assistant", "content": 5, "tool_calls": {"id": 1}}
-    records = read(
-        "inspect", _log(7, _sample(7, {"role": "x"}, odd, calls, id=[], epoch="z", events=3))
-    )
-    kinds = [type(r) for r in records if isinstance(r, Message | Unknown)]
-    assert kinds == [Unknown, Unknown, Message, Message]
-
-
-@pytest.mark.parametrize(
-    "given,mine",
-    [
-        (b'{"eval": {}, "status": "error", "plan": {}}', True),
-        (b'{"eval": {}, "status": "error"}', False),
-        (b"PK\x03\x04....header.json", True),
-        (b"PK\x03\x04....word/document.xml", False),
-        (b"[]", False),
-        (b"", False),
-    ],
-)
-def test_detection(given: bytes, mine: bool) -> None:
-    assert FORMAT.detect(Sample(given, complete=True)) is mine

@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import items_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import text_of
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Media,
-    Message,
     Part,
     Reasoning,
     Record,
+    Role,
     Text,
     ToolCall,
     ToolResult,
@@ -41,6 +41,9 @@ class AgentMessage(Struct, gc=False):
     uuid: Any = None
 
 
+_MESSAGE = codec.LineDecoder(AgentMessage)
+
+
 class AgentMessageReader(Struct):
     """Reads one message on each line. Fields are its state between lines."""
 
@@ -51,12 +54,12 @@ class AgentMessageReader(Struct):
     """Id and tool name of calls without a result."""
 
     def read(self, record: AgentMessage, cursor: Cursor) -> Iterable[Record]:
-        return self.message(record, cursor, None)
+        return (self.message(record, cursor),)
 
-    def message(self, m: AgentMessage, cursor: Cursor, item: int | None) -> tuple[Record, ...]:
-        """One message, on a line or at place `item` of a document."""
+    def message(self, m: AgentMessage, cursor: Cursor) -> Record:
+        """One message, on a line or of a document."""
         if m.type not in TYPES:
-            return (Unknown(m.type),)
+            return Unknown(m.type)
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
         content = m.content if isinstance(m.content, list) else [m.content]
@@ -69,27 +72,17 @@ class AgentMessageReader(Struct):
                 if m.type == "user" and type(part) is Text:
                     typed += typed_spans(len(parts), part.text)
                 parts.append(part)
-        role = m.type if m.type in {"user", "assistant", "system"} else "tool"
-        if role == "tool" and any(type(p) is ToolCall for p in parts):
+        role: Role = "tool"
+        if m.type == "user":
+            role = "user"
+        elif m.type == "system":
+            role = "system"
+        elif m.type == "assistant" or any(type(p) is ToolCall for p in parts):
             role = "assistant"
-        origin = (
-            "prompt"
-            if typed
-            else {"assistant": "agent", "system": "injected"}.get(role, "tool")
-        )
-        return (
-            Message(
-                index=cursor.take(),
-                role=role,  # type: ignore[arg-type]
-                parts=tuple(parts),
-                line=None if item is not None else cursor.line,
-                item=item,
-                origin=origin,
-                typed=typed,
-                key=next((k for k in (m.uuid, m.id) if isinstance(k, str)), ""),
-                time=m.timestamp if isinstance(m.timestamp, str) else "",
-                raw=cursor.raw,
-            ),
+        origin = "" if typed or role != "user" else "tool"
+        key = next((k for k in (m.uuid, m.id) if isinstance(k, str)), "")
+        return cursor.message(
+            role, tuple(parts), origin, typed, key=key, time=text_of(m.timestamp)
         )
 
     def _parts(self, block: dict[str, Any]) -> Iterable[Part]:
@@ -110,7 +103,7 @@ class AgentMessageReader(Struct):
             identity = identity if isinstance(identity, str) else f"call-{self.calls}"
             self.open = [*self.open[-63:], (identity, str(name))]
             given = block.get("toolInput", block.get("tool_input", block.get("input")))
-            yield ToolCall(identity, str(name), kind_of(str(name)), given)
+            yield tool_call(identity, str(name), given)
         if result is not None or kind == "tool_result":
             given = result if result is not None else block.get("content")
             failed = block.get("isError") is True or block.get("is_error") is True
@@ -140,14 +133,8 @@ class AgentMessageDocumentReader(AgentMessageReader):
     record: ClassVar[Any] = bytes
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
-        decoder = codec.LineDecoder(AgentMessage)
-        for number, raw in enumerate(items_of(data)):
-            cursor.raw = bytes(raw)
-            records, _ = decoder.decode(cursor.raw)
-            if not records:
-                yield Unknown("")
-            for record in records:
-                yield from self.message(record, cursor, number)
+        for message in cursor.each(data, _MESSAGE):
+            yield self.message(message, cursor) if message else Unknown("")
 
 
 def _text(value: Any, depth: int = 20) -> str:
@@ -172,31 +159,15 @@ def is_message(value: Any) -> bool:
     return "content" in value and "message" not in value and "payload" not in value
 
 
-def _is_mostly_messages(values: list[dict[str, Any]]) -> bool:
-    return bool(values) and sum(map(is_message, values)) * 2 > len(values)
-
-
-class AgentMessages(Struct, frozen=True):
+def _detect(sample: Sample) -> bool:
     """A JSON list of messages."""
-
-    name: str = "agent_messages"
-    shape: str = "document"
-    reader: type[AgentMessageDocumentReader] = AgentMessageDocumentReader
-
-    def detect(self, sample: Sample) -> bool:
-        return _is_mostly_messages(sample.items)
+    return mostly(is_message, sample.items)
 
 
-class AgentMessageLines(Struct, frozen=True):
+def _detect_lines(sample: Sample) -> bool:
     """One message on each line."""
-
-    name: str = "agent_message_lines"
-    shape: str = "lines"
-    reader: type[AgentMessageReader] = AgentMessageReader
-
-    def detect(self, sample: Sample) -> bool:
-        return _is_mostly_messages(sample.lines)
+    return mostly(is_message, sample.lines)
 
 
-FORMAT = AgentMessages()
-LINES = AgentMessageLines()
+FORMAT = Format("agent_messages", "document", AgentMessageDocumentReader, _detect)
+LINES = Format("agent_message_lines", "lines", AgentMessageReader, _detect_lines)

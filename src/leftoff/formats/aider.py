@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
 
-from msgspec import Struct
+from msgspec import field
 
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.text_reader import TextReader
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Changes,
     Message,
     NewSession,
     Part,
@@ -26,7 +25,6 @@ from leftoff.model import (
     SessionFacts,
     Text,
     TokenCount,
-    ToolCall,
     ToolResult,
     Turn,
     Typed,
@@ -93,10 +91,8 @@ _GOES_ON = re.compile(r"(?:Attempt to )?[Ff]ix |.* to the chat\?")
 _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
 
 
-class AiderReader(Struct):
+class AiderReader(TextReader):
     """Reads the lines of one history. Fields are its state between lines."""
-
-    record: ClassVar[Any] = bytes
 
     block: str = ""
     """The kind of block that the last lines are of: user | tool | reply | ""."""
@@ -108,16 +104,13 @@ class AiderReader(Struct):
     """The line begins another prompt, not the next line of the same one."""
     blank: bool = True
     """The line before was blank."""
-    first: int = 0
-    lines: list[bytes] = []
     started: str = ""
-    sessions: dict[str, int] = {}
+    sessions: dict[str, int] = field(default_factory=dict)
     model: str = ""
     cwd: str = ""
-    replies: int = 0
     edits: int = 0
     commits: int = 0
-    waiting: list[tuple[str, str]] = []
+    waiting: list[tuple[str, str]] = field(default_factory=list)
     """Id and path of the edits without a result."""
     sent: int = 0
     received: int = 0
@@ -129,10 +122,7 @@ class AiderReader(Struct):
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
-        if not line and cursor.ended:
-            return self._flush(cursor)
-        text = line.decode(errors="replace").rstrip("\r\n")
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         header = _HEADER.match(text)
         if header is not None and self.blank:
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)
@@ -187,22 +177,17 @@ class AiderReader(Struct):
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         """The messages of the block that ended."""
-        block, lines = self.block, self.lines
-        self.lines = []
-        while lines and not lines[-1].strip():
-            lines.pop()
-        if not lines or not block:
+        texts, cursor = self._block(cursor)
+        if not texts or not self.block:
             return
-        raw = b"".join(lines)
-        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines]
-        if block == "user":
-            yield self._user_message(texts, raw, cursor)
-        elif block == "tool":
-            yield from self._tool_output(texts, raw, cursor)
+        if self.block == "user":
+            yield self._user_message(texts, cursor)
+        elif self.block == "tool":
+            yield from self._tool_output(texts, cursor)
         else:
-            yield self._assistant_message("\n".join(texts), raw, cursor)
+            yield self._assistant_message("\n".join(texts), cursor)
 
-    def _user_message(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
+    def _user_message(self, texts: list[str], cursor: Cursor) -> Message:
         text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
         self.waiting = []
         typed: tuple[Typed, ...] = ()
@@ -219,10 +204,9 @@ class AiderReader(Struct):
                 typed = typed_spans(0, text) or (
                     (Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
                 )
-        origin = "prompt" if typed else "injected"
-        return self._message("user", (Text(text),), origin, raw, cursor, typed)
+        return cursor.message("user", (Text(text),), "", typed, cwd=self.cwd)
 
-    def _tool_output(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _tool_output(self, texts: list[str], cursor: Cursor) -> Iterator[Record]:
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
         results: list[Part] = []
         rest: list[str] = []
@@ -248,13 +232,12 @@ class AiderReader(Struct):
         answers = _answers(len(results), rest)
         if results:
             parts = (*results, Text("\n".join(rest))) if rest else tuple(results)
-            yield self._message("tool", parts, "tool", raw, cursor, answers)
+            yield cursor.message("tool", parts, "", answers, cwd=self.cwd)
         else:
             parts = (Text("\n".join(rest)),)
-            yield self._message("system", parts, "meta", raw, cursor, answers)
+            yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
         if changed:
-            files = tuple((path, "modified", "") for path in changed)
-            yield Changes("", files, line=self.first, raw=raw)
+            yield cursor.changes("", ((path, "modified", "") for path in changed))
         yield from self._token_counts("\n".join(rest))
         if any(text.startswith("^C") for text in shown):
             yield Turn("interrupted")
@@ -271,9 +254,7 @@ class AiderReader(Struct):
         """The commit that aider made itself, as a call with its result."""
         self.commits += 1
         identity = f"commit-{self.commits}"
-        call = ToolCall(
-            identity, "git commit", kind_of("git commit"), {"command": "git commit"}
-        )
+        call = tool_call(identity, "git commit", {"command": "git commit"})
         return [call, ToolResult(identity, text, "ok")]
 
     def _session_facts(self, texts: list[str]) -> Iterator[Record]:
@@ -302,10 +283,10 @@ class AiderReader(Struct):
             self.written += written
             yield TokenCount(last, Usage(self.sent, self.received, self.hit, self.written))
 
-    def _assistant_message(self, text: str, raw: bytes, cursor: Cursor) -> Message:
-        if not self.started and not self.replies and self.first == 1:
+    def _assistant_message(self, text: str, cursor: Cursor) -> Message:
+        if not self.started and not self.turns and self.first == 1:
             # What stands above the first session is an editor's mode line, not a reply.
-            return self._message("system", (Text(text),), "injected", raw, cursor)
+            return cursor.message("system", (Text(text),), cwd=self.cwd)
         parts, answer = _thoughts_apart(text)
         self.answer, self.command = " ".join(answer.split()), ""
         for path, old, new in edits_in(answer):
@@ -313,33 +294,9 @@ class AiderReader(Struct):
             identity = f"edit-{self.edits}"
             self.waiting.append((identity, path))
             given = {"path": path, "old_string": old, "new_string": new}
-            parts.append(ToolCall(identity, "edit", kind_of("edit"), given))
-        self.replies += 1
-        return self._message("assistant", tuple(parts), "agent", raw, cursor)
-
-    def _message(
-        self,
-        role: Any,
-        parts: tuple[Part, ...],
-        origin: str,
-        raw: bytes,
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
-        is_assistant = role == "assistant"
-        return Message(
-            cursor.take(),
-            role,
-            parts,
-            self.first,
-            None,
-            origin,
-            typed,
-            response=f"r{self.replies}" if is_assistant else "",
-            model=self.model if is_assistant else "",
-            cwd=self.cwd,
-            raw=raw,
-        )
+            parts.append(tool_call(identity, "edit", given))
+        self.turns += 1
+        return self._said(parts, cursor, model=self.model, cwd=self.cwd)
 
 
 def _answer_in(line: str) -> re.Match[str] | None:
@@ -445,17 +402,10 @@ def _number(text: str) -> int:
         return 0
 
 
-class Aider(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "aider"
-    shape: str = "text"
-    reader: type[AiderReader] = AiderReader
-
-    def detect(self, sample: Sample) -> bool:
-        if sample.data.lstrip()[:1] in {b"{", b"["} or sample.binary:
-            return False
-        return _DETECT.search(sample.text) is not None
+def _detect(sample: Sample) -> bool:
+    if sample.data.lstrip()[:1] in {b"{", b"["} or sample.binary:
+        return False
+    return _DETECT.search(sample.text) is not None
 
 
-FORMAT = Aider()
+FORMAT = Format("aider", "text", AiderReader, _detect, several=True)

@@ -19,20 +19,19 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     text_of,
     value_of,
 )
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Compaction,
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     ToolCall,
@@ -90,31 +89,27 @@ class AtifReader(Struct):
             id=text_of(value_of(document.get("session_id"))),
             agent_version=text_of(agent.get("version")),
         )
-        for number, given in enumerate(items_of(document.get("steps"))):
-            raw = bytes(given)
-            found, _ = _STEP.decode(raw)
-            if not found:
+        for step in cursor.each(document.get("steps"), _STEP):
+            if step is None:
                 yield Unknown("step")
-            elif not found[0].is_copied_context:
-                yield from self._step(found[0], number, raw, cursor)
+            elif not step.is_copied_context:
+                yield from self._step(step, cursor)
 
-    def _step(self, step: Step, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _step(self, step: Step, cursor: Cursor) -> Iterator[Record]:
         extra = dict_of(step.extra)
         if dict_of(extra.get("context_management")).get("type") == "compaction":
-            yield Compaction(item=number, trigger="auto", raw=raw)
+            yield cursor.compaction("auto")
         if step.source == "agent":
-            yield from self._agent_messages(step, extra, number, raw, cursor)
+            yield from self._agent_messages(step, extra, cursor)
         elif step.source == "user" or step.source == "system":
-            yield self._input_message(step, extra, number, raw, cursor)
+            yield self._input_message(step, extra, cursor)
             shown = _results(step, [], extra)
             if shown:
-                yield self._message(step, "tool", tuple(shown), "tool", number, raw, cursor)
+                yield self._message(step, "tool", tuple(shown), cursor)
         else:
             yield Unknown(f"source {step.source}")
 
-    def _input_message(
-        self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
-    ) -> Message:
+    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> Message:
         text = content_text(step.message)
         origin = text_of(extra.get("origin"))
         typed: tuple[Typed, ...] = ()
@@ -122,13 +117,12 @@ class AtifReader(Struct):
             task = None if self.prompted else _task(text)
             typed = (Typed(0, *task),) if task is not None else typed_spans(0, text)
             self.prompted = True
-        if origin not in ORIGINS or origin == "prompt":
-            origin = "prompt" if typed else "injected"
-        role = "user" if step.source == "user" else "system"
-        return self._message(step, role, (Text(text),), origin, number, raw, cursor, typed)
+        origin = origin if origin in ORIGINS and origin != "prompt" else ""
+        role: Role = "user" if step.source == "user" else "system"
+        return self._message(step, role, (Text(text),), cursor, origin, typed)
 
     def _agent_messages(
-        self, step: Step, extra: dict[str, Any], number: int, raw: bytes, cursor: Cursor
+        self, step: Step, extra: dict[str, Any], cursor: Cursor
     ) -> Iterator[Record]:
         self.turns += 1
         text = content_text(step.message)
@@ -154,21 +148,18 @@ class AtifReader(Struct):
             step,
             "assistant",
             tuple(parts),
-            origin if origin in ORIGINS else "agent",
-            number,
-            raw,
             cursor,
+            origin if origin in ORIGINS else "",
             response=text_of(extra.get("response")) or f"r{self.turns}",
         )
         results = _results(step, calls, extra)
         if results:
-            role = "tool" if type(results[0]) is ToolResult else "user"
-            origin = "tool" if role == "tool" else "injected"
-            yield self._message(step, role, tuple(results), origin, number, raw, cursor)
+            role: Role = "tool" if type(results[0]) is ToolResult else "user"
+            yield self._message(step, role, tuple(results), cursor)
 
     def _call(self, identity: str, name: str, given: Any) -> ToolCall:
         self.calls += 1
-        return ToolCall(identity or f"call-{self.calls}", name, kind_of(name), given)
+        return tool_call(identity or f"call-{self.calls}", name, given)
 
     def _calls_in_text(self, text: str) -> tuple[str, list[ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with
@@ -195,29 +186,22 @@ class AtifReader(Struct):
     def _message(
         self,
         step: Step,
-        role: Any,
+        role: Role,
         parts: tuple[Part, ...],
-        origin: str,
-        number: int,
-        raw: bytes,
         cursor: Cursor,
+        origin: str = "",
         typed: tuple[Typed, ...] = (),
         response: str = "",
     ) -> Message:
-        is_assistant = role == "assistant"
-        return Message(
-            cursor.take(),
+        return cursor.message(
             role,
             parts,
-            None,
-            number,
             origin,
             typed,
             response=response,
             time=text_of(step.timestamp),
-            model=(text_of(step.model_name) or self.model) if is_assistant else "",
-            usage=_usage(step.metrics) if is_assistant else None,
-            raw=raw,
+            model=text_of(step.model_name) or self.model,
+            usage=_usage(step.metrics),
         )
 
 
@@ -433,18 +417,11 @@ def _metrics(usage: Usage) -> dict[str, Any]:
     return metrics
 
 
-class Atif(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "atif"
-    shape: str = "document"
-    reader: type[AtifReader] = AtifReader
-
-    def detect(self, sample: Sample) -> bool:
-        if "schema_version" not in sample.keys:
-            return False
-        named = sample.document["schema_version"]
-        return isinstance(named, str) and named.startswith("ATIF-")
+def _detect(sample: Sample) -> bool:
+    if "schema_version" not in sample.keys:
+        return False
+    named = sample.document["schema_version"]
+    return isinstance(named, str) and named.startswith("ATIF-")
 
 
-FORMAT = Atif()
+FORMAT = Format("atif", "document", AtifReader, _detect)

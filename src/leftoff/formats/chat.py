@@ -8,7 +8,6 @@ Anthropic's `tool_use` and `tool_result` blocks; both may stand in one list.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,15 +16,17 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import items_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import text_of
+from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Media,
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     ToolCall,
@@ -56,11 +57,14 @@ class ChatMessage(Struct, gc=False):
 
 
 class ChatDocument(Struct, gc=False):
-    messages: list[msgspec.Raw] = []
+    messages: msgspec.Raw = msgspec.Raw(b"")
     id: Any = None
     session_id: Any = None
     cwd: Any = None
     model: Any = None
+
+
+MESSAGE = codec.LineDecoder(ChatMessage)
 
 
 class ChatReader(Struct):
@@ -76,54 +80,45 @@ class ChatReader(Struct):
     """Ids of the calls in the text of the last reply that have no result yet."""
 
     def read(self, record: ChatMessage, cursor: Cursor) -> Iterable[Record]:
-        return self.message(record, cursor, None)
+        return self.message(record, cursor)
 
-    def message(self, m: ChatMessage, cursor: Cursor, item: int | None) -> tuple[Record, ...]:
-        """One message, on a line or at place `item` of a document."""
+    def message(self, m: ChatMessage, cursor: Cursor) -> tuple[Record, ...]:
+        """One message, on a line or of a document."""
         role = m.role.casefold()
         if role not in ROLES:
             return (Unknown(m.role),)
         if role in {"tool", "function"}:
             result = text_calls.result_of(self._match_call(m.tool_call_id), _text(m.content))
-            return (self._build(m, "tool", (result,), "tool", (), cursor, item),)
+            return (self._build(m, "tool", (result,), cursor),)
         if role in {"assistant", "model", "ai"}:
-            parts = self._assistant_parts(m)
-            return (self._build(m, "assistant", parts, "agent", (), cursor, item),)
+            return (self._build(m, "assistant", self._assistant_parts(m), cursor),)
         parts, typed, results = self._user_parts(m)
         if role in {"system", "developer"}:
-            return (self._build(m, "system", parts, "injected", (), cursor, item),)
-        origin = "tool" if results else "prompt" if typed else "injected"
+            return (self._build(m, "system", parts, cursor),)
         only = results and all(type(p) is ToolResult for p in parts)
-        sender = "tool" if only and _str(m.content) else "user"
-        return (self._build(m, sender, parts, origin, typed, cursor, item),)
+        sender: Role = "tool" if only and text_of(m.content) else "user"
+        return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
 
     def _build(
         self,
         m: ChatMessage,
-        role: Any,
+        role: Role,
         parts: tuple[Part, ...],
-        origin: str,
-        typed: tuple[Typed, ...],
         cursor: Cursor,
-        item: int | None,
+        origin: str = "",
+        typed: tuple[Typed, ...] = (),
     ) -> Message:
-        is_assistant = role == "assistant"
-        self.turn += is_assistant
-        time = m.timestamp or m.created_at
-        return Message(
-            index=cursor.take(),
-            role=role,
-            parts=parts,
-            line=None if item is not None else cursor.line,
-            item=item,
-            origin=origin,
-            typed=typed,
-            key=m.id if isinstance(m.id, str) and not is_assistant else "",
-            response=(_str(m.id) or f"r{self.turn}") if is_assistant else "",
-            time=_str(time),
-            model=_str(m.model) or self.model if is_assistant else "",
-            usage=_usage(m.usage) if is_assistant else None,
-            raw=cursor.raw,
+        self.turn += role == "assistant"
+        return cursor.message(
+            role,
+            parts,
+            origin,
+            typed,
+            key="" if role == "assistant" else text_of(m.id),
+            response=text_of(m.id) or f"r{self.turn}",
+            time=text_of(m.timestamp or m.created_at),
+            model=text_of(m.model) or self.model,
+            usage=_usage(m.usage),
         )
 
     def _assistant_parts(self, m: ChatMessage) -> tuple[Part, ...]:
@@ -132,11 +127,13 @@ class ChatReader(Struct):
         if isinstance(m.reasoning_content, str) and m.reasoning_content:
             parts.append(Reasoning(m.reasoning_content))
         for block in _blocks(m.content):
-            kind = _str(block.get("type"))
+            kind = text_of(block.get("type"))
             if kind in {"tool_use", "server_tool_use"}:
                 parts.append(self._call(block.get("id"), block.get("name"), block.get("input")))
             elif kind in {"thinking", "reasoning"}:
-                parts.append(Reasoning(_str(block.get("thinking")) or _str(block.get("text"))))
+                parts.append(
+                    Reasoning(text_of(block.get("thinking")) or text_of(block.get("text")))
+                )
             elif isinstance(block.get("text"), str):
                 text = block["text"]
                 if not m.tool_calls and text_calls.has_calls(text):
@@ -167,14 +164,9 @@ class ChatReader(Struct):
         for block in _blocks(m.content):
             if block.get("type") == "tool_result":
                 results = True
-                failed = block.get("is_error") is True
-                parts.append(
-                    ToolResult(
-                        self._match_call(block.get("tool_use_id")),
-                        _text(block.get("content")),
-                        "error" if failed else "ok",
-                    )
-                )
+                status = "error" if block.get("is_error") is True else "ok"
+                call = self._match_call(block.get("tool_use_id"))
+                parts.append(ToolResult(call, _text(block.get("content")), status))
             elif isinstance(block.get("text"), str):
                 text = block["text"]
                 if self.text_call_ids and text_calls.is_result(text):
@@ -186,18 +178,14 @@ class ChatReader(Struct):
                     typed += typed_spans(len(parts), text)
                 parts.append(Text(text))
             else:
-                parts.append(Media(_str(block.get("type"))))
+                parts.append(Media(text_of(block.get("type"))))
         return tuple(parts), typed, results
 
     def _call(self, identity: Any, name: Any, given: Any) -> ToolCall:
         if not isinstance(identity, str) or not identity:
             identity = f"call-{self.turn}-{len(self.calls)}"
         self.calls = [*self.calls[-31:], identity]
-        if isinstance(given, str):
-            # Arguments that are no JSON stay as they are.
-            with suppress(ValueError, RecursionError):
-                given = msgspec.json.decode(given)
-        return ToolCall(identity, _str(name), kind_of(_str(name)), given)
+        return tool_call(identity, text_of(name), decode_arguments(given))
 
     def _match_call(self, identity: Any) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
@@ -216,26 +204,16 @@ class ChatDocumentReader(ChatReader):
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         document = ChatDocument()
         if data.lstrip()[:1] == b"[":
-            document.messages = items_of(data)
+            document.messages = msgspec.Raw(data)
         else:
             for found in codec.LineDecoder(ChatDocument).decode(data)[0]:
                 document = found
-        self.model = _str(document.model)
+        self.model = text_of(document.model)
         yield SessionFacts(
-            id=_str(document.session_id) or _str(document.id), cwd=_str(document.cwd)
+            id=text_of(document.session_id) or text_of(document.id), cwd=text_of(document.cwd)
         )
-        decoder = codec.LineDecoder(ChatMessage)
-        for number, raw in enumerate(document.messages):
-            cursor.raw = bytes(raw)
-            records, _ = decoder.decode(cursor.raw)
-            if not records:
-                yield Unknown("")
-            for record in records:
-                yield from self.message(record, cursor, number)
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+        for message in cursor.each(document.messages, MESSAGE):
+            yield from self.message(message, cursor) if message else (Unknown(""),)
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -285,32 +263,15 @@ def is_message(value: Any) -> bool:
     )
 
 
-class Chat(Struct, frozen=True):
+def _detect(sample: Sample) -> bool:
     """A document that is, or holds, a list of messages."""
-
-    name: str = "chat"
-    shape: str = "document"
-    reader: type[ChatDocumentReader] = ChatDocumentReader
-
-    def detect(self, sample: Sample) -> bool:
-        listed = sample.items
-        if isinstance(sample.document, dict) and isinstance(
-            sample.document.get("messages"), list
-        ):
-            listed = [m for m in sample.document["messages"][:20] if isinstance(m, dict)]
-        return bool(listed) and sum(map(is_message, listed)) * 2 > len(listed)
+    return mostly(is_message, sample.listed("messages"))
 
 
-class ChatLines(Struct, frozen=True):
+def _detect_lines(sample: Sample) -> bool:
     """One message on each line."""
-
-    name: str = "chat_lines"
-    shape: str = "lines"
-    reader: type[ChatReader] = ChatReader
-
-    def detect(self, sample: Sample) -> bool:
-        return bool(sample.lines) and sum(map(is_message, sample.lines)) * 2 > len(sample.lines)
+    return mostly(is_message, sample.lines)
 
 
-FORMAT = Chat()
-LINES = ChatLines()
+FORMAT = Format("chat", "document", ChatDocumentReader, _detect)
+LINES = Format("chat_lines", "lines", ChatReader, _detect_lines)

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.formats.claude_code_prompts import typed_words
@@ -25,11 +24,10 @@ from leftoff.formats.claude_code_records import (
     Tokens,
 )
 from leftoff.formats.injected import is_continuation, is_interruption
-from leftoff.formats.lenient_json import items_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import PERSONS_SHELL, kind_of
+from leftoff.formats.lenient_json import dict_of
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
 from leftoff.model import (
-    Compaction,
     Link,
     Media,
     Message,
@@ -138,43 +136,31 @@ class ClaudeReader(Struct):
             self.spoken = True
             synthetic = bool(line.isApiErrorMessage) or body.model == "<synthetic>"
             tokens = body.usage
-            return Message(
-                cursor.take(agent),
+            return cursor.message(
                 "assistant",
                 _parts(body.content),
-                cursor.line,
-                None,
                 "meta" if synthetic else "agent",
-                (),
-                line.uuid or "",
-                line.parentUuid or "",
-                body.id or line.requestId or "",
-                line.timestamp or "",
-                agent,
-                "" if synthetic else body.model or "",
-                line.cwd or "",
-                None if tokens is None or synthetic else _usage(tokens),
-                cursor.raw,
-                "" if body.stop_reason is None else _STOPS.get(body.stop_reason, ""),
+                key=line.uuid or "",
+                parent=line.parentUuid or "",
+                response=body.id or line.requestId or "",
+                time=line.timestamp or "",
+                agent=agent,
+                model="" if synthetic else body.model or "",
+                cwd=line.cwd or "",
+                usage=None if tokens is None or synthetic else _usage(tokens),
+                stop="" if body.stop_reason is None else _STOPS.get(body.stop_reason, ""),
             )
         parts, typed, origin = self._user_parts(line, body)
-        return Message(
-            cursor.take(agent),
+        return cursor.message(
             "user",
             parts,
-            cursor.line,
-            None,
             "injected" if agent and origin == "prompt" else origin,
             () if agent else typed,
-            line.uuid or "",
-            line.parentUuid or "",
-            "",
-            line.timestamp or "",
-            agent,
-            "",
-            line.cwd or "",
-            None,
-            cursor.raw,
+            key=line.uuid or "",
+            parent=line.parentUuid or "",
+            time=line.timestamp or "",
+            agent=agent,
+            cwd=line.cwd or "",
         )
 
     def _user_parts(
@@ -252,15 +238,9 @@ class ClaudeReader(Struct):
         if kind == "system":
             if line.subtype == "compact_boundary":
                 facts = line.compactMetadata or line.compact_metadata or CompactMetadata()
-                records += (
-                    Compaction(
-                        line=cursor.line,
-                        trigger=facts.trigger,
-                        recorded=facts.preTokens or facts.pre_tokens,
-                        recorded_after=facts.postTokens or facts.post_tokens,
-                        raw=cursor.raw,
-                    ),
-                )
+                before = facts.preTokens or facts.pre_tokens or 0
+                after = facts.postTokens or facts.post_tokens or 0
+                records += (cursor.compaction(facts.trigger, before, after),)
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
         elif kind == "result":
@@ -301,7 +281,7 @@ class ClaudeReader(Struct):
         A backup proves little: it may have been made before the edit that it belongs to or just
         after it, so it shows neither the original contents nor whether the file changed later.
         """
-        tracked = _dict(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
+        tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
         changed: list[tuple[str, bool]] = []
         for path, backup in tracked.items():
             version = backup.get("version") if isinstance(backup, dict) else None
@@ -315,7 +295,7 @@ class ClaudeReader(Struct):
                 changed.append((path, False))
         if not changed:
             return ()
-        return (Presence(tuple(changed), cursor.line, raw=cursor.raw),)
+        return (Presence(tuple(changed), cursor.line or None, cursor.item, cursor.raw),)
 
     def _queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
@@ -342,19 +322,8 @@ class ClaudeReader(Struct):
         text, typed = typed_words(0, prompt, via)
         if not typed:
             return ()
-        return (
-            Message(
-                cursor.take(),
-                "user",
-                (Text(text),),
-                cursor.line,
-                None,
-                "prompt",
-                typed,
-                time=line.timestamp or "",
-                raw=cursor.raw,
-            ),
-        )
+        time = line.timestamp or ""
+        return (cursor.message("user", (Text(text),), "prompt", typed, time=time),)
 
 
 def _tagged(name: str, text: str) -> tuple[str | None, str]:
@@ -400,7 +369,7 @@ def _part(block: Block) -> Part:
         return Text(block.text or "")
     if kind == "tool_use" or kind == "server_tool_use":
         name = block.name or ""
-        return ToolCall(block.id or "", name, kind_of(name), block.input)
+        return tool_call(block.id or "", name, block.input)
     if kind == "thinking":
         return Reasoning(block.thinking or "")
     return Media(kind)
@@ -470,29 +439,25 @@ def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed,
     return tuple(spans)
 
 
-class ClaudeCode(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
+def _detect(sample: Sample) -> bool:
+    for line in sample.lines:
+        kind = str(line.get("type"))
+        if "parentUuid" in line and "sessionId" in line:
+            return not str(line.get("sessionId")).startswith("session-") and (
+                "parts" not in dict_of(line.get("message"))
+            )
+        if kind == "summary" and "leafUuid" in line:
+            return True
+        if kind in {"file-history-snapshot", "queue-operation", "last-prompt"}:
+            return True
+        if kind in {"permission-mode", "custom-title", "ai-title"} and "sessionId" in line:
+            return True
+        if is_sdk_message(line):
+            return True
+    return False
 
-    name: str = "claude_code"
-    shape: str = "lines"
-    reader: type[ClaudeReader] = ClaudeReader
 
-    def detect(self, sample: Sample) -> bool:
-        for line in sample.lines:
-            kind = str(line.get("type"))
-            if "parentUuid" in line and "sessionId" in line:
-                return not str(line.get("sessionId")).startswith("session-") and (
-                    "parts" not in _dict(line.get("message"))
-                )
-            if kind == "summary" and "leafUuid" in line:
-                return True
-            if kind in {"file-history-snapshot", "queue-operation", "last-prompt"}:
-                return True
-            if kind in {"permission-mode", "custom-title", "ai-title"} and "sessionId" in line:
-                return True
-            if is_sdk_message(line):
-                return True
-        return False
+_LINE = codec.LineDecoder(Line)
 
 
 class ClaudeListReader(ClaudeReader):
@@ -501,32 +466,15 @@ class ClaudeListReader(ClaudeReader):
     record: ClassVar[Any] = bytes
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
-        decoder = codec.LineDecoder(Line)
-        for number, raw in enumerate(items_of(data)):
-            cursor.raw = bytes(raw)
-            lines, _ = decoder.decode(cursor.raw)
-            if not lines:
-                yield Unknown("")
-            for line in lines:
-                for record in ClaudeReader.read(self, line, cursor):
-                    if isinstance(record, (Message, Compaction, Presence)):
-                        yield replace(record, line=None, item=number)
-                    else:
-                        yield record
+        for line in cursor.each(data, _LINE):
+            yield from ClaudeReader.read(self, line, cursor) if line else (Unknown(""),)
 
 
-class ClaudeList(Struct, frozen=True):
+def _detect_list(sample: Sample) -> bool:
     """A JSON list of messages: what `--output-format json --verbose` or a program saved."""
-
-    name: str = "claude_code_list"
-    shape: str = "document"
-    reader: type[ClaudeListReader] = ClaudeListReader
-
-    def detect(self, sample: Sample) -> bool:
-        if sample.data.lstrip()[:1] != b"[":
-            return False
-        found = sum(map(is_sdk_message, sample.items))
-        return found > 0 and found * 2 > len(sample.items)
+    if sample.data.lstrip()[:1] != b"[":
+        return False
+    return mostly(is_sdk_message, sample.items)
 
 
 def is_sdk_message(value: dict[str, Any]) -> bool:
@@ -546,9 +494,5 @@ def is_sdk_message(value: dict[str, Any]) -> bool:
     return kind == "system" or kind == "result" and ("result" in value or "usage" in value)
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-FORMAT = ClaudeCode()
-LIST = ClaudeList()
+FORMAT = Format("claude_code", "lines", ClaudeReader, _detect)
+LIST = Format("claude_code_list", "document", ClaudeListReader, _detect_list)

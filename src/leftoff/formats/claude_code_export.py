@@ -10,24 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from msgspec import Struct
-
-from leftoff.formats.injected import is_continuation, typed_spans
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.injected import sent_by
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.text_reader import TextReader
 from leftoff.formats.vocabulary import kind_of
-from leftoff.model import (
-    Compaction,
-    Message,
-    Part,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-)
+from leftoff.model import Message, Record, SessionFacts, Text, ToolCall, ToolResult, Typed
 
 _MARKS = {"❯": "user", ">": "user", "!": "user", "⏺": "agent", "●": "agent", "✻": "notice"}
 _VERSION = re.compile(r"Claude Code v(\d[\w.-]*)")
@@ -54,28 +43,19 @@ _WRITTEN = re.compile(r"(Wrote \d+ lines? to\s)|Added |Updated |Removed ")
 _SUBAGENT = re.compile(r"Done \(\d+ tool uses?\b")
 
 
-class ClaudeCodeExportReader(Struct):
+class ClaudeCodeExportReader(TextReader):
     """Reads the lines of one export. Fields are its state between lines."""
-
-    record: ClassVar[Any] = bytes
 
     kind: str = "banner"
     """banner | user | agent | notice: whose block the line is in."""
     mark: str = ""
     """The mark of the file's prompts, once one was read."""
-    first: int = 0
-    lines: list[bytes] = []
     padded: bool = False
     """The prompt's lines are filled with blanks, as newer versions draw them."""
     empty: bool = True
     """The line before is empty."""
-    turns: int = 0
-    calls: int = 0
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
-        if not line and cursor.ended:
-            return tuple(self._flush(cursor))
-        text = line.decode(errors="replace").rstrip("\r\n")
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         kind = self._begins(text)
         found: tuple[Record, ...] = ()
         if kind:
@@ -107,27 +87,22 @@ class ClaudeCodeExportReader(Struct):
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         """The messages of the block that ended."""
-        lines = self.lines
-        self.lines = []
-        while lines and not lines[-1].strip():
-            lines.pop()
-        if not lines:
+        texts, cursor = self._block(cursor)
+        if not texts:
             return
-        raw = b"".join(lines)
-        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines]
         if self.kind == "banner":
             yield from _facts(texts)
-            yield self._meta(texts, raw, cursor)
+            yield self._meta(texts, cursor)
         elif self.kind == "notice":
             if _COMPACTED.match(texts[0][2:]):
-                yield Compaction(self.first, None, "", raw=raw)
-            yield self._meta(texts, raw, cursor)
+                yield cursor.compaction()
+            yield self._meta(texts, cursor)
         elif self.kind == "user":
-            yield from self._prompt(texts, raw, cursor)
+            yield from self._prompt(texts, cursor)
         else:
-            yield from self._agent(texts, raw, cursor)
+            yield from self._agent(texts, cursor)
 
-    def _prompt(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _prompt(self, texts: list[str], cursor: Cursor) -> Iterator[Record]:
         end = len(texts)
         for place in range(1, len(texts)):
             text = texts[place]
@@ -140,20 +115,14 @@ class ClaudeCodeExportReader(Struct):
         mark = texts[0][0]
         words = [texts[0][2:], *[text.removeprefix("  ") for text in texts[1:end]]]
         body = "\n".join([word.rstrip(" \xa0") for word in words]).strip("\n")
-        typed: tuple[Typed, ...] = ()
-        origin = "prompt"
+        origin, typed = sent_by(body)
         if mark == "!" or _COMMAND.match(body):
-            typed = (Typed(0, 0, len(body), "command"),)
-        elif is_continuation(body):
-            origin = "compaction"
-        else:
-            typed = typed_spans(0, body)
-            origin = "prompt" if typed else "injected"
+            origin, typed = "", (Typed(0, 0, len(body), "command"),)
         if body:
-            yield self._message("user", (Text(body),), origin, raw, cursor, typed)
-        yield from self._printed(texts[end:], raw, cursor, manual="/compact" in body[:9])
+            yield cursor.message("user", (Text(body),), origin, typed)
+        yield from self._printed(texts[end:], cursor, manual="/compact" in body[:9])
 
-    def _agent(self, texts: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _agent(self, texts: list[str], cursor: Cursor) -> Iterator[Record]:
         hanging = next((n for n, t in enumerate(texts) if _HANGING.match(t)), len(texts))
         head = "\n".join([texts[0][2:], *[text.strip() for text in texts[1:hanging]]]).strip()
         below = texts[hanging:]
@@ -164,32 +133,30 @@ class ClaudeCodeExportReader(Struct):
         elif below and not _is_interruption(below[0]) and hanging == 1 and len(head) < 40:
             name, given = head, ""  # tools without arguments: Update Todos
         if name:
-            yield from self._use(name, given, below, raw, cursor)
+            yield from self._use(name, given, below, cursor)
             return
         if _NOTICE.match(head):
-            yield self._meta(texts, raw, cursor)
+            yield self._meta(texts, cursor)
             return
         words: list[str] = [texts[0][2:]]
         for place in range(1, hanging):
             text = texts[place]
             if _PRINTED.match(text) and not texts[place - 1]:
-                yield from self._words(words, raw, cursor)
+                yield from self._words(words, cursor)
                 words = []
-                yield self._meta([text], raw, cursor)
+                yield self._meta([text], cursor)
             else:
                 words.append(text.removeprefix("  "))
-        yield from self._words(words, raw, cursor)
-        yield from self._printed(below, raw, cursor)
+        yield from self._words(words, cursor)
+        yield from self._printed(below, cursor)
 
-    def _words(self, words: list[str], raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _words(self, words: list[str], cursor: Cursor) -> Iterator[Record]:
         body = "\n".join([word.rstrip() for word in words]).strip("\n")
         if body.strip():
             self.turns += 1
-            yield self._message("assistant", (Text(body),), "agent", raw, cursor)
+            yield self._said((Text(body),), cursor)
 
-    def _use(
-        self, name: str, given: str, below: list[str], raw: bytes, cursor: Cursor
-    ) -> Iterator[Record]:
+    def _use(self, name: str, given: str, below: list[str], cursor: Cursor) -> Iterator[Record]:
         """A call, its result, and what the client printed below them."""
         self.calls += 1
         self.turns += 1
@@ -198,7 +165,7 @@ class ClaudeCodeExportReader(Struct):
         if kind == "other" and below and _SUBAGENT.match(_below(below[0])):
             kind = "subagent"  # named by the subagent, not by the tool
         call = ToolCall(identity, name, kind, _arguments(kind, given))
-        yield self._message("assistant", (call,), "agent", raw, cursor)
+        yield self._said((call,), cursor)
         end = next(
             (
                 n
@@ -218,11 +185,11 @@ class ClaudeCodeExportReader(Struct):
             if kind == "create" and written is not None:
                 detail = {"created": written[1] is not None}
             result = ToolResult(identity, text, status, code, detail)
-            yield self._message("tool", (result,), "tool", raw, cursor)
-        yield from self._printed(below[end:], raw, cursor)
+            yield cursor.message("tool", (result,))
+        yield from self._printed(below[end:], cursor)
 
     def _printed(
-        self, texts: list[str], raw: bytes, cursor: Cursor, *, manual: bool = False
+        self, texts: list[str], cursor: Cursor, *, manual: bool = False
     ) -> Iterator[Record]:
         """What the client printed below a prompt or a call."""
         rest: list[str] = []
@@ -230,41 +197,19 @@ class ClaudeCodeExportReader(Struct):
             hangs = _HANGING.match(text) is not None
             if hangs and _is_interruption(text):
                 if rest:
-                    yield self._meta(rest, raw, cursor)
+                    yield self._meta(rest, cursor)
                 rest = []
-                shown = (Text(_below(text)),)
-                yield self._message("user", shown, "interruption", raw, cursor)
+                yield cursor.message("user", (Text(_below(text)),), "interruption")
                 continue
             if hangs and manual and _COMPACTED.match(_below(text)):
-                yield Compaction(self.first, None, "manual", raw=raw)
+                yield cursor.compaction("manual")
             rest.append(text)
         if any(text.strip() for text in rest):
-            yield self._meta(rest, raw, cursor)
+            yield self._meta(rest, cursor)
 
-    def _meta(self, texts: list[str], raw: bytes, cursor: Cursor) -> Message:
+    def _meta(self, texts: list[str], cursor: Cursor) -> Message:
         body = "\n".join([text.rstrip() for text in texts]).strip("\n")
-        return self._message("system", (Text(body),), "meta", raw, cursor)
-
-    def _message(
-        self,
-        role: Any,
-        parts: tuple[Part, ...],
-        origin: str,
-        raw: bytes,
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
-        return Message(
-            cursor.take(),
-            role,
-            parts,
-            self.first,
-            None,
-            origin,
-            typed,
-            response=f"r{self.turns}" if role == "assistant" else "",
-            raw=raw,
-        )
+        return cursor.message("system", (Text(body),), "meta")
 
 
 def _facts(texts: list[str]) -> Iterator[Record]:
@@ -330,18 +275,11 @@ def _outcome(text: str) -> tuple[str, int | None]:
     return "ok", None
 
 
-class ClaudeCodeExport(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "claude_code_export"
-    shape: str = "text"
-    reader: type[ClaudeCodeExportReader] = ClaudeCodeExportReader
-
-    def detect(self, sample: Sample) -> bool:
-        if sample.binary or sample.data.lstrip()[:1] in {b"{", b"["}:
-            return False
-        head = "\n".join(sample.text.split("\n", 12)[:12])
-        return _BANNER.search(head) is not None and _BEGINS.search(sample.text) is not None
+def _detect(sample: Sample) -> bool:
+    if sample.binary or sample.data.lstrip()[:1] in {b"{", b"["}:
+        return False
+    head = "\n".join(sample.text.split("\n", 12)[:12])
+    return _BANNER.search(head) is not None and _BEGINS.search(sample.text) is not None
 
 
-FORMAT = ClaudeCodeExport()
+FORMAT = Format("claude_code_export", "text", ClaudeCodeExportReader, _detect)

@@ -14,24 +14,17 @@ from msgspec import Struct
 
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import is_continuation, typed_spans
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    items_of,
-    text_of,
-    time_of_ms,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms
 from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import (
-    Compaction,
     Media,
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     Text,
     ToolCall,
     ToolResult,
@@ -122,40 +115,34 @@ class ClineReader(Struct):
     """The agent's last text; some versions show it twice."""
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
-        number, raw = -1, b""
-        for number, given in enumerate(items_of(data)):
-            raw = bytes(given)
-            found, _ = _ITEM.decode(raw)
-            if not found:
+        for item in cursor.each(data, _ITEM):
+            if item is None:
                 yield Unknown("item")
                 continue
-            item = found[0]
             self.model = text_of(dict_of(item.modelInfo).get("modelId")) or self.model
             if item.role is not None:
-                yield from self._api_message(item, number, raw, cursor)
+                yield from self._api_message(item, cursor)
             else:
-                yield from self._ui_message(item, number, raw, cursor)
-        yield from self._unfinished_commands(number, raw, cursor)
+                yield from self._ui_message(item, cursor)
+        yield from self._unfinished_commands(cursor)
 
     # -- the panel -------------------------------------------------------------------------
 
-    def _ui_message(
-        self, item: Item, number: int, raw: bytes, cursor: Cursor
-    ) -> Iterator[Record]:
+    def _ui_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
         removed = item.conversationHistoryDeletedRange
         if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
             if removed[1] != self.removed:
                 self.removed = count_of(removed[1])
-                yield Compaction(item=number, trigger="auto", raw=raw)
+                yield cursor.compaction("auto")
         kind = item.say if item.type == "say" else item.ask if item.type == "ask" else None
         text = text_of(item.text)
         if not isinstance(kind, str):
             yield Unknown("item")
-        elif kind in _TYPED_KINDS or kind == "text" and number == 0:
+        elif kind in _TYPED_KINDS or kind == "text" and cursor.item == 0:
             # Earlier Cline and Roo Code show the task as a text, before the first request.
-            yield self._user_message(kind, text, item, number, raw, cursor)
+            yield self._user_message(kind, text, item, cursor)
         elif kind == "api_req_started":
-            yield from self._api_request(text, item, number, raw, cursor)
+            yield from self._api_request(text, item, cursor)
         elif kind == "text" or kind == "completion_result" and item.type == "say":
             if text and text != self.shown:
                 self.shown = text
@@ -163,23 +150,23 @@ class ClineReader(Struct):
                 parts: tuple[Part, ...] = (part,)
                 if kind == "completion_result":
                     parts = (part, self._call("attempt_completion", {}))
-                yield self._assistant_message(parts, item, number, raw, cursor)
+                yield self._message("assistant", parts, item, cursor)
         elif kind == "reasoning":
             if text:
-                yield self._assistant_message((Reasoning(text),), item, number, raw, cursor)
+                yield self._message("assistant", (Reasoning(text),), item, cursor)
         elif kind == "tool":
             given = decode_arguments(text)
             name = text_of(dict_of(given).get("tool")) or "tool"
             call = self._call(name, _tool_arguments(name, given))
-            yield self._assistant_message((call,), item, number, raw, cursor)
+            yield self._message("assistant", (call,), item, cursor)
         elif kind == "command":
             call = self._call("command", {"command": text.removesuffix(_APPROVAL_SUFFIX)})
-            yield self._assistant_message((call,), item, number, raw, cursor)
+            yield self._message("assistant", (call,), item, cursor)
         elif kind in {"use_mcp_server", "use_mcp_tool"}:
             given = dict_of(decode_arguments(text))
             name = text_of(given.get("toolName")) or "use_mcp_tool"
             call = self._call(name, decode_arguments(given.get("arguments")))
-            yield self._assistant_message((call,), item, number, raw, cursor)
+            yield self._message("assistant", (call,), item, cursor)
         elif kind in {
             "followup",
             "plan_mode_respond",
@@ -189,32 +176,19 @@ class ClineReader(Struct):
             given = decode_arguments(text)
             name = {"followup": "ask_followup_question"}.get(kind, kind)
             call = self._call(name, given if isinstance(given, dict) else {"text": text})
-            yield self._assistant_message((call,), item, number, raw, cursor)
+            yield self._message("assistant", (call,), item, cursor)
         elif kind in {"condense", "condense_context", "summarize_task"}:
-            yield Compaction(item=number, trigger="auto", raw=raw)
+            yield cursor.compaction("auto")
         elif kind == "command_output":
             self._store_output(text)
         elif kind not in NO_MESSAGE:
             yield Unknown(f"{item.type} {kind}")
 
-    def _user_message(
-        self, kind: str, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
-    ) -> Message:
+    def _user_message(self, kind: str, text: str, item: Item, cursor: Cursor) -> Message:
         typed = typed_spans(0, text, _TYPED_KINDS.get(kind, "prompt"))
-        return self._message(
-            "user",
-            (Text(text),),
-            "prompt" if typed else "injected",
-            typed,
-            item,
-            number,
-            raw,
-            cursor,
-        )
+        return self._message("user", (Text(text),), item, cursor, typed)
 
-    def _api_request(
-        self, text: str, item: Item, number: int, raw: bytes, cursor: Cursor
-    ) -> Iterator[Record]:
+    def _api_request(self, text: str, item: Item, cursor: Cursor) -> Iterator[Record]:
         """A request to the model: it holds the results of the calls before it and the token
         usage of the reply after it."""
         facts = dict_of(decode_arguments(text))
@@ -231,7 +205,7 @@ class ClineReader(Struct):
         details = request.rfind("<environment_details>")  # earlier ones stand in results
         results = self._request_results(request if details < 0 else request[:details])
         if results:
-            yield self._message("tool", tuple(results), "tool", (), item, number, raw, cursor)
+            yield self._message("tool", tuple(results), item, cursor)
 
     def _request_results(self, request: str) -> list[ToolResult]:
         """The results in a request, in the order of their calls.
@@ -263,7 +237,7 @@ class ClineReader(Struct):
             call = running[-1]
             self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
 
-    def _unfinished_commands(self, number: int, raw: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _unfinished_commands(self, cursor: Cursor) -> Iterator[Record]:
         """Results of commands that printed output, but whose result was never sent."""
         results = [
             ToolResult(call, self.output[call].rstrip("\n"), "unknown")
@@ -271,13 +245,11 @@ class ClineReader(Struct):
             if call in self.output
         ]
         if results:
-            yield self._message("tool", tuple(results), "tool", (), Item(), number, raw, cursor)
+            yield self._message("tool", tuple(results), Item(), cursor)
 
     # -- the API history -----------------------------------------------------------------------
 
-    def _api_message(
-        self, item: Item, number: int, raw: bytes, cursor: Cursor
-    ) -> Iterator[Record]:
+    def _api_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
         blocks = item.content
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
@@ -291,9 +263,9 @@ class ClineReader(Struct):
             parts: list[Part] = []
             for block in dicts_of(blocks):
                 parts += self._assistant_parts(block)
-            yield self._assistant_message(tuple(parts), item, number, raw, cursor)
+            yield self._message("assistant", tuple(parts), item, cursor)
         elif item.role == "user":
-            yield from self._api_user_message(dicts_of(blocks), item, number, raw, cursor)
+            yield from self._api_user_message(dicts_of(blocks), item, cursor)
         else:
             yield Unknown(f"role {item.role}")
 
@@ -321,7 +293,7 @@ class ClineReader(Struct):
             yield Media(text_of(kind))
 
     def _api_user_message(
-        self, blocks: list[dict[str, Any]], item: Item, number: int, raw: bytes, cursor: Cursor
+        self, blocks: list[dict[str, Any]], item: Item, cursor: Cursor
     ) -> Iterator[Record]:
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
@@ -355,12 +327,11 @@ class ClineReader(Struct):
             else:
                 parts.append(Media(text_of(kind)))
         if any(type(part) is ToolResult for part in parts):
-            origin, role = "tool", "tool"
+            yield self._message("tool", tuple(parts), item, cursor, typed)
         elif any(type(part) is Text and is_continuation(part.text) for part in parts):
-            origin, role, typed = "compaction", "user", ()
+            yield self._message("user", tuple(parts), item, cursor, origin="compaction")
         else:
-            origin, role = "prompt" if typed else "injected", "user"
-        yield self._message(role, tuple(parts), origin, typed, item, number, raw, cursor)
+            yield self._message("user", tuple(parts), item, cursor, typed)
 
     def _match_call(self, name: str) -> str:
         """The call that a heading with this tool's name answers; "" if there is none."""
@@ -376,38 +347,26 @@ class ClineReader(Struct):
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], (identity, name)]
-        return ToolCall(identity, name, kind_of(name), given)
-
-    def _assistant_message(
-        self, parts: tuple[Part, ...], item: Item, number: int, raw: bytes, cursor: Cursor
-    ) -> Message:
-        return self._message("assistant", parts, "agent", (), item, number, raw, cursor)
+        return tool_call(identity, name, given)
 
     def _message(
         self,
-        role: Any,
+        role: Role,
         parts: tuple[Part, ...],
-        origin: str,
-        typed: tuple[Typed, ...],
         item: Item,
-        number: int,
-        raw: bytes,
         cursor: Cursor,
+        typed: tuple[Typed, ...] = (),
+        origin: str = "",
     ) -> Message:
-        is_assistant = role == "assistant"
-        return Message(
-            cursor.take(),
+        return cursor.message(
             role,
             parts,
-            None,
-            number,
             origin,
             typed,
-            response=f"r{self.turns}" if is_assistant else "",
+            response=f"r{self.turns}",
             time=time_of_ms(item.ts),
-            model=self.model if is_assistant else "",
-            usage=self.usage if is_assistant else None,
-            raw=raw,
+            model=self.model,
+            usage=self.usage,
         )
 
 
@@ -466,28 +425,21 @@ def _tagged_spans(part: int, text: str) -> tuple[Typed, ...]:
     )
 
 
-class Cline(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "cline"
-    shape: str = "document"
-    reader: type[ClineReader] = ClineReader
-
-    def detect(self, sample: Sample) -> bool:
-        items = sample.items
-        if any(
-            isinstance(i.get("ts"), int)
-            and (i.get("type") == "say" and "say" in i or i.get("type") == "ask" and "ask" in i)
-            for i in items[:5]
-        ):
-            return True
-        if not items or not all(i.get("role") in ("user", "assistant") for i in items):
-            return False
-        first = content_text(items[0].get("content"))
-        return "<environment_details>" in first and (
-            first.lstrip().startswith(("<task>", "<feedback>", "<user_message>"))
-            or any(isinstance(i.get("ts"), int) for i in items)
-        )
+def _detect(sample: Sample) -> bool:
+    items = sample.items
+    if any(
+        isinstance(i.get("ts"), int)
+        and (i.get("type") == "say" and "say" in i or i.get("type") == "ask" and "ask" in i)
+        for i in items[:5]
+    ):
+        return True
+    if not items or not all(i.get("role") in ("user", "assistant") for i in items):
+        return False
+    first = content_text(items[0].get("content"))
+    return "<environment_details>" in first and (
+        first.lstrip().startswith(("<task>", "<feedback>", "<user_message>"))
+        or any(isinstance(i.get("ts"), int) for i in items)
+    )
 
 
-FORMAT = Cline()
+FORMAT = Format("cline", "document", ClineReader, _detect)

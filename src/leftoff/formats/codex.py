@@ -14,16 +14,17 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import dict_of, int_of, text_of
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Changes,
-    Compaction,
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     TokenCount,
@@ -36,7 +37,21 @@ from leftoff.model import (
 )
 
 
-class Payload(Struct, gc=False):
+class Item(Struct, gc=False):
+    """What the items of both layouts share."""
+
+    role: str | None = None
+    content: Any = None
+    summary: Any = None
+    name: str | None = None
+    arguments: Any = None
+    call_id: str | None = None
+    input: Any = None
+    output: Any = None
+    action: Any = None
+
+
+class Payload(Item, gc=False):
     type: str = ""
     id: Any = None
     cwd: Any = None
@@ -48,16 +63,7 @@ class Payload(Struct, gc=False):
     model: Any = None
     model_context_window: Any = None
     timestamp: Any = None
-    role: str | None = None
-    content: Any = None
-    summary: Any = None
-    name: str | None = None
     namespace: Any = None
-    arguments: Any = None
-    call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
     author: Any = None
     text: Any = None
     info: Any = None
@@ -71,26 +77,17 @@ class Payload(Struct, gc=False):
     message: Any = None
 
 
-class Line(Struct, gc=False):
-    """A line of either layout: the current one wraps everything in `payload`."""
+class Line(Item, gc=False):
+    """A line of either layout: the current one wraps everything in `payload`, the legacy one
+    has the fields of an item on the line itself."""
 
     type: str | None = None
     timestamp: str | None = None
     payload: Payload | None = None
     record_type: str | None = None
-    # the legacy layout has the fields of an item on the line itself
     id: Any = None
     instructions: Any = None
     git: Any = None
-    role: str | None = None
-    content: Any = None
-    summary: Any = None
-    name: str | None = None
-    arguments: Any = None
-    call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
 
 
 ITEM_TYPES = frozenset(
@@ -164,7 +161,7 @@ class CodexReader(Struct):
         if kind == "session_meta":
             return self._meta(payload)
         if kind == "compacted":
-            return (Compaction(line=cursor.line, raw=cursor.raw),)
+            return (cursor.compaction(),)
         if kind in IGNORED_LINES:
             return ()
         return (Unknown(kind or ""),)
@@ -174,61 +171,47 @@ class CodexReader(Struct):
             return ()
         if line.type is None:
             if line.id is not None:
-                git = line.git if isinstance(line.git, dict) else {}
+                git = dict_of(line.git)
                 return (
                     SessionFacts(
-                        id=_str(line.id),
+                        id=text_of(line.id),
                         started=line.timestamp or "",
-                        branch=_str(git.get("branch")),
-                        commit=_str(git.get("commit_hash")),
+                        branch=text_of(git.get("branch")),
+                        commit=text_of(git.get("commit_hash")),
                     ),
                 )
             return (Unknown(""),)
-        item = Payload(
-            type=line.type,
-            role=line.role,
-            content=line.content,
-            summary=line.summary,
-            name=line.name,
-            arguments=line.arguments,
-            call_id=line.call_id,
-            input=line.input,
-            output=line.output,
-            action=line.action,
-        )
+        fields = {name: getattr(line, name) for name in Item.__struct_fields__}
+        item = Payload(type=line.type, **fields)
         return self._item(item, line.timestamp or "", cursor)
 
     def _meta(self, payload: Payload) -> Iterable[Record]:
-        identity = _str(payload.id)
-        git = payload.git if isinstance(payload.git, dict) else {}
-        source = payload.source if isinstance(payload.source, dict) else {}
-        spawn = source.get("subagent")
-        spawn = spawn.get("thread_spawn") if isinstance(spawn, dict) else None
-        parent = _str(payload.parent_thread_id) or _str(
-            spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
-        )
+        identity = text_of(payload.id)
+        git = dict_of(payload.git)
+        spawn = dict_of(dict_of(dict_of(payload.source).get("subagent")).get("thread_spawn"))
+        parent = text_of(payload.parent_thread_id) or text_of(spawn.get("parent_thread_id"))
         if self.session and identity != self.session:
             # A fork: the parent's own header is copied in front of the parent's history.
             return (SessionFacts(forked_from=identity),)
         self.session = identity
-        self.cwd = _str(payload.cwd) or self.cwd
+        self.cwd = text_of(payload.cwd) or self.cwd
         return (
             SessionFacts(
                 id=identity,
-                cwd=_str(payload.cwd),
-                branch=_str(git.get("branch")),
-                commit=_str(git.get("commit_hash")),
-                agent_version=_str(payload.cli_version),
+                cwd=text_of(payload.cwd),
+                branch=text_of(git.get("branch")),
+                commit=text_of(git.get("commit_hash")),
+                agent_version=text_of(payload.cli_version),
                 parent_id=parent,
-                forked_from=_str(payload.forked_from_id),
-                started=_str(payload.timestamp),
+                forked_from=text_of(payload.forked_from_id),
+                started=text_of(payload.timestamp),
             ),
         )
 
     def _context(self, payload: Payload) -> Iterable[Record]:
-        self.model = _str(payload.model) or self.model
+        self.model = text_of(payload.model) or self.model
         if payload.cwd and payload.cwd != self.cwd:
-            self.cwd = _str(payload.cwd)
+            self.cwd = text_of(payload.cwd)
             return (SessionFacts(cwd=self.cwd),)
         return ()
 
@@ -246,11 +229,11 @@ class CodexReader(Struct):
         elif kind == "item_completed" and isinstance(payload.item, dict):
             return self._item_completed(payload.item, cursor)
         elif kind in _TURNS:
-            window = _int(payload.model_context_window)
+            window = int_of(payload.model_context_window)
             facts = () if window is None else (SessionFacts(window=window),)
-            return (*facts, Turn(_TURNS[kind], _str(payload.message)))
+            return (*facts, Turn(_TURNS[kind], text_of(payload.message)))
         elif kind == "thread_name_updated":
-            return (SessionFacts(title=_str(payload.thread_name)),)
+            return (SessionFacts(title=text_of(payload.thread_name)),)
         return ()
 
     def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
@@ -266,7 +249,7 @@ class CodexReader(Struct):
 
     def _store_exit_code(self, call: Any, code: Any) -> None:
         """Stores an exit code for the output item of its call."""
-        if isinstance(call, str) and _int(code) is not None:
+        if isinstance(call, str) and int_of(code) is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
                 del self.exit_codes[next(iter(self.exit_codes))]
@@ -279,10 +262,10 @@ class CodexReader(Struct):
             name = item.name or ("local_shell" if kind == "local_shell_call" else "")
             given = item.input if item.input is not None else item.arguments
             if isinstance(given, str) and kind == "function_call":
-                given = _decode_arguments(given)
+                given = decode_arguments(given)
             if given is None and isinstance(item.action, dict):
                 given = item.action
-            call = ToolCall(item.call_id or "", name, kind_of(name), given)
+            call = tool_call(item.call_id or "", name, given)
             return (self._assistant_message(call, time, cursor),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
             return (self._result_message(item, time, cursor),)
@@ -292,13 +275,12 @@ class CodexReader(Struct):
                 return (self._assistant_message(Reasoning(text), time, cursor),)
             return ()
         if kind == "web_search_call":
-            action = item.action if isinstance(item.action, dict) else {}
-            call = ToolCall("", "web_search_call", "fetch", action)
+            call = ToolCall("", "web_search_call", "fetch", dict_of(item.action))
             return (self._assistant_message(call, time, cursor),)
         if kind == "agent_message":
             text = "\n\n".join(_texts(item.content))
             self.speaking = False
-            return (self._message("user", (Text(text),), "injected", (), time, cursor),)
+            return (self._message("user", (Text(text),), time, cursor),)
         return () if kind in ITEM_TYPES else (Unknown(f"response_item/{kind}"),)
 
     def _text_message(self, item: Payload, time: str, cursor: Cursor) -> Iterable[Record]:
@@ -309,12 +291,11 @@ class CodexReader(Struct):
                 self.turn += 1
             self.speaking = True
             stop = _PHASES.get(item.phase, "") if isinstance(item.phase, str) else ""
-            said = self._message("assistant", parts, "agent", (), time, cursor)
-            return (msgspec.structs.replace(said, stop=stop) if stop else said,)
+            return (self._message("assistant", parts, time, cursor, stop=stop),)
         self.speaking = False
         if item.role != "user":
             parts = tuple(Text(t) for t in texts)
-            return (self._message("system", parts, "injected", (), time, cursor),)
+            return (self._message("system", parts, time, cursor),)
         typed: tuple[Typed, ...] = ()
         pasted = False
         for number, text in enumerate(texts):
@@ -326,13 +307,13 @@ class CodexReader(Struct):
         if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
             origin = "interruption"
         parts = tuple(Text(t) for t in texts)
-        return (self._message("user", parts, origin, typed, time, cursor),)
+        return (self._message("user", parts, time, cursor, origin, typed),)
 
     def _assistant_message(self, part: Part, time: str, cursor: Cursor) -> Message:
         if not self.speaking:
             self.turn += 1
         self.speaking = True
-        return self._message("assistant", (part,), "agent", (), time, cursor)
+        return self._message("assistant", (part,), time, cursor)
 
     def _result_message(self, item: Payload, time: str, cursor: Cursor) -> Message:
         self.speaking = False
@@ -355,30 +336,29 @@ class CodexReader(Struct):
         else:
             status = "ok"
         result = ToolResult(call, text, status, code)
-        return self._message("tool", (result,), "tool", (), time, cursor)
+        return self._message("tool", (result,), time, cursor)
 
     def _message(
         self,
-        role: Any,
+        role: Role,
         parts: tuple[Part, ...],
-        origin: str,
-        typed: tuple[Typed, ...],
         time: str,
         cursor: Cursor,
+        origin: str = "",
+        typed: tuple[Typed, ...] = (),
+        stop: str = "",
     ) -> Message:
-        is_assistant = role == "assistant"
-        return Message(
-            index=cursor.take(),
-            role=role,
-            parts=parts,
-            line=cursor.line,
-            origin=origin,
-            typed=typed,
-            response=f"response-{self.turn}" if is_assistant else "",
+        response = f"response-{self.turn}"
+        return cursor.message(
+            role,
+            parts,
+            origin,
+            typed,
+            response=response,
             time=time,
-            model=self.model if is_assistant else "",
+            model=self.model,
             cwd=self.cwd,
-            raw=cursor.raw,
+            stop=stop,
         )
 
 
@@ -404,15 +384,6 @@ def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
     )
 
 
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _int(value: Any) -> int | None:
-    """The value if it is an integer and not a boolean, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _texts(content: Any) -> list[str]:
     """The texts of a content list, or of a bare string."""
     if isinstance(content, str):
@@ -424,23 +395,15 @@ def _texts(content: Any) -> list[str]:
     ]
 
 
-def _decode_arguments(arguments: str) -> Any:
-    """Arguments are a JSON string; text that is not JSON stays text."""
-    try:
-        return msgspec.json.decode(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-
-
 def _output(output: Any) -> tuple[str, int | None]:
     """Text and exit code of a tool's output, in any of its four shapes."""
     code: int | None = None
     if isinstance(output, str) and output.startswith("{"):
-        value = _decode_arguments(output)
+        value = decode_arguments(output)
         if isinstance(value, dict) and isinstance(value.get("output"), str):
             facts = value.get("metadata")
             if isinstance(facts, dict):
-                code = _int(facts.get("exit_code"))
+                code = int_of(facts.get("exit_code"))
             return value["output"], code
     if isinstance(output, dict):
         output = output.get("content", "")
@@ -459,41 +422,27 @@ def _applied_changes(
     for path, change in changes.items():
         if not isinstance(change, dict):
             continue
-        action = actions.get(_str(change.get("type")), "modified")
-        target = _str(change.get("move_path"))
+        action = actions.get(text_of(change.get("type")), "modified")
+        target = text_of(change.get("move_path"))
         files.append((target, action, path) if target else (path, action, ""))
-    return (
-        Changes(
-            _str(call),
-            tuple(files),
-            succeeded,
-            line=cursor.line,
-            raw=cursor.raw,
-        ),
-    )
+    return (cursor.changes(text_of(call), files, succeeded=succeeded),)
 
 
 def _token_count(info: Any) -> Iterable[Record]:
     if not isinstance(info, dict):
         return ()
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
-    window = _int(info.get("model_context_window"))
+    window = int_of(info.get("model_context_window"))
     if last is None and total is None:
         return ()
-    return (
-        TokenCount(
-            last or Usage(),
-            total or Usage(),
-            window,
-        ),
-    )
+    return (TokenCount(last or Usage(), total or Usage(), window),)
 
 
 def _usage(value: Any) -> Usage | None:
     """A recorded usage; `input_tokens` there includes what came from the cache."""
     if not isinstance(value, dict):
         return None
-    number = {k: v for k, v in value.items() if _int(v) is not None}
+    number = {k: v for k, v in value.items() if int_of(v) is not None}
     cached = number.get("cached_input_tokens", 0)
     return Usage(
         input=max(0, number.get("input_tokens", 0) - cached),
@@ -503,23 +452,16 @@ def _usage(value: Any) -> Usage | None:
     )
 
 
-class Codex(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "codex"
-    shape: str = "lines"
-    reader: type[CodexReader] = CodexReader
-
-    def detect(self, sample: Sample) -> bool:
-        wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-        bare = False
-        for line in sample.lines:
-            if str(line.get("type")) in wrapped and "payload" in line:
-                return True
-            if "record_type" in line and "type" not in line:
-                bare = True
-        first = sample.lines[0] if sample.lines else {}
-        return bare and "id" in first and "timestamp" in first
+def _detect(sample: Sample) -> bool:
+    wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+    bare = False
+    for line in sample.lines:
+        if str(line.get("type")) in wrapped and "payload" in line:
+            return True
+        if "record_type" in line and "type" not in line:
+            bare = True
+    first = sample.lines[0] if sample.lines else {}
+    return bare and "id" in first and "timestamp" in first
 
 
-FORMAT = Codex()
+FORMAT = Format("codex", "lines", CodexReader, _detect)

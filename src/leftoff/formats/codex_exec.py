@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import dict_of, dicts_of, int_of, text_of, usage_by
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Changes,
     Message,
     NewSession,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     TokenCount,
@@ -43,6 +43,9 @@ _STATUS = {
     "completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running",
 }  # fmt: skip
 _ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
+_TOKENS = (
+    "input_tokens", "output_tokens", "cached_input_tokens", "", "reasoning_output_tokens",
+)  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
 
@@ -77,14 +80,14 @@ class CodexExecReader(Struct):
         if kind == "thread.started":
             return self._thread(event.thread_id or "")
         if kind == "turn.completed":
-            total = _usage(dict_of(event.usage))
+            total = usage_by(dict_of(event.usage), _TOKENS, inclusive=True) or Usage()
             ended = Turn("ended")
             return (TokenCount(Usage(), total), ended) if total.total else (ended,)
         if kind == "turn.started":
             return (Turn("started"),)
         if kind in {"turn.failed", "error"}:
             words = text_of(event.message) or text_of(dict_of(event.error).get("message"))
-            said = (self._message("system", Text(words), "meta", cursor),) if words else ()
+            said = (self._message("system", Text(words), cursor),) if words else ()
             return (*said, Turn("failed", words)) if kind == "turn.failed" else said
         return (Unknown(kind),)
 
@@ -105,10 +108,10 @@ class CodexExecReader(Struct):
             if event != "item.completed" or not words:
                 return
             if kind == "error":
-                yield self._message("system", Text(words), "meta", cursor)
+                yield self._message("system", Text(words), cursor)
             else:
                 part = Text(words) if kind == "agent_message" else Reasoning(words)
-                yield self._message("assistant", part, "agent", cursor)
+                yield self._message("assistant", part, cursor)
             return
         if kind == "todo_list":
             steps = [
@@ -118,49 +121,40 @@ class CodexExecReader(Struct):
                 }
                 for step in dicts_of(item.get("items"))
             ]
-            call = ToolCall("", "update_plan", kind_of("update_plan"), {"plan": steps})
-            yield self._message("assistant", call, "agent", cursor)
+            call = tool_call("", "update_plan", {"plan": steps})
+            yield self._message("assistant", call, cursor)
             return
         if kind == "web_search":
             if event == "item.completed":
                 given = {"query": item.get("query"), "action": item.get("action")}
                 call = ToolCall("", "web_search_call", "fetch", given)
-                yield self._message("assistant", call, "agent", cursor)
+                yield self._message("assistant", call, cursor)
             return
         if event == "item.updated":
             return
         recorded = text_of(item.get("id"))
         identity = f"{recorded}@{self.run}" if self.run > 1 else recorded
         if recorded not in self.started:
-            yield self._message("assistant", _call(kind, identity, item), "agent", cursor)
+            yield self._message("assistant", _call(kind, identity, item), cursor)
             self.started = [*self.started[-63:], recorded]
         if event == "item.completed":
             self.started = [one for one in self.started if one != recorded]
             result = _result(kind, identity, item)
-            yield self._message("tool", result, "tool", cursor)
+            yield self._message("tool", result, cursor)
             if kind == "file_change":
-                files = tuple(
+                files = [
                     (path, _ACTIONS.get(text_of(change.get("kind")), "modified"), "")
                     for change in dicts_of(item.get("changes"))
                     if (path := text_of(change.get("path")))
-                )
-                succeeded = result.status == "ok"
-                yield Changes(identity, files, succeeded, cursor.line, raw=cursor.raw)
+                ]
+                yield cursor.changes(identity, files, succeeded=result.status == "ok")
 
-    def _message(self, role: Any, part: Part, origin: str, cursor: Cursor) -> Message:
-        is_assistant = role == "assistant"
-        self.turn += is_assistant and not self.speaking
-        self.speaking = is_assistant
-        return Message(
-            cursor.take(),
-            role,
-            (part,),
-            cursor.line,
-            None,
-            origin,
-            response=f"response-{self.turn}" if is_assistant else "",
-            raw=cursor.raw,
-        )
+    def _message(self, role: Role, part: Part, cursor: Cursor) -> Message:
+        speaks = role == "assistant"
+        self.turn += speaks and not self.speaking
+        self.speaking = speaks
+        origin = "meta" if role == "system" else ""
+        return cursor.message(role, (part,), origin, response=f"response-{self.turn}")
 
 
 def _call(kind: str, identity: str, item: dict[str, Any]) -> ToolCall:
@@ -170,7 +164,7 @@ def _call(kind: str, identity: str, item: dict[str, Any]) -> ToolCall:
     if kind == "mcp_tool_call":
         server, tool = text_of(item.get("server")), text_of(item.get("tool"))
         name = f"mcp__{server}__{tool}"
-        return ToolCall(identity, name, kind_of(name), item.get("arguments"))
+        return tool_call(identity, name, item.get("arguments"))
     if kind == "file_change":
         return ToolCall(identity, kind, "other", {"changes": item.get("changes")})
     known = {"id", "type", "status", "result", "error"}
@@ -194,8 +188,7 @@ def _argv(command: str) -> Any:
 def _result(kind: str, identity: str, item: dict[str, Any]) -> ToolResult:
     status = _STATUS.get(text_of(item.get("status")), "unknown")
     if kind == "command_execution":
-        code = item.get("exit_code")
-        code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        code = int_of(item.get("exit_code"))
         if code is not None and status != "denied":
             status = "error" if code else "ok"
         return ToolResult(identity, text_of(item.get("aggregated_output")), status, code)
@@ -207,35 +200,17 @@ def _result(kind: str, identity: str, item: dict[str, Any]) -> ToolResult:
     return ToolResult(identity, "\n".join(filter(None, texts)), status)
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    """The usage of a thread; `input_tokens` there includes what came from the cache."""
-    cached = count_of(usage.get("cached_input_tokens"))
-    return Usage(
-        input=max(0, count_of(usage.get("input_tokens")) - cached),
-        output=count_of(usage.get("output_tokens")),
-        cache_read=cached,
-        reasoning=count_of(usage.get("reasoning_output_tokens")),
-    )
+def _detect(sample: Sample) -> bool:
+    for line in sample.lines:
+        kind = line.get("type")
+        if kind == "thread.started" and "thread_id" in line:
+            return True
+        if kind in ("item.started", "item.updated", "item.completed"):
+            item = line.get("item")
+            if isinstance(item, dict) and isinstance(item.get("type"), str):
+                return "id" in item
+    return False
 
 
-class CodexExec(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "codex_exec"
-    shape: str = "lines"
-    reader: type[CodexExecReader] = CodexExecReader
-
-    def detect(self, sample: Sample) -> bool:
-        for line in sample.lines:
-            kind = line.get("type")
-            if kind == "thread.started" and "thread_id" in line:
-                return True
-            if kind in ("item.started", "item.updated", "item.completed"):
-                item = line.get("item")
-                if isinstance(item, dict) and isinstance(item.get("type"), str):
-                    return "id" in item
-        return False
-
-
-FORMAT = CodexExec()
+FORMAT = Format("codex_exec", "lines", CodexExecReader, _detect, several=True)
 """Registered as `codex_exec`."""

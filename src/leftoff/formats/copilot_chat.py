@@ -19,17 +19,14 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     text_of,
     time_of_ms,
     value_of,
 )
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import EDITS, kind_of, text_argument
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
 from leftoff.model import (
-    Changes,
-    Message,
     Part,
     Reasoning,
     Record,
@@ -73,15 +70,10 @@ class CopilotChatReader(Struct):
         if title or identity:
             yield SessionFacts(id=identity, title=title)
         self.session = identity
-        for number, item in enumerate(items_of(document.get("requests"))):
-            cursor.raw = bytes(item)
-            found, _ = _REQUEST.decode(cursor.raw)
-            if found:
-                yield from self._request(found[0], number, cursor)
-            else:
-                yield Unknown("request")
+        for request in cursor.each(document.get("requests"), _REQUEST):
+            yield from self._request(request, cursor) if request else (Unknown("request"),)
 
-    def _request(self, request: Request, number: int, cursor: Cursor) -> Iterator[Record]:
+    def _request(self, request: Request, cursor: Cursor) -> Iterator[Record]:
         result = dict_of(request.result)
         metadata = dict_of(result.get("metadata"))
         session = text_of(metadata.get("sessionId"))
@@ -92,34 +84,26 @@ class CopilotChatReader(Struct):
         # A button of the chat window fills in the prompt.
         via = "answer" if request.confirmation else "prompt"
         typed = typed_spans(0, text, via)
-        yield Message(
-            cursor.take(),
+        yield cursor.message(
             "user",
             (Text(text),),
-            item=number,
-            origin="prompt" if typed else "injected",
-            typed=typed,
+            "",
+            typed,
             key=text_of(request.requestId),
             time=time_of_ms(request.timestamp),
-            raw=cursor.raw,
         )
-        yield from self._response(request, result, metadata, number, cursor)
+        yield from self._response(request, result, metadata, cursor)
+        model = text_of(request.modelId)
         failure = text_of(dict_of(result.get("errorDetails")).get("message"))
         if failure:
-            yield self._assistant_message((Text(failure),), "meta", "", request, number, cursor)
+            yield cursor.message("assistant", (Text(failure),), "meta", model=model)
         if request.isCanceled is True:
-            yield Message(
-                cursor.take(), "user", (), item=number, origin="interruption", raw=cursor.raw
-            )
+            yield cursor.message("user", (), "interruption")
 
     def _response(
-        self,
-        request: Request,
-        result: dict[str, Any],
-        metadata: dict[str, Any],
-        number: int,
-        cursor: Cursor,
+        self, request: Request, result: dict[str, Any], metadata: dict[str, Any], cursor: Cursor
     ) -> Iterator[Record]:
+        model = text_of(request.modelId)
         displayed = dicts_of(request.response)
         results = dict_of(metadata.get("toolCallResults"))
         edited: set[str] = set()
@@ -131,23 +115,16 @@ class CopilotChatReader(Struct):
             has_rounds = True
             self.rounds += 1
             name = text_of(entry.get("id")) or f"r{self.rounds}"
-            yield self._assistant_message(parts, "agent", name, request, number, cursor)
+            yield cursor.message("assistant", parts, response=name, model=model)
             for part in parts:
                 if type(part) is ToolCall and part.id in results:
-                    yield Message(
-                        cursor.take(),
-                        "tool",
-                        (_result(part, results[part.id]),),
-                        item=number,
-                        origin="tool",
-                        raw=cursor.raw,
-                    )
+                    yield cursor.message("tool", (_result(part, results[part.id]),))
         if not has_rounds:
             parts = _displayed_parts(displayed)
             if parts:
                 self.rounds += 1
-                yield self._assistant_message(
-                    parts, "agent", f"r{self.rounds}", request, number, cursor
+                yield cursor.message(
+                    "assistant", parts, response=f"r{self.rounds}", model=model
                 )
         changed = dict.fromkeys(
             path
@@ -157,8 +134,7 @@ class CopilotChatReader(Struct):
             and path not in edited
         )
         if changed:
-            files = tuple((path, "modified", "") for path in changed)
-            yield Changes("", files, item=number, raw=cursor.raw)
+            yield cursor.changes("", ((path, "modified", "") for path in changed))
 
     def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
         """Reasoning, text and calls of one round; adds the paths that the calls edit to
@@ -175,33 +151,11 @@ class CopilotChatReader(Struct):
             self.calls += 1
             name = text_of(call.get("name"))
             identity = text_of(call.get("id")) or f"call-{self.calls}"
-            parsed = ToolCall(
-                identity, name, kind_of(name), decode_arguments(call.get("arguments"))
-            )
+            parsed = tool_call(identity, name, decode_arguments(call.get("arguments")))
             if parsed.kind in EDITS:
                 edited.add(text_argument(parsed, "path"))
             parts.append(parsed)
         return tuple(parts)
-
-    def _assistant_message(
-        self,
-        parts: tuple[Part, ...],
-        origin: str,
-        response: str,
-        request: Request,
-        number: int,
-        cursor: Cursor,
-    ) -> Message:
-        return Message(
-            cursor.take(),
-            "assistant",
-            parts,
-            item=number,
-            origin=origin,
-            response=response,
-            model=text_of(request.modelId),
-            raw=cursor.raw,
-        )
 
 
 def _prompt_text(message: Any) -> str:
@@ -281,23 +235,16 @@ def _collect(node: Any, pieces: list[str], depth: int) -> None:
             _collect(child, pieces, depth + 1)
 
 
-class CopilotChat(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "copilot_chat"
-    shape: str = "document"
-    reader: type[CopilotChatReader] = CopilotChatReader
-
-    def detect(self, sample: Sample) -> bool:
-        if "requests" not in sample.keys or not isinstance(sample.document["requests"], list):
-            return False
-        if "responderUsername" in sample.keys:
-            return True
-        return any(
-            "requestId" in r and "message" in r
-            for r in sample.document["requests"][:3]
-            if isinstance(r, dict)
-        )
+def _detect(sample: Sample) -> bool:
+    if "requests" not in sample.keys or not isinstance(sample.document["requests"], list):
+        return False
+    if "responderUsername" in sample.keys:
+        return True
+    return any(
+        "requestId" in r and "message" in r
+        for r in sample.document["requests"][:3]
+        if isinstance(r, dict)
+    )
 
 
-FORMAT = CopilotChat()
+FORMAT = Format("copilot_chat", "document", CopilotChatReader, _detect)

@@ -13,13 +13,17 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, known_id, text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import (
+    count_of,
+    dict_of,
+    dicts_of,
+    known_id,
+    text_of,
+    usage_by,
+)
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
+from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import (
-    Changes,
-    Compaction,
-    Link,
     Media,
     Message,
     Part,
@@ -29,7 +33,6 @@ from leftoff.model import (
     SessionFacts,
     Text,
     TokenCount,
-    ToolCall,
     ToolResult,
     Typed,
     Unknown,
@@ -76,11 +79,7 @@ class Data(Struct, gc=False):
     summaryContent: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     agentId: str | None = None
     data: Data | None = None
 
@@ -98,6 +97,9 @@ NO_MESSAGE = frozenset(
 _NO_MESSAGE_PREFIXES = (
     "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
     "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",
+)  # fmt: skip
+_TOKENS = (
+    "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens",
 )  # fmt: skip
 _EXIT_CODE = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
 _RUNNING = re.compile(r"<[^<>\n]{0,80}still running[^<>\n]{0,200}>\s*$")
@@ -131,10 +133,10 @@ class CopilotReader(Struct):
             return (self._result(line, data, cursor),)
         if kind in ("system.message", "system.notification"):
             parts = (Text(text_of(data.content)),)
-            return (self._message(line, data, cursor, "system", parts, "injected"),)
+            return (self._message(line, data, cursor, "system", parts),)
         if kind == "abort":
             return (self._message(line, data, cursor, "system", (), "interruption"),)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        link = line.link()
         if kind.startswith("session."):
             return (*link, *self._session(line, data, cursor))
         if kind in NO_MESSAGE or kind.startswith(_NO_MESSAGE_PREFIXES):
@@ -151,8 +153,7 @@ class CopilotReader(Struct):
         typed = typed_spans(0, text) if by_person else ()
         parts: list[Part] = [Text(text)]
         parts += [Media(text_of(a.get("type"))) for a in dicts_of(data.attachments)]
-        origin = "prompt" if typed else "injected"
-        return self._message(line, data, cursor, "user", tuple(parts), origin, typed)
+        return self._message(line, data, cursor, "user", tuple(parts), typed=typed)
 
     def _assistant_message(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
         parts: list[Part] = []
@@ -164,20 +165,20 @@ class CopilotReader(Struct):
             call, name = known_id(request.get("toolCallId")), text_of(request.get("name"))
             if call:
                 self._store_call(call, name)
-            parts.append(ToolCall(call, name, kind_of(name), request.get("arguments")))
+            parts.append(tool_call(call, name, request.get("arguments")))
         self.output += count_of(data.outputTokens)
-        yield self._message(line, data, cursor, "assistant", tuple(parts), "agent")
+        yield self._message(line, data, cursor, "assistant", tuple(parts))
         if count_of(data.outputTokens):
             yield TokenCount(Usage(), self.before + Usage(output=self.output))
 
     def _tool_start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
         call, name = known_id(data.toolCallId), text_of(data.toolName)
         if not call or call in self.calls:
-            return (Link(line.id, line.parentId or ""),) if line.id else ()
+            return line.link()
         # No message requested this call: the person ran it, or the message is lost.
         self._store_call(call, name)
-        parts = (ToolCall(call, name, kind_of(name), data.arguments),)
-        return (self._message(line, data, cursor, "assistant", parts, "agent"),)
+        parts = (tool_call(call, name, data.arguments),)
+        return (self._message(line, data, cursor, "assistant", parts),)
 
     def _store_call(self, call: str, name: str) -> None:
         self.calls[call] = name
@@ -207,7 +208,7 @@ class CopilotReader(Struct):
         if prefix and kind_of(name) == "ask" and len(text) > len(prefix):
             typed = (Typed(0, len(prefix), len(text), "answer"),)
         parts = (ToolResult(call, text, status, code),)
-        return self._message(line, data, cursor, "tool", parts, "tool", typed)
+        return self._message(line, data, cursor, "tool", parts, typed=typed)
 
     def _message(
         self,
@@ -216,29 +217,21 @@ class CopilotReader(Struct):
         cursor: Cursor,
         role: Role,
         parts: tuple[Part, ...],
-        origin: str,
+        origin: str = "",
         typed: tuple[Typed, ...] = (),
     ) -> Message:
         agent = line.agentId or text_of(data.parentToolCallId)
-        index = cursor.take(agent)
-        response = ""
-        if role == "assistant":
-            response = text_of(data.apiCallId) or text_of(data.messageId) or f"r{index}"
-        return Message(
-            index=index,
-            role=role,
-            parts=parts,
-            line=cursor.line,
-            origin=origin,
-            typed=typed,
-            key=line.id or "",
-            parent=line.parentId or "",
-            response=response,
-            time=line.timestamp or "",
+        own = text_of(data.apiCallId) or text_of(data.messageId)
+        return cursor.message(
+            role,
+            parts,
+            origin,
+            typed,
+            response=own or None,
+            **line.place(),
             agent=agent,
-            model=(text_of(data.model) or self.model) if role == "assistant" else "",
+            model=text_of(data.model) or self.model,
             cwd=self.cwd,
-            raw=cursor.raw,
         )
 
     # -- the session -----------------------------------------------------------------------
@@ -264,12 +257,10 @@ class CopilotReader(Struct):
         elif kind == "session.usage_info":
             yield SessionFacts(window=count_of(data.tokenLimit) or None)
         elif kind == "session.compaction_complete" and data.success is not False:
-            yield Compaction(
-                line=cursor.line,
-                trigger=text_of(data.trigger),
-                recorded=count_of(data.preCompactionTokens) or None,
-                recorded_after=count_of(data.postCompactionTokens) or None,
-                raw=cursor.raw,
+            yield cursor.compaction(
+                text_of(data.trigger),
+                count_of(data.preCompactionTokens),
+                count_of(data.postCompactionTokens),
             )
             if text_of(data.summaryContent):
                 parts = (Text(data.summaryContent),)
@@ -281,49 +272,25 @@ class CopilotReader(Struct):
         modified = dict_of(data.codeChanges).get("filesModified")
         files = [f for f in modified if text_of(f)] if isinstance(modified, list) else []
         if files:
-            yield Changes(
-                "",
-                tuple((f, "modified", "") for f in files),
-                line=cursor.line,
-                raw=cursor.raw,
-            )
+            yield cursor.changes("", ((f, "modified", "") for f in files))
         total = Usage()
         for metrics in dict_of(data.modelMetrics).values():
-            total += _usage(dict_of(dict_of(metrics).get("usage")))
+            usage = dict_of(dict_of(metrics).get("usage"))
+            total += usage_by(usage, _TOKENS, inclusive=True) or Usage()
         # A resumed session continues its totals or restarts them; compare its output tokens.
         continued = total.output >= self.before.output + self.output
         self.before, self.output = total if continued else self.before + total, 0
         yield TokenCount(Usage(input=count_of(data.currentTokens)), self.before)
 
 
-def _usage(value: dict[str, Any]) -> Usage:
-    """Tokens of one model; `inputTokens` there includes what came from the cache."""
-    read = count_of(value.get("cacheReadTokens"))
-    write = count_of(value.get("cacheWriteTokens"))
-    return Usage(
-        input=max(0, count_of(value.get("inputTokens")) - read - write),
-        output=count_of(value.get("outputTokens")),
-        cache_read=read,
-        cache_write=write,
-        reasoning=count_of(value.get("reasoningTokens")),
+def _detect(sample: Sample) -> bool:
+    families = ("session.", "assistant.", "user.message", "tool.execution_", "hook.")
+    return any(
+        isinstance(line.get("data"), dict)
+        and "parentId" in line
+        and str(line.get("type")).startswith(families)
+        for line in sample.lines
     )
 
 
-class CopilotCli(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "copilot_cli"
-    shape: str = "lines"
-    reader: type[CopilotReader] = CopilotReader
-
-    def detect(self, sample: Sample) -> bool:
-        families = ("session.", "assistant.", "user.message", "tool.execution_", "hook.")
-        return any(
-            isinstance(line.get("data"), dict)
-            and "parentId" in line
-            and str(line.get("type")).startswith(families)
-            for line in sample.lines
-        )
-
-
-FORMAT = CopilotCli()
+FORMAT = Format("copilot_cli", "lines", CopilotReader, _detect)

@@ -13,20 +13,9 @@ from msgspec import Struct
 
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import dicts_of, known_id, text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-)
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
+from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
 
 
 class Body(Struct, gc=False):
@@ -80,35 +69,15 @@ class CursorReader(Struct):
                 if not call:
                     self.made += 1
                     call = f"call-{self.made}"
-                parts.append(ToolCall(call, name, kind_of(name), block.get("input")))
+                parts.append(tool_call(call, name, block.get("input")))
             elif kind == "tool_result":
                 results = True
                 parts.append(_result(block))
             else:
                 parts.append(Media(text_of(kind)))
-        index = cursor.take()
-        is_assistant = line.role == "assistant"
-        origin = (
-            "agent"
-            if is_assistant
-            else "tool"
-            if results
-            else "prompt"
-            if typed
-            else "injected"
-        )
-        return (
-            Message(
-                index=index,
-                role="assistant" if is_assistant else "user",
-                parts=tuple(parts),
-                line=cursor.line,
-                origin=origin,
-                typed=typed,
-                response=f"r{index}" if is_assistant else "",
-                raw=cursor.raw,
-            ),
-        )
+        role: Role = "assistant" if line.role == "assistant" else "user"
+        origin = "tool" if results and role == "user" else ""
+        return (cursor.message(role, tuple(parts), origin, typed, response=None),)
 
 
 def _typed(part: int, text: str) -> tuple[Typed, ...]:
@@ -129,22 +98,15 @@ def _result(block: dict[str, Any]) -> ToolResult:
     return ToolResult(known_id(block.get("tool_use_id")), text, status)
 
 
-class CursorTranscript(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "cursor"
-    shape: str = "lines"
-    reader: type[CursorReader] = CursorReader
-
-    def detect(self, sample: Sample) -> bool:
-        messages = [line for line in sample.lines if "role" in line]
-        return bool(messages) and all(
-            line["role"] in ("user", "assistant")
-            and isinstance(line.get("message"), dict)
-            and "content" in line["message"]
-            and not {"type", "uuid", "id", "sessionId"} & line.keys()
-            for line in messages
-        )
+def _detect(sample: Sample) -> bool:
+    messages = [line for line in sample.lines if "role" in line]
+    return bool(messages) and all(
+        line["role"] in ("user", "assistant")
+        and isinstance(line.get("message"), dict)
+        and "content" in line["message"]
+        and not {"type", "uuid", "id", "sessionId"} & line.keys()
+        for line in messages
+    )
 
 
-FORMAT = CursorTranscript()
+FORMAT = Format("cursor", "lines", CursorReader, _detect)

@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
 from leftoff.formats.lenient_json import count_of, text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.model import Compaction, Link, Message, Record, SessionFacts, Text, Unknown
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
+from leftoff.model import Message, Record, SessionFacts, Text, Unknown
 
 
 class Body(Struct, gc=False):
@@ -24,11 +24,7 @@ class Body(Struct, gc=False):
     visibility: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     title: Any = None
     sessionTitle: Any = None
     cwd: Any = None
@@ -73,25 +69,17 @@ class DroidReader(Struct):
                 ),
             )
         if kind == "compaction_state":
-            compaction = Compaction(
-                line=cursor.line,
-                recorded_after=count_of(line.summaryTokens) or None,
-                raw=cursor.raw,
-            )
-            message = Message(
-                index=cursor.take(),
-                role="user",
-                parts=(Text(text_of(line.summaryText)),),
-                line=cursor.line,
-                origin="compaction",
-                key=line.id or "",
-                parent=line.parentId or "",
-                time=line.timestamp or "",
+            shown = (Text(text_of(line.summaryText)),)
+            message = cursor.message(
+                "user",
+                shown,
+                "compaction",
+                **line.place(),
                 cwd=self.cwd,
-                raw=cursor.raw,
             )
-            return (compaction, message)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+            after = count_of(line.summaryTokens)
+            return (cursor.compaction(recorded_after=after), message)
+        link = line.link()
         return link if kind in NO_MESSAGE else (*link, Unknown(kind))
 
     def _messages(self, line: Line, cursor: Cursor) -> Iterable[Record]:
@@ -119,26 +107,19 @@ class DroidReader(Struct):
                 yield found
 
 
-class FactoryDroid(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "factory_droid"
-    shape: str = "lines"
-    reader: type[DroidReader] = DroidReader
-
-    def detect(self, sample: Sample) -> bool:
-        for line in sample.lines:
-            kind, body = line.get("type"), line.get("message")
-            if kind == "session_start":
-                return "payload" not in line
-            if kind == "message" and isinstance(body, dict) and "parentUuid" not in line:
-                # Without its first line: Pi's messages carry a time of their own, or an api.
-                return (
-                    body.get("role") in ("user", "assistant")
-                    and not {"api", "timestamp", "usage"} & body.keys()
-                    and isinstance(line.get("id"), str)
-                )
-        return False
+def _detect(sample: Sample) -> bool:
+    for line in sample.lines:
+        kind, body = line.get("type"), line.get("message")
+        if kind == "session_start":
+            return "payload" not in line
+        if kind == "message" and isinstance(body, dict) and "parentUuid" not in line:
+            # Without its first line: Pi's messages carry a time of their own, or an api.
+            return (
+                body.get("role") in ("user", "assistant")
+                and not {"api", "timestamp", "usage"} & body.keys()
+                and isinstance(line.get("id"), str)
+            )
+    return False
 
 
-FORMAT = FactoryDroid()
+FORMAT = Format("factory_droid", "lines", DroidReader, _detect)

@@ -1,7 +1,9 @@
-"""Gemini CLI session documents, `chats/session-*.json`: docs/formats/gemini_cli.md.
+"""Gemini CLI sessions, `chats/session-*.json` and `.jsonl`: docs/formats/gemini_cli.md.
 
-One pretty-printed JSON document; `Message.item` counts its list `messages`. A call and its
-result stand in one item and so in one message.
+Earlier versions write one pretty-printed JSON document; `Message.item` counts its list
+`messages`. A call and its result stand in one item and so in one message. Newer versions write
+each item on a line, and append the whole item again when it has grown: written from the
+recorder's open source.
 """
 
 from __future__ import annotations
@@ -13,30 +15,36 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.codec import LineDecoder
-from leftoff.formats.gemini_parts import GeminiParts, response_texts, result_of
+from leftoff.formats.gemini_parts import (
+    SNAPSHOT,
+    STATUS,
+    GeminiParts,
+    response_texts,
+    result_of,
+    usage_of,
+)
 from leftoff.formats.lenient_json import (
-    count_of,
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     known_id,
     text_of,
     value_of,
 )
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import (
+    Link,
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     ToolCall,
     ToolResult,
     Typed,
     Unknown,
-    Usage,
 )
 
 
@@ -61,9 +69,26 @@ class Item(Struct, gc=False):
     toolCalls: list[Call] | None = None
 
 
+class Line(Item, gc=False):
+    """An item, the header, or a change to the header or to the conversation."""
+
+    sessionId: Any = None
+    projectHash: Any = None
+    startTime: Any = None
+    summary: Any = None
+    kind: Any = None
+    changed: Any = field(default=None, name="$set")
+    rewound: Any = field(default=None, name="$rewindTo")
+
+
 _ITEM = LineDecoder(Item)
 _NOTICES = frozenset({"info", "error", "warning"})
-_STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
+_TOKENS = ("input", "output", "cached", "thoughts", "tool")
+_MAX_REPEATABLE = 32
+"""Number of last messages that may be appended again; the recorder repeats only the very
+last."""
+_MAX_REWIND = 4096
+"""Messages that a rewind can go back. Chosen by hand; not measured."""
 
 
 class GeminiReader(Struct):
@@ -79,12 +104,8 @@ class GeminiReader(Struct):
         fields = fields_of(data)
         facts = {k: value_of(v) for k, v in fields.items() if k != "messages"}
         yield self.read_facts(facts)
-        for number, raw in enumerate(items_of(fields.get("messages"))):
-            for item in _ITEM.decode(bytes(raw))[0]:
-                yield self.read_item(item, cursor, bytes(raw), item_number=number)
-                break
-            else:
-                yield Unknown("message/no object")
+        for item in cursor.each(fields.get("messages"), _ITEM):
+            yield self.read_item(item, cursor) if item else Unknown("message/no object")
 
     def read_facts(self, facts: dict[str, Any]) -> SessionFacts:
         """The facts of the session, from the top-level fields."""
@@ -96,46 +117,35 @@ class GeminiReader(Struct):
             started=text_of(facts.get("startTime")),
         )
 
-    def read_item(
-        self, item: Item, cursor: Cursor, raw: bytes, *, item_number: int | None = None
-    ) -> Message | Unknown:
+    def read_item(self, item: Item, cursor: Cursor) -> Message | Unknown:
         """One item of `messages`."""
         kind = text_of(item.type)
-        parts: tuple[Part, ...]
+        role: Role = "user"
         typed: tuple[Typed, ...] = ()
-        usage: Usage | None = None
-        model = ""
+        origin = ""
         if kind == "user":
             parts, typed = self._user_parts(item)
-            role, origin = "user", "prompt" if typed else "injected"
             if any(type(p) is ToolResult for p in parts):
                 origin = "tool"
         elif kind == "gemini":
             parts, typed = self._assistant_parts(item)
-            role, origin = "assistant", "agent"
-            usage, model = usage_of(item.tokens), text_of(item.model)
+            role = "assistant"
         elif kind in _NOTICES:
             parts = self.parts.content(item.content, False).parts
-            role, origin = "system", "meta"
-            if len(parts) == 1 and parts[0] == Text("Request cancelled."):
-                origin = "interruption"
+            cancelled = len(parts) == 1 and parts[0] == Text("Request cancelled.")
+            role, origin = "system", "interruption" if cancelled else "meta"
         else:
             return Unknown(f"message/{kind}")
-        index = cursor.take()
-        return Message(
-            index=index,
-            role=role,  # type: ignore[arg-type]
-            parts=parts,
-            line=cursor.line if item_number is None else None,
-            item=item_number,
-            origin=origin,
-            typed=typed,
+        return cursor.message(
+            role,
+            parts,
+            origin,
+            typed,
             key=text_of(item.id),
-            response=f"r{index}" if role == "assistant" else "",
+            response=None,
             time=text_of(item.timestamp),
-            model=model,
-            usage=usage,
-            raw=raw,
+            model=text_of(item.model),
+            usage=usage_of(item.tokens, _TOKENS),
         )
 
     def _user_parts(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
@@ -183,7 +193,7 @@ class GeminiReader(Struct):
         self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
         text, failed = response_texts(call.result)
         text = text or text_of(call.resultDisplay)
-        status = _STATUS.get(text_of(call.status), "running")
+        status = STATUS.get(text_of(call.status), "running")
         if status == "running" and not text:
             return tool_call, None
         if status == "ok" and failed:
@@ -193,20 +203,6 @@ class GeminiReader(Struct):
         if isinstance(shown.get("isNewFile"), bool) and status == "ok":
             detail = {"created": shown["isNewFile"]}
         return tool_call, result_of(tool_call.id, name, text, status, detail)
-
-
-def usage_of(tokens: Any) -> Usage | None:
-    """A message's tokens; `input` there includes what came from the cache."""
-    if not isinstance(tokens, dict):
-        return None
-    cached = count_of(tokens.get("cached"))
-    thoughts = count_of(tokens.get("thoughts"))
-    return Usage(
-        input=max(0, count_of(tokens.get("input")) - cached) + count_of(tokens.get("tool")),
-        output=count_of(tokens.get("output")) + thoughts,
-        cache_read=cached,
-        reasoning=thoughts,
-    )
 
 
 def _answer_spans(text: str, part: int) -> tuple[Typed, ...]:
@@ -226,15 +222,121 @@ def _answer_spans(text: str, part: int) -> tuple[Typed, ...]:
     return tuple(spans)
 
 
-class GeminiCli(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
+class GeminiLinesReader(Struct):
+    """Reads the lines of one session. Fields are its state between lines."""
 
-    name: str = "gemini_cli"
-    shape: str = "document"
-    reader: type[GeminiReader] = GeminiReader
+    record: ClassVar[Any] = Line
 
-    def detect(self, sample: Sample) -> bool:
-        return {"sessionId", "projectHash", "messages"} <= sample.keys
+    items: GeminiReader = field(default_factory=GeminiReader)
+    given: dict[str, list[str]] = field(default_factory=dict)
+    """What was already emitted of the last messages, by id: "tokens", call ids, "result of"
+    call ids."""
+    parents: dict[str, str] = field(default_factory=dict)
+    last: str = ""
+
+    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        if isinstance(line.rewound, str):
+            # What follows has the same parent as what it replaces.
+            self.last = self.parents.get(line.rewound, "")
+        elif isinstance(line.changed, dict):
+            yield self.items.read_facts(line.changed)
+            yield from self._compressed(line.changed.get("messages"), cursor)
+        elif text_of(line.id):
+            yield from self._item(line, text_of(line.id), cursor)
+        elif text_of(line.sessionId):
+            yield self.items.read_facts(msgspec.structs.asdict(line))
+            self.last = self.last or text_of(line.sessionId)
+            yield Link(text_of(line.sessionId), "")
+        else:
+            yield Unknown("line without id")
+
+    def _item(self, item: Line, identity: str, cursor: Cursor) -> Iterable[Record]:
+        repeated = identity in self.given
+        given = self.given.setdefault(identity, [])
+        if repeated and item.type != "gemini":
+            return  # only the agent's messages grow
+        if repeated:
+            item.id, item.content, item.thoughts = "", "", None
+            item.tokens = None if "tokens" in given else item.tokens
+        found = self.items.read_item(item, cursor)
+        if not isinstance(found, Message):
+            yield found
+            return
+        parts = _new_parts(found.parts, given)
+        if item.tokens is not None:
+            given.append("tokens")
+        if repeated and not parts and (found.usage is None or not found.usage.total):
+            cursor.give_back("")
+            return
+        parent = identity if repeated else self.last
+        if not repeated:
+            self.parents[identity], self.last = self.last, identity
+            _drop_oldest(self.parents, _MAX_REWIND)
+            _drop_oldest(self.given, _MAX_REPEATABLE)
+        yield msgspec.structs.replace(
+            found,
+            parts=parts,
+            typed=() if repeated else found.typed,
+            parent=parent,
+            response=identity if found.role == "assistant" else "",
+        )
+
+    def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[Record]:
+        """The conversation was replaced; only the summary of the removed part is new."""
+        for message in dicts_of(messages):
+            identity = known_id(message.get("id"))
+            content = self.items.parts.content(message.get("content"), False)
+            text = next((p.text for p in content.parts if type(p) is Text), "")
+            if not text.startswith(SNAPSHOT) or identity in self.parents:
+                continue
+            yield cursor.compaction()
+            yield cursor.message(
+                "user",
+                content.parts,
+                "compaction",
+                key=identity,
+                parent=self.last,
+                time=text_of(message.get("timestamp")),
+            )
+            self.parents[identity], self.last = self.last, identity
 
 
-FORMAT = GeminiCli()
+def _new_parts(parts: tuple[Part, ...], given: list[str]) -> tuple[Part, ...]:
+    """The parts that were not emitted yet; adds them to `given`."""
+    new: list[Part] = []
+    for part in parts:
+        if type(part) is ToolCall:
+            part_key = part.id
+        elif type(part) is ToolResult:
+            part_key = f"result of {part.call_id}" if part.status != "running" else ""
+        else:
+            new.append(part)
+            continue
+        if part_key and part_key not in given:
+            given.append(part_key)
+            new.append(part)
+    return tuple(new)
+
+
+def _drop_oldest(entries: dict[str, Any], limit: int) -> None:
+    if len(entries) > limit:
+        del entries[next(iter(entries))]
+
+
+def _detect(sample: Sample) -> bool:
+    return {"sessionId", "projectHash", "messages"} <= sample.keys
+
+
+def _detect_lines(sample: Sample) -> bool:
+    for line in sample.lines:
+        if "messages" not in line and {"sessionId", "projectHash"} <= line.keys():
+            return True
+        if line.get("type") == "gemini" and "content" in line and "id" in line:
+            return True
+        if "lastUpdated" in dict_of(line.get("$set")):
+            return True
+    return False
+
+
+FORMAT = Format("gemini_cli", "document", GeminiReader, _detect)
+LINES = Format("gemini_cli_jsonl", "lines", GeminiLinesReader, _detect_lines)

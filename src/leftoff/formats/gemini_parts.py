@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import dict_of, dicts_of, known_id, text_of
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, known_id, text_of
 from leftoff.formats.vocabulary import kind_of
-from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed
+from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
 _FILES_FROM = "--- Content from referenced files ---"
@@ -19,6 +19,12 @@ _FILES_TO = "--- End of content ---"
 _MAX_OPEN_CALLS = 256
 """Calls without a response that are retained to match responses without an id. Chosen by hand;
 not measured."""
+
+
+STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
+"""How a call ended, in the words of the clients; "cancelled" is told apart by `result_of`."""
+SNAPSHOT = "<state_snapshot>"
+"""How the summary of a compressed conversation begins."""
 
 
 class Content(Struct, frozen=True):
@@ -136,6 +142,15 @@ def response_texts(parts: Any) -> tuple[str, bool]:
         elif isinstance(part.get("text"), str):
             texts.append(part["text"])
     return "\n".join(texts), failed
+
+
+def usage_of(value: Any, names: tuple[str, ...]) -> Usage | None:
+    """A response's tokens under the names of input, output, cache, thoughts and tool input; the
+    input includes what came from the cache, the output lacks the thoughts."""
+    if not isinstance(value, dict):
+        return None
+    given, output, cached, thoughts, tool = (count_of(value.get(name)) for name in names)
+    return Usage(max(0, given - cached) + tool, output + thoughts, cached, 0, thoughts)
 
 
 def result_of(

@@ -14,52 +14,26 @@ from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
-from leftoff.formats.gemini_parts import response_texts, result_of
+from leftoff.formats.gemini_parts import STATUS, response_texts, result_of
 from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
 
 
-class Block(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
-    tool_use_id: str | None = None
-    is_error: bool | None = None
+class Block(records.Block, gc=False):
     content: Any = None
 
 
-class Body(Struct, gc=False):
-    id: str | None = None
-    model: str | None = None
-    role: str | None = None
-    content: str | list[Block] | None = None
-    usage: records.Tokens | None = None
+class Body(records.Body, gc=False):
+    content: str | list[Block] | None = None  # type: ignore[assignment]
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    uuid: str | None = None
-    parentUuid: str | None = None
-    timestamp: str | None = None
-    sessionId: str | None = None
-    cwd: str | None = None
-    gitBranch: str | None = None
-    version: str | None = None
+class Line(records.Line, gc=False):
     message: Body | None = None
-    isMeta: bool | None = None
-    isSidechain: bool | None = None
-    isCompactSummary: bool | None = None
-    agentId: str | None = None
-    subtype: str | None = None
     toolUseResult: Any = None
 
 
 _MAX_REMEMBERED = 64
-_STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 
 
 class IflowReader(Struct):
@@ -72,38 +46,18 @@ class IflowReader(Struct):
     """Ids of the last calls, to skip a call that is recorded again."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
-        body = line.message
-        if body is not None and isinstance(body.content, list):
-            content: Any = [_claude_block(b) for b in body.content]
-        else:
-            content = body.content if body else None
-        claude_line = records.Line(
-            type=line.type,
-            uuid=line.uuid,
-            parentUuid=line.parentUuid,
-            timestamp=line.timestamp,
-            sessionId=line.sessionId,
-            cwd=line.cwd,
-            gitBranch=line.gitBranch,
-            version=line.version,
-            isMeta=line.isMeta,
-            isSidechain=line.isSidechain,
-            isCompactSummary=line.isCompactSummary,
-            agentId=line.agentId,
-            subtype=line.subtype,
-        )
-        if body is not None:
-            claude_line.message = records.Body(
-                id=body.id, model=body.model, role=body.role, content=content, usage=body.usage
-            )
-        for found in self.claude.read(claude_line, cursor):
+        facts = dict_of(line.toolUseResult)
+        line.toolUseResult = None
+        for block in line.message.content or () if line.message else ():
+            if isinstance(block, Block):
+                _unwrap(block)
+        for found in self.claude.read(line, cursor):
             if isinstance(found, Message):
-                yield msgspec.structs.replace(found, parts=self._new_parts(found, line))
+                yield msgspec.structs.replace(found, parts=self._new_parts(found, facts))
             else:
                 yield found
 
-    def _new_parts(self, message: Message, line: Line) -> tuple[Part, ...]:
-        facts = dict_of(line.toolUseResult)
+    def _new_parts(self, message: Message, facts: dict[str, Any]) -> tuple[Part, ...]:
         parts: list[Part] = []
         for part in message.parts:
             if type(part) is ToolCall and part.id:
@@ -112,7 +66,7 @@ class IflowReader(Struct):
                 self.calls.append(part.id)
                 del self.calls[:-_MAX_REMEMBERED]
             elif type(part) is ToolResult and part.status in ("ok", "error"):
-                status = _STATUS.get(text_of(facts.get("status")), part.status)
+                status = STATUS.get(text_of(facts.get("status")), part.status)
                 name = text_of(facts.get("toolName"))
                 parts.append(result_of(part.call_id, name, part.text, status))
                 continue
@@ -120,39 +74,21 @@ class IflowReader(Struct):
         return tuple(parts)
 
 
-def _claude_block(block: Block) -> records.Block:
-    content = block.content
-    failed = block.is_error
-    if isinstance(content, dict):
-        content, wrong = response_texts(content.get("responseParts"))
-        failed = failed or wrong
-    elif isinstance(content, list):
-        content = "\n".join(text_of(b.get("text")) for b in dicts_of(content))
-    return records.Block(
-        type=block.type,
-        text=block.text,
-        thinking=block.thinking,
-        id=block.id,
-        name=block.name,
-        input=block.input,
-        tool_use_id=block.tool_use_id,
-        is_error=failed,
-        content=text_of(content),
+def _unwrap(block: Block) -> None:
+    """Brings the content of a result, a Gemini function response, to Claude Code's form."""
+    if isinstance(block.content, dict):
+        block.content, failed = response_texts(block.content.get("responseParts"))
+        block.is_error = block.is_error or failed
+    elif isinstance(block.content, list):
+        block.content = "\n".join(text_of(b.get("text")) for b in dicts_of(block.content))
+    block.content = text_of(block.content)
+
+
+def _detect(sample: Sample) -> bool:
+    return any(
+        "parentUuid" in line and str(line.get("sessionId")).startswith("session-")
+        for line in sample.lines
     )
 
 
-class Iflow(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "iflow"
-    shape: str = "lines"
-    reader: type[IflowReader] = IflowReader
-
-    def detect(self, sample: Sample) -> bool:
-        return any(
-            "parentUuid" in line and str(line.get("sessionId")).startswith("session-")
-            for line in sample.lines
-        )
-
-
-FORMAT = Iflow()
+FORMAT = Format("iflow", "lines", IflowReader, _detect)

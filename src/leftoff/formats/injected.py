@@ -7,9 +7,9 @@ user messages; the rest of a message was typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from leftoff.model import Typed
+from leftoff.model import Part, Text, Typed
 
 _TAGS = (
     "task-notification|agent-notification|command-name|command-message"
@@ -109,6 +109,25 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         rest = _spans(part, text[start:], via)
         return tuple(Typed(part, s.start + start, s.end + start, s.via) for s in rest)
     return _spans(part, text, via)
+
+
+def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:
+    """The typed spans of all texts of a message."""
+    spans: tuple[Typed, ...] = ()
+    for number, part in enumerate(parts):
+        if type(part) is Text:
+            spans += typed_spans(number, part.text)
+    return spans
+
+
+def sent_by(text: str) -> tuple[str, tuple[Typed, ...]]:
+    """Origin and typed spans of a message in the person's place that is one text."""
+    if is_interruption(text):
+        return "interruption", ()
+    if is_continuation(text):
+        return "compaction", ()
+    typed = typed_spans(0, text)
+    return "prompt" if typed else "injected", typed
 
 
 def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:

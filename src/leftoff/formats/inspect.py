@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import MAX_DOCUMENT, LineDecoder
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import (
     count_of,
     dict_of,
@@ -28,8 +28,8 @@ from leftoff.formats.lenient_json import (
     value_of,
 )
 from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Media,
     Message,
@@ -37,12 +37,11 @@ from leftoff.model import (
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     TokenCount,
-    ToolCall,
     ToolResult,
-    Typed,
     Unknown,
     Usage,
 )
@@ -177,30 +176,28 @@ class InspectReader(Struct):
         if b"attachment://" in bytes(listed):
             attachments = dict_of(value_of(sample.get("attachments")))
         calls, tools = _calls(sample.get("events"))
-        items: list[tuple[int, bytes, Item]] = []
-        for number, given in enumerate(items_of(listed)):
-            raw = bytes(given)
-            found, _ = _ITEM.decode(raw)
-            if found and found[0].role in {"system", "user", "assistant", "tool"}:
-                items.append((number, raw, found[0]))
-            else:
-                yield Unknown("message")
-        marked = any(i.role == "user" and i.source == "input" for _, _, i in items)
+        items = [
+            (item, cursor.item, cursor.raw)
+            for item in cursor.each(listed, _ITEM)
+            if item and item.role in {"system", "user", "assistant", "tool"}
+        ]
+        yield from [Unknown("message")] * (len(items_of(listed)) - len(items))
+        marked = any(item.role == "user" and item.source == "input" for item, *_ in items)
         has_usage = prompted = False
-        for number, raw, item in items:
+        for item, cursor.item, cursor.raw in items:
             if attachments:
                 item.content = _with_attachments(item.content, attachments)
             if item.role == "assistant":
-                message = self._assistant_message(item, number, raw, calls, cursor)
+                message = self._assistant_message(item, calls, cursor)
                 has_usage = has_usage or message.usage is not None
             elif item.role == "tool":
-                message = _tool_message(item, number, raw, tools, cursor)
+                message = _tool_message(item, tools, cursor)
             else:
                 is_prompt = item.role == "user" and (
                     item.source in ("input", "operator") or not marked and not prompted
                 )
                 prompted = prompted or is_prompt
-                message = _input_message(item, is_prompt, number, raw, cursor)
+                message = _input_message(item, is_prompt, cursor)
             yield message
         if not has_usage:
             total = Usage()
@@ -209,9 +206,7 @@ class InspectReader(Struct):
             if total.total:
                 yield TokenCount(Usage(), total)
 
-    def _assistant_message(
-        self, item: Item, number: int, raw: bytes, calls: list[Call], cursor: Cursor
-    ) -> Message:
+    def _assistant_message(self, item: Item, calls: list[Call], cursor: Cursor) -> Message:
         self.turns += 1
         identity, text = text_of(item.id), content_text(item.content)
         parts = _parts(item.content)
@@ -219,35 +214,25 @@ class InspectReader(Struct):
             name = text_of(call.get("function")) or text_of(
                 dict_of(call.get("function")).get("name")
             )
-            parts.append(
-                ToolCall(
-                    text_of(call.get("id")),
-                    name,
-                    kind_of(name),
-                    decode_arguments(call.get("arguments")),
-                )
-            )
+            given = decode_arguments(call.get("arguments"))
+            parts.append(tool_call(text_of(call.get("id")), name, given))
         is_input = item.source == "input"
-        model_call: Call | None = None
+        reply = Call("", "", "", "", None)
         if not is_input:
             for place, known in enumerate(calls):
                 if identity and known.id == identity or not known.id and known.text == text:
-                    model_call = known
+                    reply = known
                     del calls[: place + 1]
                     break
-        return Message(
-            cursor.take(),
+        return cursor.message(
             "assistant",
             tuple(parts),
-            None,
-            number,
             "injected" if is_input else "agent",
             key=identity,
             response=f"r{self.turns}",
-            time=model_call.time if model_call is not None else "",
-            model=text_of(item.model) or (model_call.model if model_call else "") or self.model,
-            usage=model_call.usage if model_call is not None else None,
-            raw=raw,
+            time=reply.time,
+            model=text_of(item.model) or reply.model or self.model,
+            usage=reply.usage,
         )
 
 
@@ -329,7 +314,7 @@ def _parts(content: Any) -> list[Part]:
         elif kind == "tool_use":  # a tool that the provider ran itself
             call, name = text_of(block.get("id")), text_of(block.get("name"))
             given = decode_arguments(block.get("arguments"))
-            parts.append(ToolCall(call, name, kind_of(name), given))
+            parts.append(tool_call(call, name, given))
             failed = bool(block.get("error"))
             text = content_text(block.get("result"))
             parts.append(ToolResult(call, text, "error" if failed else "ok"))
@@ -338,31 +323,14 @@ def _parts(content: Any) -> list[Part]:
     return parts
 
 
-def _input_message(
-    item: Item, is_prompt: bool, number: int, raw: bytes, cursor: Cursor
-) -> Message:
-    parts = _parts(item.content)
-    typed: tuple[Typed, ...] = ()
-    if is_prompt:
-        for place, part in enumerate(parts):
-            if type(part) is Text:
-                typed += typed_spans(place, part.text)
-    return Message(
-        cursor.take(),
-        "system" if item.role == "system" else "user",
-        tuple(parts),
-        None,
-        number,
-        "prompt" if typed else "injected",
-        typed,
-        key=text_of(item.id),
-        raw=raw,
-    )
+def _input_message(item: Item, is_prompt: bool, cursor: Cursor) -> Message:
+    parts = tuple(_parts(item.content))
+    role: Role = "system" if item.role == "system" else "user"
+    typed = typed_parts(parts) if is_prompt else ()
+    return cursor.message(role, parts, "", typed, key=text_of(item.id))
 
 
-def _tool_message(
-    item: Item, number: int, raw: bytes, tools: dict[str, str], cursor: Cursor
-) -> Message:
+def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> Message:
     call, text = text_of(item.tool_call_id), content_text(item.content)
     status = "ok"
     if item.error:
@@ -372,17 +340,8 @@ def _tool_message(
             kind, "error"
         )
         text = text or text_of(error.get("message"))
-    return Message(
-        cursor.take(),
-        "tool",
-        (ToolResult(call, text, status),),
-        None,
-        number,
-        "tool",
-        key=text_of(item.id),
-        time=tools.get(call, ""),
-        raw=raw,
-    )
+    result = (ToolResult(call, text, status),)
+    return cursor.message("tool", result, key=text_of(item.id), time=tools.get(call, ""))
 
 
 def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
@@ -404,25 +363,18 @@ def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
     return content
 
 
-class Inspect(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "inspect"
-    shape: str = "document"
-    reader: type[InspectReader] = InspectReader
-    reads_archives: bool = True
-    """A document of this format may also be the bytes of a ZIP archive."""
-
-    def detect(self, sample: Sample) -> bool:
-        if sample.data[:4] == b"PK\x03\x04":
-            # Names stand uncompressed before each member, and again at the end.
-            return any(
-                name in sample.data
-                for name in (b"_journal/start.json", b"header.json", b"_epoch_1.json")
-            )
-        return {"eval", "status"} <= sample.keys and (
-            "samples" in sample.keys or "plan" in sample.keys
+def _detect(sample: Sample) -> bool:
+    if sample.data[:4] == b"PK\x03\x04":
+        # Names stand uncompressed before each member, and again at the end.
+        return any(
+            name in sample.data
+            for name in (b"_journal/start.json", b"header.json", b"_epoch_1.json")
         )
+    return {"eval", "status"} <= sample.keys and (
+        "samples" in sample.keys or "plan" in sample.keys
+    )
 
 
-FORMAT = Inspect()
+FORMAT = Format(
+    "inspect", "document", InspectReader, _detect, reads_archives=True, several=True
+)

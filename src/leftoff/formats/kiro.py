@@ -18,21 +18,18 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     known_id,
     text_of,
     value_of,
 )
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Compaction,
-    Message,
     Part,
     Record,
     SessionFacts,
     Text,
-    ToolCall,
     ToolResult,
     Typed,
     Unknown,
@@ -67,17 +64,14 @@ class KiroReader(Struct):
         if summary:
             # Stored beside the history; the messages that it replaced are not recorded.
             yield Compaction(raw=bytes(fields["latest_summary"]))
-        for number, raw in enumerate(items_of(fields.get("history"))):
-            decoded = _ITEM.decode(bytes(raw))[0]
-            if not decoded:
+        for item in cursor.each(fields.get("history"), _ITEM):
+            if item is None:
                 yield Unknown("history/no object")
                 continue
-            yield from self._user(dict_of(decoded[0].user), number, bytes(raw), cursor)
-            yield from self._assistant(decoded[0].assistant, number, bytes(raw), cursor)
+            yield from self._user(dict_of(item.user), cursor)
+            yield from self._assistant(item.assistant, cursor)
 
-    def _user(
-        self, user: dict[str, Any], number: int, raw: bytes, cursor: Cursor
-    ) -> Iterable[Record]:
+    def _user(self, user: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
         state = dict_of(dict_of(user.get("env_context")).get("env_state"))
         where = text_of(state.get("current_working_directory"))
         if where and where != self.cwd:
@@ -102,21 +96,16 @@ class KiroReader(Struct):
                 typed += typed_spans(len(parts), prompt)
                 parts.append(Text(prompt))
         if parts:
-            yield Message(
-                index=cursor.take(),
-                role="user",
-                parts=tuple(parts),
-                item=number,
-                origin="tool" if results else "prompt" if typed else "injected",
-                typed=typed,
+            yield cursor.message(
+                "user",
+                tuple(parts),
+                "tool" if results else "",
+                typed,
                 time=text_of(user.get("timestamp")),
                 cwd=self.cwd,
-                raw=raw,
             )
 
-    def _assistant(
-        self, assistant: Any, number: int, raw: bytes, cursor: Cursor
-    ) -> Iterable[Record]:
+    def _assistant(self, assistant: Any, cursor: Cursor) -> Iterable[Record]:
         for kind, value in dict_of(assistant).items():
             given = dict_of(value)
             if kind not in ("Response", "ToolUse"):
@@ -135,17 +124,13 @@ class KiroReader(Struct):
                     call = f"call-{self.made}"
                     self.open.append(call)
                 arguments = use.get("args") if "args" in use else use.get("orig_args")
-                parts.append(ToolCall(call, name, kind_of(name), arguments))
-            index = cursor.take()
-            yield Message(
-                index=index,
-                role="assistant",
-                parts=tuple(parts),
-                item=number,
-                response=known_id(given.get("message_id")) or f"r{index}",
+                parts.append(tool_call(call, name, arguments))
+            yield cursor.message(
+                "assistant",
+                tuple(parts),
+                response=known_id(given.get("message_id")) or None,
                 model=self.model,
                 cwd=self.cwd,
-                raw=raw,
             )
 
     def _result(self, result: dict[str, Any], *, cancelled: bool) -> ToolResult:
@@ -185,18 +170,11 @@ def _output(value: Any, code: int | None) -> tuple[str, int | None]:
         return "", code
 
 
-class Kiro(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "kiro"
-    shape: str = "document"
-    reader: type[KiroReader] = KiroReader
-
-    def detect(self, sample: Sample) -> bool:
-        if not {"conversation_id", "history"} <= sample.keys:
-            return False
-        items = dicts_of(sample.document["history"])[: sample.LINES]
-        return bool(items) and any("user" in i and "assistant" in i for i in items)
+def _detect(sample: Sample) -> bool:
+    if not {"conversation_id", "history"} <= sample.keys:
+        return False
+    items = dicts_of(sample.document["history"])[: sample.LINES]
+    return bool(items) and any("user" in i and "assistant" in i for i in items)
 
 
-FORMAT = Kiro()
+FORMAT = Format("kiro", "document", KiroReader, _detect)

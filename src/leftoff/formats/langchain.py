@@ -15,16 +15,9 @@ from msgspec.structs import replace
 
 from leftoff.codec import LineDecoder
 from leftoff.formats.chat import ChatMessage, ChatReader
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    items_of,
-    text_of,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, fields_of, text_of
 from leftoff.formats.openai_parts import usage_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
@@ -70,17 +63,15 @@ class LangChainReader(Struct):
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         reader = ChatReader()
-        for number, item in enumerate(items_of(_message_list(data))):
-            cursor.raw = bytes(item)
-            found, _ = _ITEM.decode(cursor.raw)
-            kind, inner = _unwrap(found[0], cursor.raw) if found else ("", Data())
+        for item in cursor.each(_message_list(data), _ITEM):
+            kind, inner = _unwrap(item, cursor.raw) if item else ("", Data())
             role = _role(kind, inner)
             if kind == "remove":  # removes a message from a graph's state; has no content
                 continue
             if not role:
                 yield Unknown(kind)
                 continue
-            for record in reader.message(_message(role, inner), cursor, number):
+            for record in reader.message(_message(role, inner), cursor):
                 yield (
                     _with_recorded_facts(record, inner)
                     if isinstance(record, Message)
@@ -210,21 +201,12 @@ def _is_unambiguous(value: Any) -> bool:
     return "content" not in value or value["type"] in ("human", "ai")
 
 
-class LangChain(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "langchain"
-    shape: str = "document"
-    reader: type[LangChainReader] = LangChainReader
-
-    def detect(self, sample: Sample) -> bool:
-        listed = sample.items
-        if isinstance(sample.document, dict):
-            document = sample.document
-            inner = document if "messages" in document else dict_of(document.get("kwargs"))
-            listed = dicts_of(inner.get("messages"))[: Sample.LINES]
-        few = sum(map(_is_message, listed)) * 2 <= len(listed)
-        return not few and any(map(_is_unambiguous, listed))
+def _detect(sample: Sample) -> bool:
+    document = sample.document
+    listed = sample.listed("messages")
+    if isinstance(document, dict) and "messages" not in document:
+        listed = dicts_of(dict_of(document.get("kwargs")).get("messages"))[: Sample.LINES]
+    return mostly(_is_message, listed) and any(map(_is_unambiguous, listed))
 
 
-FORMAT = LangChain()
+FORMAT = Format("langchain", "document", LangChainReader, _detect)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from leftoff.model import MAX_COUNT
+from leftoff.model import MAX_COUNT, Usage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
@@ -56,6 +56,28 @@ def count_of(value: Any) -> int:
     """The value if it is a count, else 0."""
     counts = isinstance(value, int) and 0 < value <= MAX_COUNT and value is not True
     return value if counts else 0
+
+
+def int_of(value: Any) -> int | None:
+    """The value if it is an integer, such as an exit code, and no boolean; else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def usage_by(value: Any, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:
+    """Tokens under the recorder's names; None if the value is no object.
+
+    Args:
+        names: of input, output, what was read from the cache, written to it, and reasoning; a
+            name that the recorder lacks is "" or left out.
+        inclusive: its input includes what was read from and written to the cache.
+    """
+    if not isinstance(value, dict):
+        return None
+    counts = [count_of(value.get(name)) for name in names]
+    given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
+    if inclusive:
+        given = max(0, given - read - written)
+    return Usage(given, output, read, written, thought)
 
 
 def dict_of(value: Any) -> dict[str, Any]:

@@ -17,18 +17,18 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     text_of,
     time_of_ms,
     value_of,
 )
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import (
     Message,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     ToolCall,
@@ -76,13 +76,8 @@ class MiniSweAgentReader(Struct):
         document = fields_of(data)
         listed = document.get("messages") if document else Raw(data)
         yield from self._facts(document)
-        for number, item in enumerate(items_of(listed)):
-            raw = bytes(item)
-            found, _ = _ITEM.decode(raw)
-            if found:
-                yield self._message(found[0], number, raw, cursor)
-            else:
-                yield Unknown("message")
+        for item in cursor.each(listed, _ITEM):
+            yield self._message(item, cursor) if item else Unknown("message")
 
     def _facts(self, document: dict[str, Raw]) -> Iterable[Record]:
         info = dict_of(value_of(document.get("info")))
@@ -100,38 +95,29 @@ class MiniSweAgentReader(Struct):
         if facts != SessionFacts():
             yield facts
 
-    def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> Record:
         text = content_text(item.content)
         extra = dict_of(item.extra)
         if item.role == "assistant":
-            return self._assistant_message(item, text, extra, number, raw, cursor)
+            return self._assistant_message(item, text, extra, cursor)
         if item.role not in {"system", "user", "tool", "exit"}:
             return Unknown(f"role {item.role}")
         time = time_of_ms(_to_ms(extra.get("timestamp")))
-        role: Any = "system" if item.role == "system" else "user"
-        origin = "injected"
+        role: Role = "system" if item.role == "system" else "user"
         typed: tuple[Typed, ...] = ()
         part: Part = Text(text)
         if item.role == "user" and not self.prompted:
-            self.prompted, origin = True, "prompt"
+            self.prompted = True
             typed = (Typed(0, *self._task_span(text)),)
         elif item.role != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
             call_id = text_of(item.tool_call_id)
             call = call_id if call_id in self.waiting else self.waiting[0]
             self.waiting = [w for w in self.waiting if w != call]
-            role, origin, part = "tool", "tool", _result(call, text, extra)
-        return Message(
-            cursor.take(), role, (part,), None, number, origin, typed, time=time, raw=raw
-        )
+            role, part = "tool", _result(call, text, extra)
+        return cursor.message(role, (part,), "", typed, time=time)
 
     def _assistant_message(
-        self,
-        item: Item,
-        text: str,
-        extra: dict[str, Any],
-        number: int,
-        raw: bytes,
-        cursor: Cursor,
+        self, item: Item, text: str, extra: dict[str, Any], cursor: Cursor
     ) -> Message:
         self.turns += 1
         response = dict_of(extra.get("response"))
@@ -156,19 +142,14 @@ class MiniSweAgentReader(Struct):
             identity = call.id or f"call-{self.turns}" + (f".{place}" if place else "")
             self.waiting.append(identity)
             parts.append(ToolCall(identity, call.name, call.kind, call.input))
-        return Message(
-            cursor.take(),
+        return cursor.message(
             "assistant",
             tuple(parts),
-            None,
-            number,
-            "agent",
             response=text_of(response.get("id")) or f"r{self.turns}",
             time=time_of_ms(_to_ms(response.get("created")))
             or time_of_ms(_to_ms(extra.get("timestamp"))),
             model=text_of(response.get("model")),
             usage=usage_of(response.get("usage")),
-            raw=raw,
         )
 
     def _task_span(self, text: str) -> tuple[int, int]:
@@ -233,33 +214,26 @@ def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
     return ToolResult(call, text, "error" if code else "ok", code)
 
 
-class MiniSweAgent(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "mini_swe_agent"
-    shape: str = "document"
-    reader: type[MiniSweAgentReader] = MiniSweAgentReader
-
-    def detect(self, sample: Sample) -> bool:
-        document = sample.document
-        if isinstance(document, dict):
-            named = document.get("trajectory_format")
-            if isinstance(named, str):
-                return named.startswith("mini-swe-agent")
-            return {"info", "messages"} <= sample.keys and "mini_version" in dict_of(
-                document.get("info")
-            )
-        # A bare list of messages: the system prompt, the task, then blocks and return codes.
-        replies = results = 0
-        for item in sample.items:
-            text = item.get("content")
-            if not isinstance(text, str) or not set(item) <= {"role", "content", "extra"}:
-                return False
-            if item.get("role") == "assistant":
-                replies += len(bash_blocks(text)) == 1
-            elif item.get("role") == "user":
-                results += _RETURN_CODE.match(text) is not None
-        return bool(replies and results)
+def _detect(sample: Sample) -> bool:
+    document = sample.document
+    if isinstance(document, dict):
+        named = document.get("trajectory_format")
+        if isinstance(named, str):
+            return named.startswith("mini-swe-agent")
+        return {"info", "messages"} <= sample.keys and "mini_version" in dict_of(
+            document.get("info")
+        )
+    # A bare list of messages: the system prompt, the task, then blocks and return codes.
+    replies = results = 0
+    for item in sample.items:
+        text = item.get("content")
+        if not isinstance(text, str) or not set(item) <= {"role", "content", "extra"}:
+            return False
+        if item.get("role") == "assistant":
+            replies += len(bash_blocks(text)) == 1
+        elif item.get("role") == "user":
+            results += _RETURN_CODE.match(text) is not None
+    return bool(replies and results)
 
 
-FORMAT = MiniSweAgent()
+FORMAT = Format("mini_swe_agent", "document", MiniSweAgentReader, _detect)

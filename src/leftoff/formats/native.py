@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import FormatError
-from leftoff.formats.injected import typed_spans
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.injected import typed_parts
+from leftoff.formats.lenient_json import int_of
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Compaction,
     Message,
@@ -29,7 +30,6 @@ from leftoff.model import (
     Text,
     ToolCall,
     ToolResult,
-    Typed,
     Unknown,
     Usage,
 )
@@ -94,11 +94,8 @@ class NativeReader(Struct):
         parts = [p for p in map(self._part, line.parts or ()) if p is not None]
         if line.text is not None:
             parts.insert(0, Text(line.text))
-        typed: tuple[Typed, ...] = ()
-        if line.role == "user" and line.origin in {None, "prompt"}:
-            for number, part in enumerate(parts):
-                if type(part) is Text:
-                    typed += typed_spans(number, part.text)
+        by_person = line.role == "user" and line.origin in {None, "prompt"}
+        typed = typed_parts(parts) if by_person else ()
         default = {"assistant": "agent", "system": "injected", "tool": "tool"}.get(line.role)
         if line.role == "user":
             default = "prompt" if typed else "injected"
@@ -135,19 +132,14 @@ class NativeReader(Struct):
         if isinstance(call, dict):
             self.calls += 1
             name = str(call.get("name") or "")
-            return ToolCall(
-                str(call.get("id") or f"call-{self.calls}"),
-                name,
-                kind_of(name),
-                call.get("input"),
-            )
+            identity = str(call.get("id") or f"call-{self.calls}")
+            return tool_call(identity, name, call.get("input"))
         if isinstance(result, dict):
-            code = result.get("exit_code")
             return ToolResult(
                 str(result.get("call_id") or f"call-{self.calls}"),
                 str(result.get("text") or ""),
                 str(result.get("status") or "ok"),
-                code if isinstance(code, int) and not isinstance(code, bool) else None,
+                int_of(result.get("exit_code")),
             )
         return None
 
@@ -192,23 +184,16 @@ def _part_json(part: Part) -> dict[str, Any]:
     return {"media": part.media_type}
 
 
-class Native(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "leftoff"
-    shape: str = "lines"
-    reader: type[NativeReader] = NativeReader
-
-    def detect(self, sample: Sample) -> bool:
-        first = sample.lines[0] if sample.lines else {}
-        if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
-            return True
-        return bool(sample.lines) and all(
-            str(line.get("role")) in ROLES
-            and ("parts" in line or isinstance(line.get("text"), str))
-            and "content" not in line
-            for line in sample.lines
-        )
+def _detect(sample: Sample) -> bool:
+    first = sample.lines[0] if sample.lines else {}
+    if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
+        return True
+    return bool(sample.lines) and all(
+        str(line.get("role")) in ROLES
+        and ("parts" in line or isinstance(line.get("text"), str))
+        and "content" not in line
+        for line in sample.lines
+    )
 
 
-FORMAT = Native()
+FORMAT = Format("leftoff", "lines", NativeReader, _detect)

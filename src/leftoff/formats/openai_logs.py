@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.codec import LineDecoder, repair
-from leftoff.formats.chat import ChatMessage, ChatReader, is_message
+from leftoff.codec import repair
+from leftoff.formats.chat import MESSAGE, ChatMessage, ChatReader, is_message
 from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
@@ -26,10 +26,9 @@ from leftoff.formats.lenient_json import (
     value_of,
 )
 from leftoff.formats.openai_parts import content_text, usage_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
-_MESSAGE = LineDecoder(ChatMessage)
 _INSTRUCTIONS_PREFIX = 200
 """Code points of the instructions that identify an agent; the rest may change between requests.
 Chosen by hand; not measured."""
@@ -95,15 +94,8 @@ def _row(row: dict[str, Raw], name: str, cursor: Cursor) -> Iterator[Record]:
     ids = (value_of(row.get(k)) for k in _IDS)
     yield NewSession(next((str(i) for i in ids if i and isinstance(i, (str, int))), name))
     reader = ChatReader(model=text_of(value_of(row.get("model"))))
-    line = bytes(cursor.raw) if cursor.line else b""
-    for number, item in enumerate(items_of(listed)):
-        raw = bytes(item)
-        found, _ = _MESSAGE.decode(raw)
-        cursor.raw = line or raw
-        if not found:
-            yield Unknown("message")
-        for message in found:
-            yield from reader.message(message, cursor, None if line else number)
+    for message in cursor.each(listed, MESSAGE):
+        yield from reader.message(message, cursor) if message else (Unknown("message"),)
 
 
 class PendingMessage(Struct):
@@ -267,7 +259,7 @@ def _message_records(
     changes: dict[str, Any] = {**facts}
     if held.dropped:
         changes |= {"origin": "meta", "typed": ()}
-    for found in conversation.reader.message(message, Cursor(held.line, raw=raw), None):
+    for found in conversation.reader.message(message, Cursor(held.line, raw=raw)):
         if not isinstance(found, Message):
             yield found
             continue
@@ -323,7 +315,7 @@ def _response_message(entry: dict[str, Raw]) -> ChatMessage | None:
 
 
 def _decode_message(raw: bytes) -> ChatMessage:
-    found, _ = _MESSAGE.decode(raw)
+    found, _ = MESSAGE.decode(raw)
     return found[0] if found else ChatMessage()
 
 
@@ -372,54 +364,36 @@ def _is_row(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     listed = dicts_of(value.get("messages"))[:5]
-    return bool(listed) and sum(map(is_message, listed)) * 2 > len(listed)
+    return mostly(is_message, listed)
 
 
-class OpenAIRows(Struct, frozen=True):
+def _detect(sample: Sample) -> bool:
     """A list of rows, or one row in a document."""
-
-    name: str = "openai_rows"
-    shape: str = "document"
-    reader: type[OpenAIRowsReader] = OpenAIRowsReader
-
-    def detect(self, sample: Sample) -> bool:
-        if isinstance(sample.document, dict):
-            row = bool(ROW_FIELDS & sample.keys) and "trajectory_format" not in sample.keys
-            return row and _is_row(sample.document)
-        return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
+    if isinstance(sample.document, dict):
+        row = bool(ROW_FIELDS & sample.keys) and "trajectory_format" not in sample.keys
+        return row and _is_row(sample.document)
+    return mostly(_is_row, sample.items)
 
 
-class OpenAIRowLines(Struct, frozen=True):
+def _detect_lines(sample: Sample) -> bool:
     """One row on each line."""
-
-    name: str = "openai_row_lines"
-    shape: str = "lines"
-    reader: type[OpenAIRowLinesReader] = OpenAIRowLinesReader
-
-    def detect(self, sample: Sample) -> bool:
-        rows = sum(map(_is_row, sample.lines))
-        # A single object is read as a document.
-        return rows > 1 and rows * 2 > len(sample.lines)
+    rows = sum(map(_is_row, sample.lines))
+    # A single object is read as a document.
+    return rows > 1 and rows * 2 > len(sample.lines)
 
 
-class OpenAIRequestLog(Struct, frozen=True):
+def _detect_requests(sample: Sample) -> bool:
     """A log of requests and responses."""
-
-    name: str = "openai_requests"
-    shape: str = "text"
-    reader: type[OpenAIRequestLogReader] = OpenAIRequestLogReader
-
-    def detect(self, sample: Sample) -> bool:
-        requests = responses = 0
-        for line in sample.lines:
-            kind = line.get("type")
-            requests += kind == "request" and bool(
-                dicts_of(dict_of(line.get("request_params")).get("messages"))
-            )
-            responses += kind == "response" and ("response" in line or "outputs" in line)
-        return requests > 0 and (requests + responses) * 2 > len(sample.lines)
+    requests = responses = 0
+    for line in sample.lines:
+        kind = line.get("type")
+        requests += kind == "request" and bool(
+            dicts_of(dict_of(line.get("request_params")).get("messages"))
+        )
+        responses += kind == "response" and ("response" in line or "outputs" in line)
+    return requests > 0 and (requests + responses) * 2 > len(sample.lines)
 
 
-FORMAT = OpenAIRows()
-LINES = OpenAIRowLines()
-REQUESTS = OpenAIRequestLog()
+FORMAT = Format("openai_rows", "document", OpenAIRowsReader, _detect, several=True)
+LINES = Format("openai_row_lines", "lines", OpenAIRowLinesReader, _detect_lines, several=True)
+REQUESTS = Format("openai_requests", "text", OpenAIRequestLogReader, _detect_requests)

@@ -18,19 +18,16 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
-    items_of,
     known_id,
     text_of,
     time_of_ms,
     value_of,
 )
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Changes,
-    Compaction,
     Media,
-    Message,
     Part,
     Reasoning,
     Record,
@@ -139,18 +136,15 @@ class OpencodeReader(Struct):
             parent_id=known_id(info.get("parentID")),
             started=time_of_ms(dict_of(info.get("time")).get("created")),
         )
-        for number, raw in enumerate(items_of(fields.get("messages"))):
-            decoded = _ITEM.decode(bytes(raw))[0]
-            item_info = decoded[0].info if decoded else None
+        for item in cursor.each(fields.get("messages"), _ITEM):
+            item_info = item.info if item else None
             if item_info is None or item_info.role not in ("user", "assistant"):
                 role = text_of(item_info.role) if item_info else "no info"
                 yield Unknown(f"message/{role}")
                 continue
-            yield from self._item(item_info, decoded[0].parts or [], number, bytes(raw), cursor)
+            yield from self._item(item_info, (item and item.parts) or [], cursor)
 
-    def _item(
-        self, info: Info, pieces: list[Piece], number: int, raw: bytes, cursor: Cursor
-    ) -> Iterable[Record]:
+    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[Record]:
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
         changes: list[Changes] = []
@@ -169,7 +163,7 @@ class OpencodeReader(Struct):
                 if text_of(piece.text):
                     parts.append(Reasoning(text_of(piece.text)))
             elif kind == "tool":
-                parts += self._tool(piece, changes, number, raw)
+                parts += self._tool(piece, changes, cursor)
             elif kind == "subtask":
                 parts.append(Text(text_of(piece.prompt)))
             elif kind == "file":
@@ -177,39 +171,32 @@ class OpencodeReader(Struct):
             elif kind == "patch":
                 kinds = {p.kind for p in parts if type(p) is ToolCall}
                 if not kinds or kinds - _READ_ONLY:
-                    changes += self._patch(piece.files, changes, number, raw)
+                    changes += self._patch(piece.files, changes, cursor)
             elif kind == "compaction":
                 origin = "compaction"
-                trigger = "auto" if piece.auto is True else "manual"
-                yield Compaction(item=number, trigger=trigger, raw=raw)
+                yield cursor.compaction("auto" if piece.auto is True else "manual")
             elif kind not in _NO_CONTENT:
                 yield Unknown(f"part/{kind}")
         if typed:
             origin = "prompt"
         elif info.role == "assistant" and info.summary is True:
             origin = "compaction"  # the model's summary of the conversation so far
-        index = cursor.take()
-        yield Message(
-            index=index,
-            role=info.role,
-            parts=tuple(parts),
-            item=number,
-            origin=origin,
-            typed=typed,
+        yield cursor.message(
+            "user" if info.role == "user" else "assistant",
+            tuple(parts),
+            origin,
+            typed,
             key=known_id(info.id),
             parent=known_id(info.parentID),
-            response=(known_id(info.id) or f"r{index}") if info.role == "assistant" else "",
+            response=known_id(info.id) or None,
             time=time_of_ms(dict_of(info.time).get("created")),
             model=text_of(info.modelID),
             cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
-            usage=_usage(info.tokens) if info.role == "assistant" else None,
-            raw=raw,
+            usage=_usage(info.tokens),
         )
         yield from changes
 
-    def _tool(
-        self, piece: Piece, changes: list[Changes], number: int, raw: bytes
-    ) -> Iterable[Part]:
+    def _tool(self, piece: Piece, changes: list[Changes], cursor: Cursor) -> Iterable[Part]:
         state = piece.state or State()
         facts = state.metadata or Metadata()
         name = text_of(piece.tool)
@@ -217,7 +204,7 @@ class OpencodeReader(Struct):
         if not call:
             self.made += 1
             call = f"call-{self.made}"
-        yield ToolCall(call, name, kind_of(name), state.input)
+        yield tool_call(call, name, state.input)
         status = _STATUS.get(text_of(state.status), "unknown")
         text = text_of(state.output) or text_of(state.error)
         code = facts.exit if isinstance(facts.exit, int) and facts.exit is not True else None
@@ -240,7 +227,7 @@ class OpencodeReader(Struct):
             if path:
                 files.append((target, action, path) if target else (path, action, ""))
         if files:
-            changes.append(Changes(call, tuple(files), status == "ok", item=number, raw=raw))
+            changes.append(cursor.changes(call, files, succeeded=status == "ok"))
 
     def _load_file_statuses(self, summary: Summary | bool | None) -> None:
         """Stores the file statuses of the turn that a prompt starts."""
@@ -250,9 +237,7 @@ class OpencodeReader(Struct):
                 if text_of(diff.file):
                     self.statuses[diff.file] = text_of(diff.status)
 
-    def _patch(
-        self, files: Any, known: list[Changes], number: int, raw: bytes
-    ) -> Iterable[Changes]:
+    def _patch(self, files: Any, known: list[Changes], cursor: Cursor) -> Iterable[Changes]:
         """Changes to the files of a step that none of its calls reports. Not for a step that
         only reads: another process changed its files."""
         accounted = {path for c in known for path, _, _ in c.files}
@@ -264,7 +249,7 @@ class OpencodeReader(Struct):
             status = self.statuses.get(relative) or self.statuses.get(path) or ""
             found.append((path, _ACTION.get(status, "modified"), ""))
         if found:
-            yield Changes("", tuple(found), item=number, raw=raw)
+            yield cursor.changes("", found)
 
 
 def _usage(value: Any) -> Usage | None:
@@ -286,22 +271,15 @@ def _usage(value: Any) -> Usage | None:
     return Usage(counted, output, read, write, reasoning)
 
 
-class Opencode(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "opencode"
-    shape: str = "document"
-    reader: type[OpencodeReader] = OpencodeReader
-
-    def detect(self, sample: Sample) -> bool:
-        if not {"info", "messages"} <= sample.keys:
-            return False
-        messages = sample.document["messages"]
-        if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
-            return isinstance(messages, list)
-        items = dicts_of(messages)[: sample.LINES]
-        matches = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
-        return bool(matches) and sum(matches) * 2 > len(matches)
+def _detect(sample: Sample) -> bool:
+    if not {"info", "messages"} <= sample.keys:
+        return False
+    messages = sample.document["messages"]
+    if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
+        return isinstance(messages, list)
+    items = dicts_of(messages)[: sample.LINES]
+    matches = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
+    return bool(matches) and sum(matches) * 2 > len(matches)
 
 
-FORMAT = Opencode()
+FORMAT = Format("opencode", "document", OpencodeReader, _detect)

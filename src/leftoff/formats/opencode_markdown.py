@@ -10,26 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-import msgspec
-from msgspec import Struct
-
-from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Uncertain,
-)
+from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader
+from leftoff.formats.vocabulary import kind_of, tool_call
+from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
 
 _HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
 _TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")
@@ -46,45 +33,28 @@ _VERDICTS = ("**Output:**", "**Error:**")
 
 UNMARKED_THOUGHT = "unmarked_thought"
 UNSURE_OUTPUT = "uncertain_output"
-QUOTED_EXPORT = "uncertain_turn"
 """What the export leaves open: the codes of the issues."""
 
 
-class OpencodeMarkdownReader(Struct):
+class OpencodeMarkdownReader(ExportReader):
     """Reads the lines of one export. Fields are its state between lines."""
 
-    record: ClassVar[Any] = bytes
-
-    who: str = ""
-    """user | assistant; "" before the first turn."""
     model: str = ""
-    first: int = 0
-    lines: list[bytes] = []
-    rule: int = 0
-    """1 after a rule, 2 after a rule and a blank line: here a turn may begin."""
     step: int = 0
     """How far a tool's block was read, see `_next_step`."""
-    turns: int = 0
-    calls: int = 0
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
-        if not line and cursor.ended:
-            return tuple(self._flush(cursor))
-        text = line.decode(errors="replace").rstrip("\r\n")
-        header = _HEADER.match(text) if self.rule == 2 else None
-        if header is not None and self.step != _OUTPUT:
-            found = tuple(self._flush(cursor))
-            self.who = "user" if header["user"] else "assistant"
-            self.model = _model(header["about"] or "")
-            self.first, self.lines = cursor.line, [line]
-            self.rule = self.step = 0
-            return found
-        self.rule = 1 if text == "---" else 2 if self.rule == 1 and not text else 0
-        if not self.who:
-            return self._facts(text)
+    def _speaker(self, text: str) -> str:
+        header = _HEADER.match(text) if self.step != _OUTPUT else None
+        return "" if header is None else "user" if header["user"] else "assistant"
+
+    def _begin(self, text: str) -> None:
+        header = _HEADER.match(text)
+        self.model = _model(header["about"] or "") if header else ""
+        self.step = 0
+
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
         if self.who == "assistant":
             self.step = _next_step(self.step, text)
-        self.lines.append(line)
         return ()
 
     def _facts(self, text: str) -> Iterator[Record]:
@@ -100,21 +70,14 @@ class OpencodeMarkdownReader(Struct):
             yield SessionFacts(title=text[2:].strip())
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The messages of the turn that ended."""
-        lines, who = self.lines, self.who
-        self.lines = []
-        while lines and not lines[-1].strip():
-            lines.pop()
-        if lines and lines[-1].strip() == b"---":
-            lines.pop()
-        if not lines or not who:
+        texts, cursor = self._block(cursor, rule=True)
+        if not texts or not self.who:
             return
-        raw = b"".join(lines)
-        texts = [one.decode(errors="replace").rstrip("\r\n") for one in lines[1:]]
+        texts = texts[1:]
         if any(_SESSION.match(text) is not None for text in texts):
             yield Uncertain(QUOTED_EXPORT, self.first)
-        if who == "user":
-            yield from self._prompt("\n".join(texts).strip("\n"), raw, cursor)
+        if self.who == "user":
+            yield from self._prompt(texts, cursor)
             return
         parts: list[Part] = []
         results: list[Part] = []
@@ -127,21 +90,9 @@ class OpencodeMarkdownReader(Struct):
                 parts.append(found)
         self.turns += 1
         if parts:
-            yield self._message("assistant", tuple(parts), "agent", raw, cursor)
+            yield self._said(parts, cursor, model=self.model)
         if results:
-            yield self._message("tool", tuple(results), "tool", raw, cursor)
-
-    def _prompt(self, body: str, raw: bytes, cursor: Cursor) -> Iterator[Record]:
-        typed: tuple[Typed, ...] = ()
-        if is_interruption(body):
-            origin = "interruption"
-        elif is_continuation(body):
-            origin = "compaction"
-        else:
-            typed = typed_spans(0, body)
-            origin = "prompt" if typed else "injected"
-        if body:
-            yield self._message("user", (Text(body),), origin, raw, cursor, typed)
+            yield self._said(results, cursor, "tool")
 
     def _parts(self, texts: list[str]) -> Iterator[Part | Uncertain]:
         """The words, thoughts, calls and results of one turn, in order."""
@@ -174,9 +125,11 @@ class OpencodeMarkdownReader(Struct):
             start = place = place + 3
             while place < len(texts) and texts[place] != "```":
                 place += 1
-            given = _arguments("\n".join(texts[start:place]))
+            recorded = "\n".join(texts[start:place])
+            given = decode_arguments(recorded)
+            given = {"recorded": recorded} if isinstance(given, str) else given
             place += 1
-        yield ToolCall(identity, name, kind_of(name), given)
+        yield tool_call(identity, name, given)
         shown = texts[place : place + 3]
         if len(shown) < 3 or shown[0] or shown[1] not in _VERDICTS or shown[2] != "```":
             return place
@@ -187,29 +140,6 @@ class OpencodeMarkdownReader(Struct):
         text = "\n".join(texts[start:end])
         yield ToolResult(identity, text, _status(kind_of(name), shown[1], text))
         return end + 1
-
-    def _message(
-        self,
-        role: Any,
-        parts: tuple[Part, ...],
-        origin: str,
-        raw: bytes,
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
-        is_assistant = role == "assistant"
-        return Message(
-            cursor.take(),
-            role,
-            parts,
-            self.first,
-            None,
-            origin,
-            typed,
-            response=f"r{self.turns}" if is_assistant else "",
-            model=self.model if is_assistant else "",
-            raw=raw,
-        )
 
 
 _INPUT, _OUTPUT = 3, 6
@@ -289,13 +219,6 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncert
     yield Reasoning(text)
 
 
-def _arguments(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return {"recorded": text}
-
-
 def _status(kind: str, verdict: str, text: str) -> str:
     if verdict == "**Error:**":
         if text.startswith("Tool execution aborted"):
@@ -314,15 +237,8 @@ def _model(about: str) -> str:
     return " · ".join(named)
 
 
-class OpencodeMarkdown(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "opencode_markdown"
-    shape: str = "text"
-    reader: type[OpencodeMarkdownReader] = OpencodeMarkdownReader
-
-    def detect(self, sample: Sample) -> bool:
-        return _DETECT.match(sample.text.lstrip()) is not None
+def _detect(sample: Sample) -> bool:
+    return _DETECT.match(sample.text.lstrip()) is not None
 
 
-FORMAT = OpencodeMarkdown()
+FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, _detect)

@@ -20,6 +20,7 @@ from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
     fields_of,
+    int_of,
     items_of,
     text_of,
     value_of,
@@ -43,18 +44,17 @@ from leftoff.formats.openhands_events import (
     is_instance,
     is_sdk_event,
 )
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Compaction,
     Message,
     NewSession,
     Part,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
-    ToolCall,
     ToolResult,
     Typed,
     Unknown,
@@ -132,72 +132,66 @@ class OpenHandsReader(Struct):
             # The oldest files hold pairs of an action and its observation.
             pair = items_of(given)
             for event in pair or (given,):
-                raw = bytes(event)
-                found, _ = _EVENT.decode(raw)
+                cursor.raw = bytes(event)
+                if not cursor.line:
+                    cursor.item = place
+                found, _ = _EVENT.decode(cursor.raw)
                 if found:
-                    yield from self._event(found[0], place, raw, cursor)
+                    yield from self._event(found[0], cursor)
                 else:
                     yield Unknown("event")
 
-    def _event(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Iterable[Record]:
+    def _event(self, event: Event, cursor: Cursor) -> Iterable[Record]:
         if isinstance(event.kind, str) and not isinstance(event.action, str):
-            return self._sdk_event(event, event.kind, place, raw, cursor)
+            return self._sdk_event(event, event.kind, cursor)
         if isinstance(event.observation, str):
-            return self._observation(event, event.observation, place, raw, cursor)
+            return self._observation(event, event.observation, cursor)
         if not isinstance(event.action, str):
             return (Unknown("event"),)
         action = event.action
         if action == "message" or action == "system":
-            return (self._text_message(event, place, raw, cursor),)
+            return (self._text_message(event, cursor),)
         if action == "condensation":
-            item, line = _position(place, cursor)
-            return (Compaction(line, item, "auto", raw=raw),)
+            return (cursor.compaction("auto"),)
         if action in IGNORED_ACTIONS:
             return ()
         if action not in CALLS and not event.tool_call_metadata:
             return (Unknown(f"action {action}"),)
-        return (self._action_message(event, action, place, raw, cursor),)
+        return (self._action_message(event, action, cursor),)
 
-    def _sdk_event(
-        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
-    ) -> Iterable[Record]:
+    def _sdk_event(self, event: Event, kind: str, cursor: Cursor) -> Iterable[Record]:
         """An event of the agent SDK: `kind` says what it is, `source` who caused it."""
         if kind == "ActionEvent":
-            return (self._sdk_action(event, place, raw, cursor),)
+            return (self._sdk_action(event, cursor),)
         if kind == "MessageEvent":
-            return (self._sdk_message(event, place, raw, cursor),)
+            return (self._sdk_message(event, cursor),)
         if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
-            return (self._sdk_result(event, kind, place, raw, cursor),)
+            return (self._sdk_result(event, kind, cursor),)
         if kind == "SystemPromptEvent":
-            shown = (Text(content_text([event.system_prompt])),)
-            return (self._message(event, "system", shown, "injected", place, raw, cursor),)
+            shown = Text(content_text([event.system_prompt]))
+            return (self._message(event, "system", shown, cursor),)
         if kind == "ConversationErrorEvent":
-            shown = (Text(text_of(event.detail)),)
-            return (self._message(event, "system", shown, "meta", place, raw, cursor),)
+            shown = Text(text_of(event.detail))
+            return (self._message(event, "system", shown, cursor, origin="meta"),)
         if kind == "Condensation":
-            item, line = _position(place, cursor)
-            return (Compaction(line, item, "auto", raw=raw),)
+            return (cursor.compaction("auto"),)
         return () if kind in IGNORED_KINDS else (Unknown(f"event {kind}"),)
 
-    def _sdk_message(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+    def _sdk_message(self, event: Event, cursor: Cursor) -> Message:
         said = dict_of(event.llm_message)
         text = content_text(said.get("content"))
         if event.source == "agent":
-            parts = (*_sdk_thoughts(event, said), Text(text))
-            return self._message(event, "assistant", parts, "agent", place, raw, cursor)
+            return self._reply(event, [*_sdk_thoughts(event, said), Text(text)], cursor)
         typed: tuple[Typed, ...] = ()
-        shown: tuple[Part, ...] = (Text(text),)
         if event.source == "user":
             span = _task_span(text)
             typed = (Typed(0, *span),) if span is not None else typed_spans(0, text)
         # Skills that the recorder adds to the prompt; nobody typed them.
         added = content_text(event.extended_content)
-        if added:
-            shown = (*shown, Text(added))
-        origin = "prompt" if typed else "injected"
-        return self._message(event, "user", shown, origin, place, raw, cursor, typed)
+        shown = (Text(text), Text(added)) if added else (Text(text),)
+        return self._message(event, "user", shown, cursor, typed)
 
-    def _sdk_action(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+    def _sdk_action(self, event: Event, cursor: Cursor) -> Message:
         self.calls += 1
         call = dict_of(event.tool_call)
         name = text_of(event.tool_name) or text_of(call.get("name"))
@@ -212,12 +206,10 @@ class OpenHandsReader(Struct):
             parts.append(Text(thought))
         if name == "finish" and text_of(given.get("message")):
             parts.append(Text(text_of(given.get("message"))))
-        parts.append(ToolCall(identity, name, kind_of(name), given))
-        return self._message(event, "assistant", tuple(parts), "agent", place, raw, cursor)
+        parts.append(tool_call(identity, name, given))
+        return self._reply(event, parts, cursor)
 
-    def _sdk_result(
-        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
-    ) -> Message:
+    def _sdk_result(self, event: Event, kind: str, cursor: Cursor) -> Message:
         call = text_of(event.tool_call_id)
         self.waiting = [w for w in self.waiting if w != call]
         typed: tuple[Typed, ...] = ()
@@ -230,20 +222,13 @@ class OpenHandsReader(Struct):
             result = ToolResult(call, text_of(event.error), "error")
         else:
             result = self._sdk_observation(call, dict_of(event.observation))
-        return self._message(event, "tool", (result,), "tool", place, raw, cursor, typed)
+        return self._message(event, "tool", result, cursor, typed)
 
     def _sdk_observation(self, call: str, seen: dict[str, Any]) -> ToolResult:
         text = content_text(seen.get("content")) or text_of(seen.get("output"))
         facts = dict_of(seen.get("metadata"))
         self.cwd = text_of(facts.get("working_dir")) or self.cwd
-        code = next(
-            (
-                value
-                for value in (facts.get("exit_code"), seen.get("exit_code"))
-                if isinstance(value, int) and not isinstance(value, bool)
-            ),
-            None,
-        )
+        code = _exit_code(facts.get("exit_code"), seen.get("exit_code"))
         status = "error" if seen.get("is_error") is True or code else "ok"
         if code == -1:  # the command had not come back
             late = seen.get("timeout") is True or "timed out" in text_of(facts.get("suffix"))
@@ -253,7 +238,7 @@ class OpenHandsReader(Struct):
             detail = {"created": not seen["prev_exist"]}
         return ToolResult(call, text, status, code, detail)
 
-    def _text_message(self, event: Event, place: int, raw: bytes, cursor: Cursor) -> Message:
+    def _text_message(self, event: Event, cursor: Cursor) -> Message:
         args = dict_of(event.args)
         text = (
             content_text(args.get("content"))
@@ -261,7 +246,7 @@ class OpenHandsReader(Struct):
             or text_of(event.message)
         )
         if event.action == "system":
-            return self._message(event, "system", (Text(text),), "injected", place, raw, cursor)
+            return self._message(event, "system", Text(text), cursor)
         source = event.source
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
@@ -269,24 +254,20 @@ class OpenHandsReader(Struct):
                 task = _task_span(text)
                 typed = (Typed(0, *task),) if task is not None else typed
             self.spoken = True
-            origin = "prompt" if typed else "injected"
-            return self._message(
-                event, "user", (Text(text),), origin, place, raw, cursor, typed
-            )
+            return self._message(event, "user", Text(text), cursor, typed)
         if source == "environment":
-            return self._message(event, "user", (Text(text),), "injected", place, raw, cursor)
-        return self._message(event, "assistant", (Text(text),), "agent", place, raw, cursor)
+            return self._message(event, "user", Text(text), cursor)
+        return self._reply(event, [Text(text)], cursor)
 
-    def _action_message(
-        self, event: Event, action: str, place: int, raw: bytes, cursor: Cursor
-    ) -> Message:
+    def _action_message(self, event: Event, action: str, cursor: Cursor) -> Message:
         self.calls += 1
         call_metadata = dict_of(event.tool_call_metadata)
-        args = event.args if isinstance(event.args, dict) else dict_of(value_of(Raw(raw)))
+        flat = not isinstance(event.args, dict)
+        args = dict_of(value_of(Raw(cursor.raw)) if flat else event.args)
         thought = text_of(args.get("thought")) or text_of(event.thought)
         if action == "finish":
             thought = text_of(args.get("final_thought")) or thought or text_of(event.message)
-        name, given = _call(call_metadata, action, args, flat=not isinstance(event.args, dict))
+        name, given = _call(call_metadata, action, args, flat=flat)
         identity = f"event-{event.id}" if isinstance(event.id, int) else f"call-{self.calls}"
         if action == "run_ipython" or action == "edit" or action == "write":
             self.created = [*self.created[-15:], identity]
@@ -299,45 +280,35 @@ class OpenHandsReader(Struct):
                 parts.append(Reasoning(reasoning))
         if thought.strip() and action != "think":
             parts.append(Text(thought))
-        parts.append(ToolCall(identity, name, kind_of(name), given))
-        return self._message(event, "assistant", tuple(parts), "agent", place, raw, cursor)
+        parts.append(tool_call(identity, name, given))
+        return self._reply(event, parts, cursor)
 
     def _message(
         self,
         event: Event,
-        role: Any,
-        parts: tuple[Part, ...],
-        origin: str,
-        place: int,
-        raw: bytes,
+        role: Role,
+        shown: Part | tuple[Part, ...],
         cursor: Cursor,
         typed: tuple[Typed, ...] = (),
+        origin: str = "",
     ) -> Message:
-        item, line = _position(place, cursor)
-        response = model = ""
-        usage: Usage | None = None
-        if role == "assistant":
-            call_metadata = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
-            self.turns += 1
-            response = text_of(call_metadata.get("id")) or text_of(event.llm_response_id)
-            response = response or f"r{self.turns}"
-            self.response = response
-            model = text_of(call_metadata.get("model")) or self.model
-            usage = usage_of(call_metadata.get("usage")) or self._accumulated(event.llm_metrics)
-        return Message(
-            cursor.take(),
-            role,
-            parts,
-            line,
-            item,
-            origin,
-            typed,
-            response=response,
+        parts = shown if isinstance(shown, tuple) else (shown,)
+        time = text_of(event.timestamp)
+        return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
+
+    def _reply(self, event: Event, parts: list[Part], cursor: Cursor) -> Message:
+        facts = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
+        self.turns += 1
+        self.response = text_of(facts.get("id")) or text_of(event.llm_response_id)
+        self.response = self.response or f"r{self.turns}"
+        return cursor.message(
+            "assistant",
+            tuple(parts),
+            response=self.response,
             time=text_of(event.timestamp),
-            model=model,
+            model=text_of(facts.get("model")) or self.model,
             cwd=self.cwd,
-            usage=usage,
-            raw=raw,
+            usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
         )
 
     def _accumulated(self, metrics: Any) -> Usage | None:
@@ -351,9 +322,7 @@ class OpenHandsReader(Struct):
         self.prompt_total, self.output_total = prompt, output
         return usage
 
-    def _observation(
-        self, event: Event, kind: str, place: int, raw: bytes, cursor: Cursor
-    ) -> Iterable[Record]:
+    def _observation(self, event: Event, kind: str, cursor: Cursor) -> Iterable[Record]:
         if kind in IGNORED_OBSERVATIONS:
             return ()
         text = content_text(event.content)
@@ -363,9 +332,7 @@ class OpenHandsReader(Struct):
                 text_of(k.get("content")) for k in dicts_of(extras.get("microagent_knowledge"))
             ]
             text = "\n\n".join([text, *(k for k in known if k)])
-            return (
-                self._message(event, "user", (Text(text),), "injected", place, raw, cursor),
-            )
+            return (self._message(event, "user", Text(text), cursor),)
         if kind not in RESULTS and not event.tool_call_metadata:
             return (Unknown(f"observation {kind}"),)
         if isinstance(event.cause, int):
@@ -374,14 +341,12 @@ class OpenHandsReader(Struct):
             # Errors without a cause answer no call; the oldest results answer the last one.
             call = self.waiting[-1] if self.waiting and kind != "error" else ""
         if call not in self.waiting:
-            return (
-                self._message(event, "user", (Text(text),), "injected", place, raw, cursor),
-            )
+            return (self._message(event, "user", Text(text), cursor),)
         self.waiting = [w for w in self.waiting if w != call]
         facts = dict_of(extras.get("metadata"))
         self.cwd = text_of(facts.get("working_dir")) or self.cwd
         result = self._result(call, kind, text, event, extras, facts)
-        return (self._message(event, "tool", (result,), "tool", place, raw, cursor),)
+        return (self._message(event, "tool", result, cursor),)
 
     def _result(
         self,
@@ -392,11 +357,7 @@ class OpenHandsReader(Struct):
         extras: dict[str, Any],
         facts: dict[str, Any],
     ) -> ToolResult:
-        code: int | None = None
-        for value in (facts.get("exit_code"), extras.get("exit_code"), event.exit_code):
-            if isinstance(value, int) and not isinstance(value, bool):
-                code = value
-                break
+        code = _exit_code(facts.get("exit_code"), extras.get("exit_code"), event.exit_code)
         status = "ok"
         if kind == "user_rejected":
             status = "denied"
@@ -421,7 +382,7 @@ class OpenHandsLinesReader(OpenHandsReader):
     record: ClassVar[Any] = Event
 
     def read(self, event: Any, cursor: Cursor) -> Iterable[Record]:
-        return self._event(event, 0, cursor.raw, cursor)
+        return self._event(event, cursor)
 
 
 class OpenHandsOutputReader(Struct):
@@ -456,9 +417,9 @@ def _task_span(text: str) -> tuple[int, int] | None:
     return trim_span(text, heading.end(), end if end >= 0 else len(text))
 
 
-def _position(place: int, cursor: Cursor) -> tuple[int | None, int | None]:
-    """Item and line: a document has items, an output file has lines."""
-    return (None, cursor.line) if cursor.line else (place, None)
+def _exit_code(*values: Any) -> int | None:
+    """The first of the values that is an exit code."""
+    return next((code for code in map(int_of, values) if code is not None), None)
 
 
 def _identity(instance: Instance) -> str:
@@ -490,51 +451,30 @@ def _call(
     return name or action, {k: v for k, v in args.items() if k not in left_out}
 
 
-class OpenHands(Struct, frozen=True):
-    """Registry entry: event lists and single instances in one document."""
-
-    name: str = "openhands"
-    shape: str = "document"
-    reader: type[OpenHandsReader] = OpenHandsReader
-
-    def detect(self, sample: Sample) -> bool:
-        document = sample.document
-        if isinstance(document, list):
-            events = [is_event(item) for item in sample.items]
-            return bool(events) and sum(events) * 2 > len(events)
-        if isinstance(document, dict) and not isinstance(document.get("history"), list):
-            listed = next(
-                (v for n in _EVENT_LISTS if isinstance(v := document.get(n), list)), []
-            )[: sample.LINES]
-            return bool(listed) and sum(map(is_event, listed)) * 2 > len(listed)
-        # One instance alone on one line is an output file, see below.
-        return (
-            isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
-        )
+def _detect(sample: Sample) -> bool:
+    document = sample.document
+    if isinstance(document, list):
+        events = [is_event(item) for item in sample.items]
+        return bool(events) and sum(events) * 2 > len(events)
+    if isinstance(document, dict) and not isinstance(document.get("history"), list):
+        listed = next((v for n in _EVENT_LISTS if isinstance(v := document.get(n), list)), [])[
+            : sample.LINES
+        ]
+        return bool(listed) and sum(map(is_event, listed)) * 2 > len(listed)
+    # One instance alone on one line is an output file, see below.
+    return isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
 
 
-class OpenHandsOutput(Struct, frozen=True):
-    """Registry entry: evaluation outputs, one instance on each line."""
-
-    name: str = "openhands_output"
-    shape: str = "lines"
-    reader: type[OpenHandsOutputReader] = OpenHandsOutputReader
-
-    def detect(self, sample: Sample) -> bool:
-        return any(is_instance(line) for line in sample.lines[:3])
+def _detect_output(sample: Sample) -> bool:
+    return any(is_instance(line) for line in sample.lines[:3])
 
 
-class OpenHandsLines(Struct, frozen=True):
-    """Registry entry: events of the agent SDK, one on each line."""
-
-    name: str = "openhands_lines"
-    shape: str = "lines"
-    reader: type[OpenHandsLinesReader] = OpenHandsLinesReader
-
-    def detect(self, sample: Sample) -> bool:
-        return any(is_sdk_event(line) for line in sample.lines[:3])
+def _detect_lines(sample: Sample) -> bool:
+    return any(is_sdk_event(line) for line in sample.lines[:3])
 
 
-FORMAT = OpenHands()
-OUTPUT = OpenHandsOutput()
-LINES = OpenHandsLines()
+FORMAT = Format("openhands", "document", OpenHandsReader, _detect)
+OUTPUT = Format(
+    "openhands_output", "lines", OpenHandsOutputReader, _detect_output, several=True
+)
+LINES = Format("openhands_lines", "lines", OpenHandsLinesReader, _detect_lines)

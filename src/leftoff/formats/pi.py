@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.injected import typed_parts
+from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of, usage_by
+from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
-    Compaction,
-    Link,
     Media,
     Message,
     Part,
@@ -23,12 +21,10 @@ from leftoff.model import (
     Role,
     SessionFacts,
     Text,
-    ToolCall,
     ToolResult,
     Turn,
     Typed,
     Unknown,
-    Usage,
 )
 
 
@@ -50,11 +46,7 @@ class Body(Struct, gc=False):
     summary: Any = None
 
 
-class Line(Struct, gc=False):
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
+class Line(ChainLine, gc=False):
     cwd: Any = None
     version: Any = None
     parentSession: Any = None
@@ -69,6 +61,7 @@ class Line(Struct, gc=False):
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
 _STOPS = {"stop": "end", "toolUse": "more"}
 """Reasons for the end of a response, as `Message.stop`."""
+_USAGE = ("input", "output", "cacheRead", "cacheWrite")
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
@@ -94,7 +87,7 @@ class PiReader(Struct):
                     return (said, Turn("failed", text_of(body.errorMessage)))
                 return (said,)
             if body.role == "toolResult":
-                return (self._message(line, cursor, "tool", (_result(body),), "tool"),)
+                return (self._message(line, cursor, "tool", (_result(body),)),)
             return self._other_message(line, body, cursor)
         if kind == "session":
             self.cwd = text_of(line.cwd) or self.cwd
@@ -110,17 +103,13 @@ class PiReader(Struct):
                 ),
             )
         if kind == "compaction":
-            compaction = Compaction(
-                line=cursor.line,
-                recorded=count_of(line.tokensBefore) or None,
-                raw=cursor.raw,
-            )
+            compaction = cursor.compaction(recorded=count_of(line.tokensBefore))
             parts = (Text(text_of(line.summary)),)
             return (compaction, self._message(line, cursor, "user", parts, "compaction"))
         if kind in ("custom_message", "branch_summary"):
             found = _blocks(line.content if kind == "custom_message" else line.summary)
             return (self._message(line, cursor, "user", found, "injected"),)
-        link = (Link(line.id, line.parentId or ""),) if line.id else ()
+        link = line.link()
         if kind == "model_change":
             self.model = text_of(line.modelId) or self.model
         elif kind == "session_info":
@@ -144,12 +133,7 @@ class PiReader(Struct):
         role = body.role
         if role == "user":
             parts = _blocks(body.content)
-            typed: tuple[Typed, ...] = ()
-            for number, part in enumerate(parts):
-                if type(part) is Text:
-                    typed += typed_spans(number, part.text)
-            origin = "prompt" if typed else "injected"
-            return (self._message(line, cursor, "user", parts, origin, typed),)
+            return (self._message(line, cursor, "user", parts, "", typed_parts(parts)),)
         if role == "bashExecution":
             parts = self._user_command(body)
             return (self._message(line, cursor, "user", parts, "injected"),)
@@ -165,15 +149,9 @@ class PiReader(Struct):
         call = f"person-{self.commands}"
         code = body.exitCode if isinstance(body.exitCode, int) else None
         status = "error" if code else "ok" if code == 0 else "unknown"
-        return (
-            ToolCall(call, "bash", kind_of("bash"), {"command": text_of(body.command)}),
-            ToolResult(
-                call,
-                text_of(body.output),
-                "interrupted" if body.cancelled is True else status,
-                code,
-            ),
-        )
+        status = "interrupted" if body.cancelled is True else status
+        result = ToolResult(call, text_of(body.output), status, code)
+        return tool_call(call, "bash", {"command": text_of(body.command)}), result
 
     def _message(
         self,
@@ -181,30 +159,22 @@ class PiReader(Struct):
         cursor: Cursor,
         role: Role,
         parts: tuple[Part, ...],
-        origin: str,
+        origin: str = "",
         typed: tuple[Typed, ...] = (),
         body: Body | None = None,
     ) -> Message:
-        index = cursor.take()
-        response = ""
-        if body is not None:
-            response = text_of(body.responseId) or line.id or f"r{index}"
-        return Message(
-            index=index,
-            role=role,
-            parts=parts,
-            line=cursor.line,
-            origin=origin,
-            typed=typed,
-            key=line.id or "",
-            parent=line.parentId or "",
-            response=response,
-            time=line.timestamp or "",
-            model=self.model if body is not None else "",
+        body = body or Body()
+        return cursor.message(
+            role,
+            parts,
+            origin,
+            typed,
+            response=text_of(body.responseId) or line.id or None,
+            **line.place(),
+            model=self.model,
             cwd=self.cwd,
-            usage=None if body is None else _usage(body.usage),
-            raw=cursor.raw,
-            stop="" if body is None else _STOPS.get(text_of(body.stopReason), ""),
+            usage=usage_by(body.usage, _USAGE),
+            stop=_STOPS.get(text_of(body.stopReason), ""),
         )
 
 
@@ -221,8 +191,7 @@ def _blocks(content: Any) -> tuple[Part, ...]:
             parts.append(Reasoning(text_of(block.get("thinking"))))
         elif kind == "toolCall":
             name = text_of(block.get("name"))
-            call = known_id(block.get("id"))
-            parts.append(ToolCall(call, name, kind_of(name), block.get("arguments")))
+            parts.append(tool_call(known_id(block.get("id")), name, block.get("arguments")))
         else:
             parts.append(Media(text_of(block.get("mimeType")) or text_of(kind)))
     return tuple(parts)
@@ -249,36 +218,17 @@ def _result(body: Body) -> ToolResult:
     return ToolResult(known_id(body.toolCallId), text, status, code)
 
 
-def _usage(value: Any) -> Usage | None:
-    """A message's tokens; `input` there is already without the cache."""
-    if not isinstance(value, dict):
-        return None
-    return Usage(
-        input=count_of(value.get("input")),
-        output=count_of(value.get("output")),
-        cache_read=count_of(value.get("cacheRead")),
-        cache_write=count_of(value.get("cacheWrite")),
-    )
+def _detect(sample: Sample) -> bool:
+    for line in sample.lines:
+        kind, body = line.get("type"), line.get("message")
+        if kind == "session" and "cwd" in line and "timestamp" in line:
+            return True
+        # Without its first line: only Pi's messages have these.
+        if kind != "message" or not isinstance(body, dict):
+            continue
+        if body.get("role") in ("toolResult", "bashExecution") or "api" in body:
+            return True
+    return False
 
 
-class Pi(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "pi"
-    shape: str = "lines"
-    reader: type[PiReader] = PiReader
-
-    def detect(self, sample: Sample) -> bool:
-        for line in sample.lines:
-            kind, body = line.get("type"), line.get("message")
-            if kind == "session" and "cwd" in line and "timestamp" in line:
-                return True
-            # Without its first line: only Pi's messages have these.
-            if kind != "message" or not isinstance(body, dict):
-                continue
-            if body.get("role") in ("toolResult", "bashExecution") or "api" in body:
-                return True
-        return False
-
-
-FORMAT = Pi()
+FORMAT = Format("pi", "lines", PiReader, _detect)

@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.formats.gemini_parts import GeminiParts, result_of
+from leftoff.formats.gemini_parts import STATUS, GeminiParts, result_of, usage_of
 from leftoff.formats.lenient_json import count_of, dict_of, text_of
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import (
-    Compaction,
     Link,
     Message,
     Part,
@@ -25,7 +24,6 @@ from leftoff.model import (
     ToolResult,
     Typed,
     Unknown,
-    Usage,
 )
 
 
@@ -53,7 +51,10 @@ class Line(Struct, gc=False):
 
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
 """Subtypes of user records whose text a person typed; the recorder wrote all others."""
-_STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
+_TOKENS = (
+    "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount",
+    "thoughtsTokenCount", "toolUsePromptTokenCount",
+)  # fmt: skip
 
 
 class QwenReader(Struct):
@@ -81,11 +82,9 @@ class QwenReader(Struct):
         payload = dict_of(line.systemPayload)
         if line.subtype == "chat_compression":
             info = dict_of(payload.get("info"))
-            yield Compaction(
-                line=cursor.line,
-                recorded=count_of(info.get("originalTokenCount")) or None,
-                recorded_after=count_of(info.get("newTokenCount")) or None,
-                raw=cursor.raw,
+            yield cursor.compaction(
+                recorded=count_of(info.get("originalTokenCount")),
+                recorded_after=count_of(info.get("newTokenCount")),
             )
         elif line.subtype == "custom_title":
             yield SessionFacts(title=text_of(payload.get("customTitle")))
@@ -124,40 +123,33 @@ class QwenReader(Struct):
         )
         content = self.parts.content(dict_of(line.message).get("parts"), person)
         parts: tuple[Part, ...] = content.parts
-        typed: tuple[Typed, ...] = ()
         role: Role = "user"
-        response = ""
-        index = cursor.take(agent)
+        typed: tuple[Typed, ...] = ()
         if line.type == "assistant":
-            role, origin, response = "assistant", "agent", line.uuid or f"r{index}"
+            role = "assistant"
         elif line.type == "tool_result" or content.results:
-            role, origin = "tool", "tool"
-            parts = _with_status(parts, line.toolCallResult)
+            role, parts = "tool", _with_status(parts, line.toolCallResult)
         else:
             typed = content.typed
-            origin = "prompt" if typed else "injected"
-        return Message(
-            index=index,
-            role=role,
-            parts=parts,
-            line=cursor.line,
-            origin=origin,
-            typed=typed,
+        return cursor.message(
+            role,
+            parts,
+            "",
+            typed,
             key=line.uuid or "",
             parent=line.parentUuid or "",
-            response=response,
+            response=line.uuid or None,
             time=line.timestamp or "",
             agent=agent,
-            model=text_of(line.model) if response else "",
+            model=text_of(line.model),
             cwd=text_of(line.cwd),
-            usage=_usage(line.usageMetadata) if response else None,
-            raw=cursor.raw,
+            usage=usage_of(line.usageMetadata, _TOKENS),
         )
 
 
 def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
     """The parts with the recorded status, if there is exactly one result."""
-    status = _STATUS.get(text_of(dict_of(facts).get("status")))
+    status = STATUS.get(text_of(dict_of(facts).get("status")))
     results = [p for p in parts if type(p) is ToolResult]
     if status is None or len(results) != 1:
         return parts
@@ -170,35 +162,13 @@ def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
     return tuple(updated if p is results[0] else p for p in parts)
 
 
-def _usage(value: Any) -> Usage | None:
-    """Gemini's usage metadata; the prompt's count includes what came from the cache."""
-    if not isinstance(value, dict):
-        return None
-    cached = count_of(value.get("cachedContentTokenCount"))
-    thoughts = count_of(value.get("thoughtsTokenCount"))
-    return Usage(
-        input=max(0, count_of(value.get("promptTokenCount")) - cached)
-        + count_of(value.get("toolUsePromptTokenCount")),
-        output=count_of(value.get("candidatesTokenCount")) + thoughts,
-        cache_read=cached,
-        reasoning=thoughts,
+def _detect(sample: Sample) -> bool:
+    return any(
+        "sessionId" in line
+        and "parentUuid" in line
+        and ("parts" in dict_of(line.get("message")) or "systemPayload" in line)
+        for line in sample.lines
     )
 
 
-class QwenCode(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "qwen_code"
-    shape: str = "lines"
-    reader: type[QwenReader] = QwenReader
-
-    def detect(self, sample: Sample) -> bool:
-        return any(
-            "sessionId" in line
-            and "parentUuid" in line
-            and ("parts" in dict_of(line.get("message")) or "systemPayload" in line)
-            for line in sample.lines
-        )
-
-
-FORMAT = QwenCode()
+FORMAT = Format("qwen_code", "lines", QwenReader, _detect)

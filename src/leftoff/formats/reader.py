@@ -10,36 +10,47 @@ for a status) bound memory and time. They were chosen by hand; none is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from leftoff import codec
+from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
-from leftoff.model import Record
+from leftoff.formats.lenient_json import dicts_of, items_of
+from leftoff.model import Changes, Compaction, Link, Message, Part, Record, Role, Typed, Usage
 from leftoff.registry import Registry
+
+T = TypeVar("T", bound=Struct)
+FileChanges: TypeAlias = Iterable[tuple[str, str, str]]
+"""(path, created | modified | deleted, former path or "")."""
 
 Shape: TypeAlias = Literal["lines", "document", "text"]
 """One JSON object on each line; one JSON document; or plain text such as markdown."""
 
 
 class Cursor(Struct):
-    """Position in a recording: the reader numbers the messages, the caller the lines.
+    """Position in a recording, and the builder of what is read there.
+
+    The caller numbers the lines, a reader of one-document recordings the items (`each`); the
+    cursor numbers the messages and gives every record its line or item and its bytes.
 
     Attributes:
         line: 1-based physical line, or 0 in one-document recordings.
         taken: how many indices were assigned, by subagent ("" for the main thread).
         raw: the bytes of the record being read.
         ended: True when the recording has no more lines (text formats flush then).
+        item: 0-based index in the list of a one-document recording, else None.
     """
 
     line: int = 0
     taken: dict[str, int] = {}
     raw: bytes = b""
     ended: bool = False
+    item: int | None = None
 
     def take(self, agent: str = "") -> int:
         """The index of a new message of the main thread, or of a subagent."""
@@ -50,6 +61,88 @@ class Cursor(Struct):
     def give_back(self, agent: str) -> None:
         """Undoes the last `take`: the message was a copy of one already read."""
         self.taken[agent] -= 1
+
+    def at(self, line: int, raw: bytes) -> Cursor:
+        """A cursor with the same numbering on an earlier line: where a block of text began."""
+        return Cursor(line, self.taken, raw)
+
+    def each(self, data: bytes | Raw | None, decoder: LineDecoder[T]) -> Iterator[T | None]:
+        """The items of a JSON list one at a time, None for one that is damaged.
+
+        The cursor is on each item while it is read. Where the list stands on a line of its own,
+        all its items share the position and the bytes of the line.
+        """
+        for number, given in enumerate(items_of(data)):
+            raw = bytes(given)
+            if not self.line:
+                self.item, self.raw = number, raw
+            found, _ = decoder.decode(raw)
+            yield found[0] if found else None
+
+    def message(
+        self,
+        role: Role,
+        parts: tuple[Part, ...],
+        origin: str = "",
+        typed: tuple[Typed, ...] = (),
+        *,
+        key: str = "",
+        parent: str = "",
+        response: str | None = "",
+        time: str = "",
+        agent: str = "",
+        model: str = "",
+        cwd: str = "",
+        usage: Usage | None = None,
+        stop: str = "",
+    ) -> Message:
+        """The next message, at this place; arguments as the fields of `Message`.
+
+        Without an `origin` the agent's messages are of the agent, results of a tool, and all
+        others a prompt if words of a person are in them. Only messages of the assistant have a
+        response (None: one of its own), a model, a usage and a stop.
+        """
+        if role != "assistant":
+            response = model = stop = ""
+            usage = None
+            origin = origin or ("tool" if role == "tool" else "prompt" if typed else "injected")
+        index = self.take(agent)
+        if response is None:
+            response = f"r{index}"
+        return Message(
+            index, role, parts, self.line or None, self.item, origin or "agent", typed,
+            key, parent, response, time, agent, model, cwd, usage, self.raw, stop,
+        )  # fmt: skip
+
+    def compaction(
+        self, trigger: str = "", recorded: int = 0, recorded_after: int = 0
+    ) -> Compaction:
+        """A compaction that the recorder notes at this place; counts of tokens, 0 for none."""
+        counts = recorded or None, recorded_after or None
+        return Compaction(self.line or None, self.item, trigger, *counts, self.raw)
+
+    def changes(self, call: str, files: FileChanges, *, succeeded: bool = True) -> Changes:
+        """Changed files that the recorder lists at this place, apart from the calls."""
+        return Changes(call, tuple(files), succeeded, self.line or None, self.item, self.raw)
+
+
+class ChainLine(Struct, gc=False):
+    """A line of a recorder whose records follow each other in a chain (`parentId`)."""
+
+    type: str = ""
+    id: str | None = None
+    parentId: str | None = None
+    timestamp: str | None = None
+
+    def link(self) -> tuple[Link, ...]:
+        """The line's place in the chain, if it has one, for lines that are no message."""
+        return (Link(self.id, self.parentId or ""),) if self.id else ()
+
+    def place(self) -> dict[str, Any]:
+        """Id, parent and time, as `Cursor.message` takes them."""
+        return {
+            "key": self.id or "", "parent": self.parentId or "", "time": self.timestamp or ""
+        }  # fmt: skip
 
 
 class Reader(Protocol):
@@ -63,19 +156,24 @@ class Reader(Protocol):
         ...
 
 
-class Format(Protocol):
-    """A recorder's format: its name, its `Shape`, the class of its reader; a frozen value."""
+class Format(Struct, frozen=True):
+    """A recorder's format.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> str: ...
-    @property
-    def reader(self) -> type[Any]: ...
+    Attributes:
+        name: small letters, digits and _.
+        shape: how the recording is cut into records.
+        reader: the class of its reader.
+        detect: whether a sample is surely of this format. Must not raise for any input.
+        reads_archives: a document of this format may also be the bytes of a ZIP archive.
+        several: one recording may hold several sessions.
+    """
 
-    def detect(self, sample: Sample) -> bool:
-        """Whether the sample is surely of this format. Must not raise for any input."""
-        ...
+    name: str
+    shape: Shape
+    reader: type[Any]
+    detect: Callable[[Sample], bool]
+    reads_archives: bool = False
+    several: bool = False
 
 
 class Sample:
@@ -143,12 +241,24 @@ class Sample:
         """The first 64 KiB as text."""
         return self.data[: 64 * 1024].decode(errors="replace")
 
+    def listed(self, *keys: str) -> list[dict[str, Any]]:
+        """The first objects of a document that is a list, or that has one under a key."""
+        if not isinstance(self.document, dict):
+            return self.items
+        found = (dicts_of(self.document.get(key)) for key in keys)
+        return next(filter(None, found), [])[: self.LINES]
+
     @property
     def binary(self) -> bool:
         """Whether the bytes are not text: more than 10 % are NULs or other control
         characters."""
         head = self.data[:4096]
         return len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
+
+
+def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
+    """Whether more than half of the values pass a test: a damaged one changes no format."""
+    return sum(map(test, values)) * 2 > len(values)
 
 
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
@@ -168,7 +278,7 @@ formats: Registry[Format] = Registry(
         "factory_droid": "leftoff.formats.factory_droid:FORMAT",
         "opencode": "leftoff.formats.opencode:FORMAT",
         "gemini_cli": "leftoff.formats.gemini_cli:FORMAT",
-        "gemini_cli_jsonl": "leftoff.formats.gemini_cli_jsonl:FORMAT",
+        "gemini_cli_jsonl": "leftoff.formats.gemini_cli:LINES",
         "gemini_api": "leftoff.formats.gemini_api:FORMAT",
         "kiro": "leftoff.formats.kiro:FORMAT",
         "cursor": "leftoff.formats.cursor:FORMAT",
@@ -192,11 +302,6 @@ formats: Registry[Format] = Registry(
         "agent_messages": "leftoff.formats.agent_messages:FORMAT",
         "agent_message_lines": "leftoff.formats.agent_messages:LINES",
         "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",
-        "tau_bench": "leftoff.formats.tau_bench:FORMAT",
-        "toolbench": "leftoff.formats.toolbench:FORMAT",
-        "who_and_when": "leftoff.formats.who_and_when:FORMAT",
-        "agentbench": "leftoff.formats.agentbench:FORMAT",
-        "agentbench_lines": "leftoff.formats.agentbench:LINES",
         "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
         "openai_rows": "leftoff.formats.openai_logs:FORMAT",
         "openai_row_lines": "leftoff.formats.openai_logs:LINES",

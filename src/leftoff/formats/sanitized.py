@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from leftoff.errors import FormatError
-from leftoff.formats.injected import is_continuation, is_interruption, typed_spans
+from leftoff.formats.injected import sent_by
 from leftoff.formats.lenient_json import text_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
-from leftoff.model import Message, Part, Record, SessionFacts, Text, ToolCall, Typed, Unknown
+from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
+from leftoff.model import Part, Record, SessionFacts, Text, Unknown
 
 _CALL = "[tool_use:"
 _NOTICES = frozenset({"sanitization_notice", "session_meta"})
@@ -63,68 +63,36 @@ class SanitizedReader(Struct):
         return (Unknown(kind or "line without a type"),)
 
     def _message(self, line: Line, text: str, cursor: Cursor) -> Iterable[Record]:
-        typed: tuple[Typed, ...] = ()
         part: Part = Text(text)
-        response = ""
+        time = text_of(line.timestamp)
         if line.role == "assistant":
-            role: Any = "assistant"
-            origin = "agent"
             self.turns += 1
-            response = f"r{self.turns}"
             if text.startswith(_CALL) and text.endswith("]"):
                 part = self._call(text)
-        elif line.role == "user":
-            role = "user"
-            if is_interruption(text):
-                origin = "interruption"
-            elif is_continuation(text):
-                origin = "compaction"
-            else:
-                typed = typed_spans(0, text)
-                origin = "prompt" if typed else "injected"
-        else:
-            return (Unknown("message without a known role"),)
-        return (
-            Message(
-                cursor.take(),
-                role,
-                (part,),
-                cursor.line,
-                None,
-                origin,
-                typed,
-                response=response,
-                time=text_of(line.timestamp),
-                raw=cursor.raw,
-            ),
-        )
+            said = cursor.message("assistant", (part,), response=f"r{self.turns}", time=time)
+            return (said,)
+        if line.role == "user":
+            return (cursor.message("user", (part,), *sent_by(text), time=time),)
+        return (Unknown("message without a known role"),)
 
     def _call(self, text: str) -> Part:
         name, _, given = text[len(_CALL) : -1].partition(" ")
-        try:
-            arguments = msgspec.json.decode(given) if given else {}
-        except (ValueError, RecursionError):
+        arguments = decode_arguments(given) if given else {}
+        if isinstance(arguments, str):
             arguments = {"recorded": given}
         self.calls += 1
-        return ToolCall(f"call-{self.calls}", name, kind_of(name), arguments)
+        return tool_call(f"call-{self.calls}", name, arguments)
 
 
-class Sanitized(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "sanitized"
-    shape: str = "lines"
-    reader: type[SanitizedReader] = SanitizedReader
-
-    def detect(self, sample: Sample) -> bool:
-        first = sample.lines[0] if sample.lines else {}
-        noticed = first.get("type") == "sanitization_notice" or (
-            first.get("type") == "session_meta" and isinstance(first.get("sanitization"), dict)
-        )
-        return noticed and any(
-            line.get("type") == "message" and isinstance(line.get("text"), str)
-            for line in sample.lines[1:]
-        )
+def _detect(sample: Sample) -> bool:
+    first = sample.lines[0] if sample.lines else {}
+    noticed = first.get("type") == "sanitization_notice" or (
+        first.get("type") == "session_meta" and isinstance(first.get("sanitization"), dict)
+    )
+    return noticed and any(
+        line.get("type") == "message" and isinstance(line.get("text"), str)
+        for line in sample.lines[1:]
+    )
 
 
-FORMAT = Sanitized()
+FORMAT = Format("sanitized", "lines", SanitizedReader, _detect)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import (
     dict_of,
     dicts_of,
@@ -24,11 +24,10 @@ from leftoff.formats.lenient_json import (
     value_of,
 )
 from leftoff.formats.openai_parts import decode_arguments, usage_of
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Media,
-    Message,
     Part,
     Reasoning,
     Record,
@@ -37,7 +36,6 @@ from leftoff.model import (
     Text,
     ToolCall,
     ToolResult,
-    Typed,
     Unknown,
 )
 
@@ -84,15 +82,12 @@ class SemanticKernelReader(Struct):
                 id=text_of(facts.get("id")), started=text_of(facts.get("started_at"))
             )
         for number, item in enumerate(items_of(listed)):
-            cursor.raw = bytes(item)
+            cursor.item, cursor.raw = number, bytes(item)
             lowered = {k.casefold(): v for k, v in fields_of(cursor.raw).items()}
             found, _ = _ITEM.decode(msgspec.json.encode(lowered))
-            if found:
-                yield self._message(found[0], number, cursor)
-            else:
-                yield Unknown("message")
+            yield self._message(found[0], cursor) if found else Unknown("message")
 
-    def _message(self, item: Item, number: int, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> Record:
         label = _field_of(dict_of(item.role), "label") if item.role else ""
         named = (text_of(item.role) or text_of(label)).casefold()
         if named not in _ROLES:
@@ -100,28 +95,15 @@ class SemanticKernelReader(Struct):
         role = _ROLES[named]
         self.turns += role == "assistant"
         parts = tuple(self._parts(item, role))
-        typed: tuple[Typed, ...] = ()
-        if role == "user":
-            for place, part in enumerate(parts):
-                if type(part) is Text:
-                    typed += typed_spans(place, part.text)
-        origins = {"assistant": "agent", "tool": "tool", "system": "injected"}
         about = dict_of(item.metadata)
-        is_assistant = role == "assistant"
-        return Message(
-            cursor.take(),
+        return cursor.message(
             role,
             parts,
-            item=number,
-            origin=origins.get(role) or ("prompt" if typed else "injected"),
-            typed=typed,
-            response=(text_of(_field_of(about, "id")) or f"r{self.turns}")
-            if is_assistant
-            else "",
+            typed=typed_parts(parts) if role == "user" else (),
+            response=text_of(_field_of(about, "id")) or f"r{self.turns}",
             time=text_of(item.timestamp) or _time(about),
-            model=text_of(item.ai_model_id) or text_of(item.modelid) if is_assistant else "",
-            usage=usage_of(_field_of(about, "usage")) if is_assistant else None,
-            raw=cursor.raw,
+            model=text_of(item.ai_model_id) or text_of(item.modelid),
+            usage=usage_of(_field_of(about, "usage")),
         )
 
     def _parts(self, item: Item, role: Role) -> Iterable[Part]:
@@ -162,7 +144,7 @@ class SemanticKernelReader(Struct):
         if not text_of(identity):
             identity = f"call-{self.turns}-{len(self.open)}"
         self.open = [*self.open[-31:], identity]
-        return ToolCall(identity, name, kind_of(name), decode_arguments(given))
+        return tool_call(identity, name, decode_arguments(given))
 
     def _match_call(self, identity: Any) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
@@ -206,21 +188,12 @@ def _is_message(value: Any) -> bool:
     )
 
 
-class SemanticKernel(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "semantic_kernel"
-    shape: str = "document"
-    reader: type[SemanticKernelReader] = SemanticKernelReader
-
-    def detect(self, sample: Sample) -> bool:
-        listed = sample.items
-        if isinstance(sample.document, dict):
-            if "chat_history" in sample.keys:
-                history = dicts_of(sample.document["chat_history"])
-                return "workflow_metadata" in sample.keys and any("role" in m for m in history)
-            listed = dicts_of(sample.document.get("messages"))[: Sample.LINES]
-        return bool(listed) and sum(map(_is_message, listed)) * 2 > len(listed)
+def _detect(sample: Sample) -> bool:
+    if isinstance(sample.document, dict):
+        if "chat_history" in sample.keys:
+            history = dicts_of(sample.document["chat_history"])
+            return "workflow_metadata" in sample.keys and any("role" in m for m in history)
+    return mostly(_is_message, sample.listed("messages"))
 
 
-FORMAT = SemanticKernel()
+FORMAT = Format("semantic_kernel", "document", SemanticKernelReader, _detect)

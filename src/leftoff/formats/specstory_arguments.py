@@ -214,10 +214,7 @@ def _two_fences(body: str) -> tuple[str, str | None]:
     lines, fences = _fence_lines(body)
     if len(fences) < 2:
         return "", None
-    split = next(
-        (n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()),
-        None,
-    )
+    split = next((n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()), None)
     if split is None:
         return unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
     closing = max(n for n in fences if n < split)

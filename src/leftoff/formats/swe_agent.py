@@ -14,17 +14,10 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    fields_of,
-    items_of,
-    text_of,
-    value_of,
-)
+from leftoff.formats.lenient_json import count_of, dict_of, fields_of, text_of, value_of
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
-from leftoff.formats.reader import Cursor, Sample
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Message,
     Part,
@@ -110,14 +103,11 @@ class SweAgentReader(Struct):
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
         document = fields_of(data)
         yield from self._facts(document)
-        for number, item in enumerate(items_of(document.get("history"))):
-            raw = bytes(item)
-            found, _ = _ITEM.decode(raw)
-            if not found:
+        for item in cursor.each(document.get("history"), _ITEM):
+            if item is None:
                 yield Unknown("history item")
-                continue
-            if not found[0].is_demo:
-                yield self._message(found[0], number, raw, cursor)
+            elif not item.is_demo:
+                yield self._message(item, cursor)
         stats = dict_of(dict_of(value_of(document.get("info"))).get("model_stats"))
         total = Usage(
             count_of(stats.get("tokens_sent")), count_of(stats.get("tokens_received"))
@@ -136,10 +126,10 @@ class SweAgentReader(Struct):
         if facts.title or facts.commit:
             yield facts
 
-    def _message(self, item: Item, number: int, raw: bytes, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> Record:
         text = content_text(item.content)
         if item.role == "assistant":
-            return self._assistant_message(item, text, number, raw, cursor)
+            return self._assistant_message(item, text, cursor)
         if item.role not in {"system", "user", "tool"}:
             return Unknown(f"role {item.role}")
         state = _STATE.search(text)
@@ -149,50 +139,24 @@ class SweAgentReader(Struct):
             self.opened = "" if opened == "n/a" else opened
             self.cwd = cwd = state["cwd"].strip()
         if item.role == "system":
-            return self._text_message("system", text, "injected", number, raw, cursor)
+            return cursor.message("system", (Text(text),), cwd=cwd)
         given = item.tool_call_ids if isinstance(item.tool_call_ids, list) else []
         ids = [i for i in given if isinstance(i, str)]
         if not self.waiting:
             if item.role == "user" and not self.prompted:
                 self.prompted = True
-                span = _task_span(text)
-                return self._text_message(
-                    "user", text, "prompt", number, raw, cursor, (Typed(0, *span),)
-                )
-            return self._text_message("user", text, "injected", number, raw, cursor)
+                typed = (Typed(0, *_task_span(text)),)
+                return cursor.message("user", (Text(text),), "prompt", typed, cwd=cwd)
+            return cursor.message("user", (Text(text),), cwd=cwd)
         known = dict(self.waiting)
         call = next((i for i in ids if i in known), self.waiting[0][0])
         name = known[call]
         self.waiting = [w for w in self.waiting if w[0] != call]
         shown = text[: state.start()] if state is not None else text
         result = ToolResult(call, shown, _status(name, shown))
-        return Message(cursor.take(), "tool", (result,), None, number, "tool", cwd=cwd, raw=raw)
+        return cursor.message("tool", (result,), cwd=cwd)
 
-    def _text_message(
-        self,
-        role: Any,
-        text: str,
-        origin: str,
-        number: int,
-        raw: bytes,
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
-        return Message(
-            cursor.take(),
-            role,
-            (Text(text),),
-            None,
-            number,
-            origin,
-            typed,
-            cwd=self.cwd,
-            raw=raw,
-        )
-
-    def _assistant_message(
-        self, item: Item, text: str, number: int, raw: bytes, cursor: Cursor
-    ) -> Message:
+    def _assistant_message(self, item: Item, text: str, cursor: Cursor) -> Message:
         self.turns += 1
         action = text_of(item.action)
         given = calls_of(item.tool_calls)
@@ -207,17 +171,13 @@ class SweAgentReader(Struct):
             parts += [self._call(c) for c in given]
         elif action.strip() and not ended:
             parts.append(self._command(action))
-        return Message(
-            cursor.take(),
+        return cursor.message(
             "assistant",
             tuple(parts),
-            None,
-            number,
             "meta" if ended else "agent",
             response="" if ended else f"r{self.turns}",
             model="" if ended else self.model,
             cwd=self.cwd,
-            raw=raw,
         )
 
     def _call(self, call: ToolCall) -> ToolCall:
@@ -256,7 +216,7 @@ class SweAgentReader(Struct):
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting, (identity, name)]
-        return ToolCall(identity, name, kind_of(name), given)
+        return tool_call(identity, name, given)
 
 
 def _arguments(action: str) -> list[str]:
@@ -299,26 +259,19 @@ def _status(name: str, text: str) -> str:
     return "unknown"
 
 
-class SweAgent(Struct, frozen=True):
-    """Registry entry: detects and reads this format."""
-
-    name: str = "swe_agent"
-    shape: str = "document"
-    reader: type[SweAgentReader] = SweAgentReader
-
-    def detect(self, sample: Sample) -> bool:
-        keys = sample.keys
-        if "history" not in keys:
-            return False
-        if {"trajectory", "info"} <= keys:
-            return True
-        if keys - {"history", "info", "environment"}:
-            return False
-        history = sample.document["history"]
-        return isinstance(history, list) and any(
-            isinstance(m, dict) and "role" in m and "agent" in m and "content" in m
-            for m in history[:4]
-        )
+def _detect(sample: Sample) -> bool:
+    keys = sample.keys
+    if "history" not in keys:
+        return False
+    if {"trajectory", "info"} <= keys:
+        return True
+    if keys - {"history", "info", "environment"}:
+        return False
+    history = sample.document["history"]
+    return isinstance(history, list) and any(
+        isinstance(m, dict) and "role" in m and "agent" in m and "content" in m
+        for m in history[:4]
+    )
 
 
-FORMAT = SweAgent()
+FORMAT = Format("swe_agent", "document", SweAgentReader, _detect)

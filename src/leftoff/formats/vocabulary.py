@@ -64,6 +64,11 @@ def kind_of(name: str) -> str:
     return tool_of(name).kind
 
 
+def tool_call(identity: str, name: str, given: Any = None) -> ToolCall:
+    """A call with the kind that the vocabulary gives its name."""
+    return ToolCall(identity, name, kind_of(name), given)
+
+
 def argument(call: ToolCall, role: str) -> Any:
     """What the call passes in a role (path, content, patch, command, cwd ...), or None.
 

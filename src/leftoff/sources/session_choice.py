@@ -28,11 +28,6 @@ States: TypeAlias = Mapping[str, SessionState]
 MOST_NAMED = 8
 """Sessions that the error for an ambiguous choice lists."""
 
-CONTAINERS = frozenset(
-    {"agentbench", "aider", "codex_exec", "inspect", "openai_logs", "openhands", "tau_bench"}
-)
-"""Formats in which one recording may hold several sessions."""
-
 
 class ContainedSession(Struct, frozen=True):
     """One session of a recording that may hold several.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain
@@ -69,6 +70,11 @@ class _CallSite(Struct, frozen=True):
     abandoned: bool
 
 
+SEVERAL = 3
+"""Calls of a tool without any result that show that its results are not recorded. Chosen by
+hand; not measured: a call that is open or was interrupted stands alone or beside one other."""
+
+
 class Tracker:
     """Replays the calls of a session over a model of its files.
 
@@ -77,6 +83,7 @@ class Tracker:
         unseen: programs so far that may have changed files which are not known.
         known: what is known of files at this point.
         has_results: the recorder writes results of calls.
+        silent: tools whose results it leaves out all the same.
         root: the session's directory.
         changed: files changed so far; `committed`: those of them committed since.
         scripts: calls that ran a script of several commands and tool calls.
@@ -88,6 +95,7 @@ class Tracker:
         self.events: list[FileEvent] = []
         self.unseen: list[UnknownChange] = []
         self.has_results = bool(view.outcomes)
+        self.silent = self._silent_tools() if self.has_results else frozenset()
         self.root = absolute(view.state.header.cwd, "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
@@ -143,6 +151,23 @@ class Tracker:
         """File calls and commands, in order."""
         touched: Iterator[Touched | Ran] = self.view.each(Touched, rewound=True)
         return merge(touched, self.view.each(Ran, rewound=True), key=_place)
+
+    def _silent_tools(self) -> frozenset[str]:
+        """The file tools of which several calls were made and none came back.
+
+        Some recorders write the results of other tools only, and of these the failures:
+        SpecStory does so of Cursor's edits.
+        """
+        asked: Counter[str] = Counter()
+        answered: set[str] = set()
+        for act in self.view.each(Touched, rewound=True):
+            outcome = self.view.outcomes.get((act.ref.message, act.part))
+            asked[act.tool] += 1
+            if outcome is not None and outcome.status in {"ok", "unknown"}:
+                answered.add(act.tool)
+        return frozenset(
+            tool for tool, n in asked.items() if n >= SEVERAL and tool not in answered
+        )
 
     # -- one call ----------------------------------------------------------------------------
 
@@ -203,7 +228,7 @@ class Tracker:
     def apply_file_call(self, act: Touched, outcome: Returned | None) -> None:
         """Applies a call of a file tool."""
         if outcome is None:
-            if self.has_results:
+            if self.has_results and act.tool not in self.silent:
                 return
         elif outcome.status not in {"ok", "unknown"}:
             return

@@ -1,0 +1,1 @@
+"""Formats for leftoff: conversations that four benchmarks publish as data sets."""
