@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, kind_of
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
+    from leftoff.shell.state import Status, Walk
 
 __all__ = ["HANDLERS"]
 
@@ -106,26 +107,26 @@ _TAR_TAKES = frozenset(
 )  # fmt: skip
 
 
-def _tar(shell: Interpreter, args: Invocation) -> Status:
+def _tar(walk: Walk, args: Invocation) -> Status:
     call = _TarArguments(args.words)
     archive = call.archive
     if call.mode in ("c", "r"):
-        return False if shell.expected_status is False else _archive(shell, call)
+        return False if walk.expected_status is False else _archive(walk, call)
     if call.mode == "d" and archive is not None:
-        return shell.modify(archive)
-    if archive is not None and archive != "-" and shell.read(archive) is False:
+        return ops.modify(walk, archive)
+    if archive is not None and archive != "-" and ops.read(walk, archive) is False:
         return False
-    if call.mode != "x" or shell.expected_status is False or call.to_stdout:
+    if call.mode != "x" or walk.expected_status is False or call.to_stdout:
         return None
-    members_known = _known_members(shell, archive)
-    cwd = shell.cwd
+    members_known = _known_members(walk, archive)
+    cwd = walk.cwd
     if call.directory is not None:
-        shell.cwd = shell.path(call.directory)
+        walk.cwd = walk.path(call.directory)
     operands = [name for _, name in call.members]
-    shown = call.verbose and not shell.captured and shell.output is not None
+    shown = call.verbose and not walk.captured and walk.output is not None
     names: list[str] | None = None
     if shown:
-        names = [line for line in shell.lines() if line and ": " not in line]
+        names = [line for line in walk.lines() if line and ": " not in line]
     elif members_known is not None and not call.filtered and not call.name_files:
         names = _select_members(members_known, operands)
     if call.strip is None or (call.strip and names is None):
@@ -134,70 +135,70 @@ def _tar(shell: Interpreter, args: Invocation) -> Status:
         names = [
             name.split("/", call.strip)[-1] for name in names if name.count("/") >= call.strip
         ]
-    _unpack(shell, [name for name in names if name] if names is not None else None, operands)
-    shell.cwd = cwd
+    _unpack(walk, [name for name in names if name] if names is not None else None, operands)
+    walk.cwd = cwd
     return None
 
 
-def _archive(shell: Interpreter, call: _TarArguments) -> Status:
+def _archive(walk: Walk, call: _TarArguments) -> Status:
     """``tar -c`` and ``tar -r``: the members are read, the archive is written."""
-    cwd = shell.cwd
+    cwd = walk.cwd
     members: list[str] | None = None if call.filtered else []
     status: Status = True
     packed = list(call.members)
     for name in call.name_files:
-        text = shell.known_content(name)
-        shell.read(name)
+        text = walk.known_content(name)
+        ops.read(walk, name)
         packed += [(call.directory, line) for line in (text or "").splitlines() if line]
         members = None if text is None else members
     for directory, field in packed:
-        shell.cwd = cwd
+        walk.cwd = cwd
         if directory is not None:
-            shell.cwd = shell.path(directory)
-        status = both_succeed(status, shell.read_tree(field))
-        path = shell.path(field) if not shell.is_unresolved(field) else None
-        if path is None or shell.state.kind(path) == "unknown":
+            walk.cwd = walk.path(directory)
+        status = both_succeed(status, ops.read_tree(walk, field))
+        path = walk.resolved(field)
+        if path is None or walk.state.kind(path) == "unknown":
             members = None
         elif members is not None:
-            members.extend(_member_names(shell, field, path))
-    shell.cwd = cwd
+            members.extend(_member_names(walk, field, path))
+    walk.cwd = cwd
     archive = call.archive
     if archive is None or archive == "-":
         return False if status is False else None
     before: list[str] | None = []
     if call.mode == "r":
-        before = _known_members(shell, archive)
-        if kind_of(shell, archive) == "absent":
+        before = _known_members(walk, archive)
+        if walk.kind(archive) == "absent":
             before = []
         elif before is None:
             members = None
-    if not shell.write(archive, guess_append=call.mode == "r"):
+    if not ops.write(walk, archive, guess_append=call.mode == "r"):
         return False
     known = members is not None and before is not None
-    _record_members(shell, archive, [*(before or ()), *(members or ())] if known else None)
+    _record_members(walk, archive, [*(before or ()), *(members or ())] if known else None)
     return False if status is False else None
 
 
-def _member_names(shell: Interpreter, field: str, path: str) -> list[str]:
-    if shell.state.kind(path) == "file":
+def _member_names(walk: Walk, field: str, path: str) -> list[str]:
+    if walk.state.kind(path) == "file":
         return [field.removeprefix("./")]
     start = 0 if path == "." else len(path) + 1
     base = field.rstrip("/").removeprefix("./")
     prefix = "" if base == "." else base + "/"
-    return [prefix + item[start:] for item in shell.state.below(path)]
+    return [prefix + item[start:] for item in walk.state.below(path)]
 
 
-def _known_members(shell: Interpreter, archive: str | None) -> list[str] | None:
-    path = shell.path(archive) if archive and not shell.is_unresolved(archive) else None
-    text = shell.contents.get("archive:" + path) if path is not None else None
+def _known_members(walk: Walk, archive: str | None) -> list[str] | None:
+    path = walk.path(archive) if archive and not walk.is_unresolved(archive) else None
+    text = walk.contents.get("archive:" + path) if path is not None else None
     return None if text is None else text.split("\n")
 
 
-def _record_members(shell: Interpreter, archive: str, members: list[str] | None) -> None:
+def _record_members(walk: Walk, archive: str, members: list[str] | None) -> None:
     """Track the members of an archive that has just been written, where they are known."""
-    path = shell.path(archive) if not shell.is_unresolved(archive) else None
+    path = walk.resolved(archive)
     if path is not None and members is not None:
-        shell.contents["archive:" + path] = "\n".join(dict.fromkeys(members))
+        walk.contents["archive:" + path] = "\n".join(dict.fromkeys(members))
 
 
 def _select_members(names: list[str], operands: list[str]) -> list[str]:
@@ -212,71 +213,71 @@ def _select_members(names: list[str], operands: list[str]) -> list[str]:
     ]
 
 
-def _unpack(shell: Interpreter, names: list[str] | None, operands: list[str]) -> None:
+def _unpack(walk: Walk, names: list[str] | None, operands: list[str]) -> None:
     if names is None:
         if not operands:
-            shell.effects.unknown(shell.tool)
+            walk.effects.unknown(walk.tool)
         for field in operands:
-            if shell.is_unresolved(field) or "*" in field or looks_like_directory(field):
-                shell.effects.unknown(shell.tool)
+            if walk.is_unresolved(field) or "*" in field or looks_like_directory(field):
+                walk.effects.unknown(walk.tool)
             else:
-                shell.write(field)
+                ops.write(walk, field)
         return
     for name in names[:MAX_ITEMS]:
         if name.endswith("/"):
-            shell.make_directory(name, parents=True)
+            ops.make_directory(walk, name, parents=True)
         else:
-            path = shell.path(name)
-            if path is not None and shell.state.kind(parent_of(path)) == "absent":
-                shell.state.put_directory(parent_of(path), empty=True)
-            shell.write(name, named=False)
+            path = walk.path(name)
+            if path is not None and walk.state.kind(parent_of(path)) == "absent":
+                walk.state.put_directory(parent_of(path), empty=True)
+            ops.write(walk, name, named=False)
 
 
-def _zip(shell: Interpreter, args: Invocation) -> Status:
-    if len(args.operands) < 2 or shell.expected_status is False:
+def _zip(walk: Walk, args: Invocation) -> Status:
+    if len(args.operands) < 2 or walk.expected_status is False:
         return None
     archive = args.operands[0]
     if "." not in archive.rpartition("/")[2]:
         archive += ".zip"
     members: list[str] | None = []
     for field in args.operands[1:]:
-        path = shell.path(field) if not shell.is_unresolved(field) else None
-        directory = path is not None and shell.state.kind(path) == "directory"
+        path = walk.resolved(field)
+        directory = path is not None and walk.state.kind(path) == "directory"
         if directory and not args.has("-r"):
             continue
-        shell.read_tree(field)
-        if path is None or shell.state.kind(path) == "unknown":
+        ops.read_tree(walk, field)
+        if path is None or walk.state.kind(path) == "unknown":
             members = None
         elif members is not None:
-            members.extend(_member_names(shell, field, path))
+            members.extend(_member_names(walk, field, path))
         if args.has("-m") and path is not None and not directory:
-            shell.delete(field)
+            ops.delete(walk, field)
     if args.has("-d"):
-        shell.modify(archive)
+        ops.modify(walk, archive)
         return None
-    if not shell.captured:
-        for line in shell.lines():
+    if not walk.captured:
+        for line in walk.lines():
             name, found, _ = line.strip().partition(" (")
             name = name.removeprefix("adding: ").removeprefix("updating: ")
             if found and line.lstrip().startswith(("adding: ", "updating: ")):
                 if name[-1:] != "/" and not args.has("-j"):
-                    shell.read(name, named=False)
-    shell.write(archive)
+                    ops.read(walk, name, named=False)
+    ops.write(walk, archive)
     if members is not None and args.has("-j"):
         members = [name.rpartition("/")[2] for name in members]
-    _record_members(shell, archive, None if args.values else members)
+    _record_members(walk, archive, None if args.values else members)
     return None
 
 
-def _unzip(shell: Interpreter, args: Invocation) -> Status:
-    if not args.operands or shell.read(args.operands[0]) is False:
+def _unzip(walk: Walk, args: Invocation) -> Status:
+    if not args.operands or ops.read(walk, args.operands[0]) is False:
         return False
-    if args.has("-l", "-t", "-p", "-v", "-Z") or shell.expected_status is False:
+    if args.has("-l", "-t", "-p", "-v", "-Z") or walk.expected_status is False:
         return None
     names: list[str] = []
     shown = False
-    if shell.output is not None and not shell.captured:
-        for line in shell.lines():
+    if walk.output is not None and not walk.captured:
+        for line in walk.lines():
             line = line.strip()
             for word in ("inflating: ", "extracting: ", "linking: "):
                 if line.startswith(word):
@@ -284,12 +285,12 @@ def _unzip(shell: Interpreter, args: Invocation) -> Status:
                     names.append(line[len(word) :].strip())
             if line.startswith("creating: "):
                 shown = True
-                shell.make_directory(line[10:].strip(), parents=True)
+                ops.make_directory(walk, line[10:].strip(), parents=True)
     if shown:
         for name in names:
-            shell.write(name.partition(" -> ")[0], named=False)
+            ops.write(walk, name.partition(" -> ")[0], named=False)
         return True
-    members_known = _known_members(shell, args.operands[0])
+    members_known = _known_members(walk, args.operands[0])
     if members_known is not None and len(args.operands) > 1:
         marked = [mark_patterns(operand) for operand in args.operands[1:]]
         members_known = [
@@ -298,18 +299,18 @@ def _unzip(shell: Interpreter, args: Invocation) -> Status:
     operands = args.operands[1:]
     if args.has("-x"):  # the operands after it are excluded members
         members_known, operands = None, []
-    cwd = shell.cwd
+    cwd = walk.cwd
     directory = args.value("-d")
     if directory is not None:
-        shell.cwd = shell.path(directory)
-        if members_known is not None and shell.cwd is not None:
-            shell.make_directory(".", parents=True)
+        walk.cwd = walk.path(directory)
+        if members_known is not None and walk.cwd is not None:
+            ops.make_directory(walk, ".", parents=True)
     if members_known is not None and args.has("-j"):
         members_known = [name.rpartition("/")[2] for name in members_known]
     if members_known is not None and args.has("-n"):
-        members_known = [name for name in members_known if kind_of(shell, name) != "file"]
-    _unpack(shell, members_known, operands)
-    shell.cwd = cwd
+        members_known = [name for name in members_known if walk.kind(name) != "file"]
+    _unpack(walk, members_known, operands)
+    walk.cwd = cwd
     return None
 
 
@@ -333,7 +334,7 @@ _DECOMPRESSORS = {
 }
 
 
-def _compress(shell: Interpreter, args: Invocation) -> Status:
+def _compress(walk: Walk, args: Invocation) -> Status:
     name = _DECOMPRESSORS.get(args.name, args.name)
     undo = args.name in _DECOMPRESSORS or args.has("-d", "--decompress", "--uncompress")
     keep = args.has("-k", "--keep") or (name in ("zstd", "lz4") and not args.has("--rm"))
@@ -342,25 +343,25 @@ def _compress(shell: Interpreter, args: Invocation) -> Status:
     )
     suffixes = _SUFFIX[name]
     status: Status = True
-    if shell.expected_status is False and len(args.operands) < 2:
+    if walk.expected_status is False and len(args.operands) < 2:
         return False
     operands = args.operands
     if args.has("-r", "--recursive") and name in ("gzip", "zstd"):
-        operands = _below(shell, operands, suffixes, undo)
+        operands = _below(walk, operands, suffixes, undo)
     for field in operands:
         if stdout:
-            status = both_succeed(status, shell.read(field))
+            status = both_succeed(status, ops.read(walk, field))
             continue
-        if shell.is_unresolved(field):
-            shell.effects.unknown(args.name)
+        if walk.is_unresolved(field):
+            walk.effects.unknown(args.name)
             status = both_succeed(status, None)
             continue
-        kind = kind_of(shell, field)
+        kind = walk.kind(field)
         source = field
         if undo:
             if kind == "absent":
                 for suffix in suffixes:
-                    if kind_of(shell, field + suffix) == "file":
+                    if walk.kind(field + suffix) == "file":
                         source, kind = field + suffix, "file"
             found = next((s for s in suffixes if source.endswith(s)), None)
             goal = source[: -len(found)] if found else source
@@ -377,44 +378,42 @@ def _compress(shell: Interpreter, args: Invocation) -> Status:
         explicit = args.value("-o")
         if explicit is not None and name in ("zstd", "lz4"):
             goal = explicit
-        if kind in ("absent", "directory") or shell.reports_error(args.name, field):
+        if kind in ("absent", "directory") or walk.reports_error(args.name, field):
             status = False
             continue
-        if kind_of(shell, goal) == "file" and not args.has("-f", "--force"):
+        if walk.kind(goal) == "file" and not args.has("-f", "--force"):
             status = False
             continue
-        old, new = shell.path(source), shell.path(goal)
-        content = shell.effects.content(old) if old is not None else ""
-        if not shell.write(goal):
+        old, new = walk.path(source), walk.path(goal)
+        content = walk.effects.content(old) if old is not None else ""
+        if not ops.write(walk, goal):
             status = False
             continue
         if old is not None and new is not None:
             packed = name + ":" + content
             if undo and content.startswith(name + ":"):
                 packed = content[len(name) + 1 :]
-            shell.effects.write(new, shell.tool, shell.uncertainty, content=packed)
-            shell.effects.read(old, shell.tool, shell.uncertainty)
+            walk.effects.write(new, walk.tool, walk.uncertainty, content=packed)
+            walk.effects.read(old, walk.tool, walk.uncertainty)
         if not keep:
-            shell.delete(source)
+            ops.delete(walk, source)
     return status
 
 
-def _below(
-    shell: Interpreter, fields: list[str], suffixes: tuple[str, ...], undo: bool
-) -> list[str]:
+def _below(walk: Walk, fields: list[str], suffixes: tuple[str, ...], undo: bool) -> list[str]:
     """Operands with each directory replaced by its files that are (not) packed yet."""
     found: list[str] = []
     for field in fields:
-        path = shell.path(field) if not shell.is_unresolved(field) else None
-        if path is None or shell.state.kind(path) == "unknown":
-            shell.effects.unknown(shell.tool)
-        elif shell.state.kind(path) == "directory":
-            if not shell.state.is_complete(path):
-                shell.effects.unknown(shell.tool)
+        path = walk.resolved(field)
+        if path is None or walk.state.kind(path) == "unknown":
+            walk.effects.unknown(walk.tool)
+        elif walk.state.kind(path) == "directory":
+            if not walk.state.is_complete(path):
+                walk.effects.unknown(walk.tool)
             start = 0 if path == "." else len(path) + 1
             found += [
                 field.rstrip("/") + "/" + item[start:]
-                for item in shell.state.below(path)
+                for item in walk.state.below(path)
                 if item.endswith(suffixes) == undo
             ]
         else:
@@ -422,7 +421,7 @@ def _below(
     return found
 
 
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     "tar": _tar,
     "zip": _zip,
     "unzip": _unzip,

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leftoff.shell import interpreter
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
+    from leftoff.shell.state import Status, Walk
 
 __all__ = ["HANDLERS"]
 
@@ -50,7 +52,7 @@ _FIND_VALUE = frozenset(
 )
 
 
-def _find(shell: Interpreter, args: Invocation) -> Status:
+def _find(walk: Walk, args: Invocation) -> Status:
     words = args.words
     roots: list[str] = []
     i = 0
@@ -63,9 +65,9 @@ def _find(shell: Interpreter, args: Invocation) -> Status:
         roots.append(words[i])
         i += 1
     tests, actions = _find_expression(words[i:])
-    if not shell.captured and all(action == "print" for action, _ in actions):
+    if not walk.captured and all(action == "print" for action, _ in actions):
         return None  # it only prints, and no other command reads its output
-    found, complete = _find_matches(shell, roots or ["."], tests)
+    found, complete = _find_matches(walk, roots or ["."], tests)
     printed = True
     status: Status = None
     for action, command in actions:
@@ -73,35 +75,35 @@ def _find(shell: Interpreter, args: Invocation) -> Status:
             printed = False
             for item in sorted(found, key=lambda pair: -pair[0].count("/")):
                 if item[1] == "directory":
-                    path = shell.path(item[0])
-                    if path is not None and not shell.state.below(path):
-                        shell.state.remove(path)
+                    path = walk.path(item[0])
+                    if path is not None and not walk.state.below(path):
+                        walk.state.remove(path)
                 else:
-                    shell.delete(item[0])
+                    ops.delete(walk, item[0])
             if not complete:
-                shell.effects.unknown("find", action="deleted")
+                walk.effects.unknown("find", action="deleted")
         elif action in ("-exec", "-execdir", "-ok"):
             printed = False
             names = [name for name, _ in found]
-            if action == "-ok" and prompt_answer(shell) is not True:
-                if prompt_answer(shell) is None:
-                    _find_exec(shell, command, [], False)
+            if action == "-ok" and prompt_answer(walk) is not True:
+                if prompt_answer(walk) is None:
+                    _find_exec(walk, command, [], False)
             elif action == "-execdir":
-                status = _find_execdir(shell, command, names, complete)
+                status = _find_execdir(walk, command, names, complete)
             else:
-                status = _find_exec(shell, command, names, complete)
+                status = _find_exec(walk, command, names, complete)
         elif action == "print":
             printed = True
         elif action == "-fprint":
-            shell.write(command[0])
+            ops.write(walk, command[0])
             printed = False
         elif action == "-quit":
             found = found[:1]
     if complete and printed and len(found) <= MAX_ITEMS:
         end = "\0" if "-print0" in words else "\n"
-        shell.stdout = "".join(name + end for name, _ in found)
+        walk.stdout = "".join(name + end for name, _ in found)
     elif not printed:
-        shell.stdout = None
+        walk.stdout = None
     return status if actions and status is False else None
 
 
@@ -182,7 +184,7 @@ def _find_expression(
 
 
 def _find_matches(
-    shell: Interpreter, roots: list[str], tests: list[list[tuple[bool, str, str]]] | None
+    walk: Walk, roots: list[str], tests: list[list[tuple[bool, str, str]]] | None
 ) -> tuple[list[tuple[str, str]], bool]:
     if tests is None:
         return [], False
@@ -195,15 +197,15 @@ def _find_matches(
     ]
     empties = any(test[1] == "-empty" for group in tests for test in group)
     for root in roots:
-        path = shell.path(root) if not shell.is_unresolved(root) else None
+        path = walk.resolved(root)
         if path is None:
             complete = False
             continue
-        kind = shell.state.kind(path)
-        if kind == "unknown" or (kind == "directory" and not shell.state.is_complete(path)):
+        kind = walk.state.kind(path)
+        if kind == "unknown" or (kind == "directory" and not walk.state.is_complete(path)):
             complete = False
         shown = root.rstrip("/") or "/"
-        below = shell.state.below(path, directories=True)
+        below = walk.state.below(path, directories=True)
         start = 0 if path == "." else len(path) + (path != "/")
         entries: list[tuple[str, str, int]] = []
         if kind in ("file", "directory"):
@@ -214,14 +216,14 @@ def _find_matches(
             entries.append((shown + joint + relative, item, relative.count("/") + 1))
         pruned: list[str] = []
         for name, item, depth in entries:
-            item_kind = shell.state.kind(item)
+            item_kind = walk.state.kind(item)
             if any(name.startswith(above + "/") for above in pruned):
                 continue
-            if any(_find_passes(shell, name, item, item_kind, depth, g) for g in pruning):
+            if any(_find_passes(walk, name, item, item_kind, depth, g) for g in pruning):
                 pruned.append(name)
                 continue
             for group in tests:
-                if _find_passes(shell, name, item, item_kind, depth, group):
+                if _find_passes(walk, name, item, item_kind, depth, group):
                     out.append((name, item_kind))
                     break
     if empties and any(kind == "file" for _, kind in out):
@@ -230,7 +232,7 @@ def _find_matches(
 
 
 def _find_passes(
-    shell: Interpreter,
+    walk: Walk,
     name: str,
     path: str,
     kind: str,
@@ -255,7 +257,7 @@ def _find_passes(
         elif test == "-mindepth":
             passed = value.isdecimal() and depth >= int(value[:4])
         elif test == "-empty":
-            passed = kind == "file" or not shell.state.below(path, directories=True)
+            passed = kind == "file" or not walk.state.below(path, directories=True)
         else:
             passed = False
         if passed == negate:
@@ -263,9 +265,7 @@ def _find_passes(
     return True
 
 
-def _find_exec(
-    shell: Interpreter, command: list[str], found: list[str], complete: bool
-) -> Status:
+def _find_exec(walk: Walk, command: list[str], found: list[str], complete: bool) -> Status:
     mode, words = command[0], command[1:]
     status: Status = True
     if not words:
@@ -275,98 +275,98 @@ def _find_exec(
             spread: list[str] = []
             for word in words:
                 spread.extend(found if word == "{}" else [word])
-            status = shell.call(spread, None)
+            status = interpreter.call(walk, spread, None)
         else:
             for name in found[:MAX_ITEMS]:
-                done = shell.call([word.replace("{}", name) for word in words], None)
+                done = interpreter.call(
+                    walk, [word.replace("{}", name) for word in words], None
+                )
                 status = both_succeed(status, done)
     if not complete:
-        uncertainty, shell.uncertainty = shell.uncertainty, 2
-        shell.call([word.replace("{}", UNKNOWN) for word in words], None)
-        shell.uncertainty = uncertainty
+        uncertainty, walk.uncertainty = walk.uncertainty, 2
+        interpreter.call(walk, [word.replace("{}", UNKNOWN) for word in words], None)
+        walk.uncertainty = uncertainty
     return status
 
 
-def _find_execdir(
-    shell: Interpreter, command: list[str], found: list[str], complete: bool
-) -> Status:
+def _find_execdir(walk: Walk, command: list[str], found: list[str], complete: bool) -> Status:
     """``-execdir``: the command runs in the directory of each file."""
-    cwd = shell.cwd
+    cwd = walk.cwd
     status: Status = True
     for name in found[:MAX_ITEMS]:
         above, slash, last = name.rpartition("/")
-        shell.cwd = shell.path(above or "/") if slash else cwd
-        done = _find_exec(shell, [";", *command[1:]], ["./" + last], True)
+        walk.cwd = walk.path(above or "/") if slash else cwd
+        done = _find_exec(walk, [";", *command[1:]], ["./" + last], True)
         status = both_succeed(status, done)
-        shell.cwd = cwd
+        walk.cwd = cwd
     if not complete:
-        shell.cwd = None
-        _find_exec(shell, command, [], False)
-        shell.cwd = cwd
+        walk.cwd = None
+        _find_exec(walk, command, [], False)
+        walk.cwd = cwd
     return status
 
 
-def _ls(shell: Interpreter, args: Invocation) -> Status:
+def _ls(walk: Walk, args: Invocation) -> Status:
     """``ls``: its output is known where all names are."""
-    shell.stdout = None
+    walk.stdout = None
     names: list[str] = []
     status: Status = True
     for field in args.operands or ["."]:
-        path = shell.path(field) if not shell.is_unresolved(field) else None
+        path = walk.resolved(field)
         if path is None:
-            if shell.reports_error("ls", unmark_patterns(field)):
+            if walk.reports_error("ls", unmark_patterns(field)):
                 status = False
                 continue
             return None
-        kind = shell.state.kind(path)
-        if kind == "absent" or shell.reports_error("ls", field):
+        kind = walk.state.kind(path)
+        if kind == "absent" or walk.reports_error("ls", field):
             status = False
         elif kind == "file" or args.has("-d"):
             names.append(field)
-        elif kind == "directory" and shell.state.is_complete(path) and len(args.operands) < 2:
+        elif kind == "directory" and walk.state.is_complete(path) and len(args.operands) < 2:
             start = 0 if path == "." else len(path) + (path != "/")
-            for item in shell.state.below(path, directories=True):
+            for item in walk.state.below(path, directories=True):
                 name = item[start:]
                 if "/" not in name and (name[0] != "." or args.has("-a", "-A")):
                     names.append(name)
         else:
             return None
     if not args.has("-l", "-t", "-r", "-S", "-R", "-a", "-F", "-p"):
-        shell.stdout = "".join(name + "\n" for name in sorted(names))
+        walk.stdout = "".join(name + "\n" for name in sorted(names))
     return status
 
 
-def _cat(shell: Interpreter, args: Invocation) -> Status:
+def _cat(walk: Walk, args: Invocation) -> Status:
     status: Status = True
     pieces: list[str | None] = []
     for field in args.operands:
         if field == "-":
-            pieces.append(shell.stdin)
+            pieces.append(walk.stdin)
             continue
-        pieces.append(shell.known_content(field))
-        status = both_succeed(status, shell.read(field))
+        pieces.append(walk.known_content(field))
+        status = both_succeed(status, ops.read(walk, field))
     if not args.operands:
-        pieces.append(shell.stdin)
+        pieces.append(walk.stdin)
     plain_output = not (args.flags - {"-u"})
     if plain_output and all(piece is not None for piece in pieces):
-        shell.stdout = "".join(piece for piece in pieces if piece is not None)
+        walk.stdout = "".join(piece for piece in pieces if piece is not None)
     return status
 
 
-def _filter(shell: Interpreter, args: Invocation) -> Status:
+def _filter(walk: Walk, args: Invocation) -> Status:
     """``head``, ``tail``, ``sort``, ``uniq``, ``tr`` … on text that is known."""
     status: Status = True
-    text = shell.stdin
+    text = walk.stdin
     operands = args.operands if args.name not in ("tr", "seq") else []
     if operands:
         pieces = []
         for field in operands:
-            pieces.append(shell.known_content(field))
-            status = both_succeed(status, shell.read(field))
+            pieces.append(walk.known_content(field))
+            status = both_succeed(status, ops.read(walk, field))
         text = pieces[0] if len(pieces) == 1 else None
     target = args.value("-o", "--output")
-    if args.name == "sort" and target is not None and shell.expected_status is not False:
-        shell.write(target)
+    if args.name == "sort" and target is not None and walk.expected_status is not False:
+        ops.write(walk, target)
     if text is None:
         return status
     if args.has("-c", "--bytes", "-z", "--zero-terminated"):
@@ -387,12 +387,12 @@ def _filter(shell: Interpreter, args: Invocation) -> Status:
         lines = [line for i, line in enumerate(lines) if i == 0 or lines[i - 1] != line]
     else:
         return status
-    shell.stdout = "".join(line + "\n" for line in lines)
+    walk.stdout = "".join(line + "\n" for line in lines)
     return status
 
 
-def _tr(shell: Interpreter, args: Invocation) -> Status:
-    text = shell.stdin
+def _tr(walk: Walk, args: Invocation) -> Status:
+    text = walk.stdin
     if text is not None and not args.flags and len(args.operands) == 2:
         names = {
             "A-Z": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -404,31 +404,31 @@ def _tr(shell: Interpreter, args: Invocation) -> Status:
         old, new = (names.get(item, item) for item in args.operands)
         if len(old) == len(new) or len(new) == 1:
             new = new * len(old) if len(new) == 1 else new
-            shell.stdout = text.translate(str.maketrans(old, new))
+            walk.stdout = text.translate(str.maketrans(old, new))
     return True
 
 
-def _grep(shell: Interpreter, args: Invocation) -> Status:
+def _grep(walk: Walk, args: Invocation) -> Status:
     operands = (
         args.operands if args.has("-e", "-f", "--regexp", "--file") else args.operands[1:]
     )
-    if shell.expected_status is False:
-        shell.expected_status = None
+    if walk.expected_status is False:
+        walk.expected_status = None
     recursive = args.has("-r", "-R", "--recursive", "--dereference-recursive")
     always = args.name in ("rg", "ag", "ack")
     pattern_file = args.value("-f", "--file")
     if pattern_file is not None:
-        shell.read(pattern_file)
+        ops.read(walk, pattern_file)
     if args.has("--files"):
         return None
     if not operands and not recursive:
-        if always and shell.stdin is None:
+        if always and walk.stdin is None:
             operands = ["."]
-        elif shell.stdin is not None and len(args.operands) == 1:
-            return _grep_text(shell, args)
+        elif walk.stdin is not None and len(args.operands) == 1:
+            return _grep_text(walk, args)
         else:
             return None
-    _read_matched_files(shell, operands, recursive or always)
+    _read_matched_files(walk, operands, recursive or always)
     if recursive or always:
         suffixes = tuple(
             value.lstrip("*")
@@ -437,46 +437,46 @@ def _grep(shell: Interpreter, args: Invocation) -> Status:
         )
         status: Status = None
         for field in operands or ["."]:
-            done = shell.read_tree(field, suffixes)
+            done = ops.read_tree(walk, field, suffixes)
             status = False if done is False else status
         return status
     worst: Status = None
     for field in operands:
-        if shell.read(field) is False:
+        if ops.read(walk, field) is False:
             worst = False
     return worst if len(operands) == 1 else None
 
 
-def _read_matched_files(shell: Interpreter, operands: list[str], recursive: bool) -> None:
+def _read_matched_files(walk: Walk, operands: list[str], recursive: bool) -> None:
     """Read the files of ``name:match`` lines in the output, which the command does not name."""
-    if shell.captured or shell.output is None:
+    if walk.captured or walk.output is None:
         return
     prefixes = tuple(
-        operand.rstrip("/") + "/" for operand in operands if not shell.is_unresolved(operand)
+        operand.rstrip("/") + "/" for operand in operands if not walk.is_unresolved(operand)
     )
     patterns = [operand for operand in operands if not PATTERN_MARKS.isdisjoint(operand)]
     if not patterns and not (recursive and prefixes):
         return
     seen: set[str] = set()
-    for line in shell.lines()[:MAX_ITEMS]:
+    for line in walk.lines()[:MAX_ITEMS]:
         name, colon, _ = line.partition(":")
         if not colon or name in seen or " " in name:
             continue
         seen.add(name)
         fits = name.startswith(prefixes) if recursive and prefixes else False
         if fits or any(_matches_at_depth(name, pattern) for pattern in patterns):
-            path = shell.path(name)
-            if path is not None and shell.state.kind(path) != "directory":
-                shell.effects.read(path, shell.tool, max(shell.uncertainty, 1), named=False)
+            path = walk.path(name)
+            if path is not None and walk.state.kind(path) != "directory":
+                walk.effects.read(path, walk.tool, max(walk.uncertainty, 1), named=False)
 
 
 def _matches_at_depth(name: str, pattern: str) -> bool:
     return name.count("/") == pattern.count("/") and matches(name, pattern)
 
 
-def _grep_text(shell: Interpreter, args: Invocation) -> Status:
+def _grep_text(walk: Walk, args: Invocation) -> Status:
     """A plain pattern on known lines."""
-    pattern, text = args.operands[0], shell.stdin or ""
+    pattern, text = args.operands[0], walk.stdin or ""
     suffix = pattern.endswith("$") and not pattern.endswith("\\$")
     core = (pattern[:-1] if suffix else pattern).replace("\\.", "\ue00e")
     if not args.has("-F") and any(char in core for char in ".*[]^$\\+?(){}|"):
@@ -489,20 +489,20 @@ def _grep_text(shell: Interpreter, args: Invocation) -> Status:
         for line in text.splitlines()
         if (line.endswith(core) if suffix else core in line) != args.has("-v")
     ]
-    shell.stdout = "" if args.has("-q") else "".join(line + "\n" for line in keep)
+    walk.stdout = "" if args.has("-q") else "".join(line + "\n" for line in keep)
     return bool(keep)
 
 
-def _uniq(shell: Interpreter, args: Invocation) -> Status:
+def _uniq(walk: Walk, args: Invocation) -> Status:
     if len(args.operands) == 2:
-        status = shell.read(args.operands[0])
-        if status is not False and shell.expected_status is not False:
-            shell.write(args.operands[1])
+        status = ops.read(walk, args.operands[0])
+        if status is not False and walk.expected_status is not False:
+            ops.write(walk, args.operands[1])
         return status
-    return _filter(shell, args)
+    return _filter(walk, args)
 
 
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
+HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     "find": _find,
     "ls": _ls,
     "cat": _cat,
