@@ -50,7 +50,7 @@ What must hold
 - `stopped` is set by `stop`, by the limits and by an interruption; a jump is ended by the
   construct that it targets.
 
-Before editing: the expected effects in ``tests/unit/test_shell_programs.py`` were measured by
+Before editing: the expected effects in ``tests/unit/shell_cases.jsonl`` were measured by
 running the commands in bash; if a change contradicts one, the change is wrong.
 ``tests/properties/test_shell.py`` holds the limits on time.
 """
