@@ -57,7 +57,8 @@ def is_false(row: Row) -> bool:
     """Whether `says` names a change that the command did not make."""
     if "did" not in row:
         return False
-    claims = {one for one in row.get("says", row["did"]) if one != "?"} - set(row["did"])
+    says: list[str] = row["says"] if "says" in row else row["did"]
+    claims = {one for one in says if one != "?"} - set(row["did"])
     return any(one[0] != "~" for one in claims) if row.get("same") else bool(claims)
 
 

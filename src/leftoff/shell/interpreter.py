@@ -369,7 +369,10 @@ def _loop(walk: Walk, node: Loop, expected_status: Status) -> Status:
 def _while(walk: Walk, node: While, expected_status: Status) -> Status:
     condition = node.condition
     if isinstance(condition, Command) and condition.words[:1] == ("read",):
-        return _read_loop(walk, condition, node.body)
+        run(walk, condition)  # what it reads is not followed
+        run_speculatively(walk, node.body)
+        walk.stdout = None
+        return None
     go = not node.until
     for _ in range(MAX_FIELDS):
         status = run(walk, condition)
@@ -396,29 +399,6 @@ def _while(walk: Walk, node: While, expected_status: Status) -> Status:
     if walk.jump:
         walk.resume()
     return None
-
-
-def _read_loop(walk: Walk, condition: Command, body: Statement) -> Status:
-    """``while read``: run the body for each line of the input."""
-    status: Status = True
-    printed: list[str | None] = []
-    outer = walk.stdin
-    for _ in range(MAX_FIELDS):
-        there = run(walk, condition)
-        if there is None:  # what it reads is not known
-            run_speculatively(walk, body)
-            printed = [None]
-            status = None
-            break
-        if there is False:
-            break
-        status = _run_iteration(walk, body)
-        printed.append(walk.stdout)
-        if not _loop_continues(walk):
-            break
-    walk.stdin = outer
-    walk.stdout = _joined(printed)
-    return status
 
 
 def _if(walk: Walk, node: If, expected_status: Status) -> Status:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from leftoff.shell import expansion, interpreter
+from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, TEMPORARY, UNKNOWN
-from leftoff.shell.expansion import mark_patterns, split_words
+from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS"]
 
-
-def _cd(walk: Walk, args: Invocation) -> Status:
+def _run_cd(walk: Walk, args: Invocation) -> Status:
     target = args.operands[0] if args.operands else walk.home or "~"
     if args.name == "popd":
         walk.cwd = walk.directory_stack.pop() if walk.directory_stack else None
@@ -62,12 +59,12 @@ def _known_string(value: str | list[str] | None) -> str | None:
     return value if isinstance(value, str) and UNKNOWN not in value else None
 
 
-def _pwd(walk: Walk, args: Invocation) -> Status:
+def _run_pwd(walk: Walk, args: Invocation) -> Status:
     walk.stdout = walk.cwd + "\n" if walk.cwd and walk.cwd[:1] == "/" else None
     return True
 
 
-def _echo(walk: Walk, args: Invocation) -> Status:
+def _run_echo(walk: Walk, args: Invocation) -> Status:
     words = list(args.words)
     newline = True
     escapes = False
@@ -85,7 +82,7 @@ def _echo(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _printf(walk: Walk, args: Invocation) -> Status:
+def _run_printf(walk: Walk, args: Invocation) -> Status:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if words[:1] == ["-v"] and len(words) > 2:
         text = _format_printf(words[2:])
@@ -118,17 +115,26 @@ def _format_printf(words: list[str]) -> str | None:
     return "".join(out).replace("%%", "%").replace("\ue00f", "%")
 
 
-def _true(walk: Walk, args: Invocation) -> Status:
+def _run_constant(walk: Walk, args: Invocation) -> Status:
+    """``true``, ``:`` and ``false``."""
     walk.stdout = ""
-    return True
+    return args.name != "false"
 
 
-def _false(walk: Walk, args: Invocation) -> Status:
+def _run_read(walk: Walk, args: Invocation) -> Status:
+    """``read``, ``mapfile``, ``shift``, ``((``: their values are not followed."""
+    names = args.values.get("-a", args.operands) or ["REPLY", "MAPFILE"]
+    if args.name == "shift":
+        names = ["@", "#", *"123456789"]
+    elif args.name in ("((", "let"):
+        names = re.findall(r"[A-Za-z_]\w*", " ".join(args.words))
+    for name in names:
+        walk.variables[name] = UNKNOWN
     walk.stdout = ""
-    return False
+    return None
 
 
-def _exit(walk: Walk, args: Invocation) -> Status:
+def _run_exit(walk: Walk, args: Invocation) -> Status:
     """``exit``, ``return``, ``break`` and ``continue``."""
     walk.stdout = ""
     number = args.operands[0] if args.operands else ""
@@ -140,7 +146,7 @@ def _exit(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _set(walk: Walk, args: Invocation) -> Status:
+def _run_set(walk: Walk, args: Invocation) -> Status:
     letters = "".join(word[1:] for word in args.words if word[:1] == "-" and word[:2] != "--")
     if "e" in letters or "errexit" in args.words:
         walk.errexit = "+e" not in args.words
@@ -154,21 +160,14 @@ def _set(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _shift(walk: Walk, args: Invocation) -> Status:
-    values = walk.variables.get("@")
-    if isinstance(values, list):
-        interpreter.set_positional(walk, values[1:])
-    return True
-
-
-def _unset(walk: Walk, args: Invocation) -> Status:
+def _run_unset(walk: Walk, args: Invocation) -> Status:
     for name in args.operands:
         walk.variables[name] = ""
     walk.stdout = ""
     return True
 
 
-def _declare(walk: Walk, args: Invocation) -> Status:
+def _run_declare(walk: Walk, args: Invocation) -> Status:
     for word in args.operands:
         name, found, value = word.partition("=")
         if found:
@@ -177,72 +176,7 @@ def _declare(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _read_line(walk: Walk, args: Invocation) -> Status:
-    names = args.values.get("-a", args.operands)
-    found = _read_input(walk, args)
-    if found is None:
-        for name in names or ["REPLY"]:
-            walk.variables[name] = UNKNOWN
-        return None
-    line, ended = found
-    separators = walk.variables.get("IFS", " \t\n")
-    if isinstance(separators, list) or UNKNOWN in separators:
-        words: list[str] | None = None
-    elif "\\" in line and not args.has("-r"):
-        words = None  # escapes are not interpreted
-    else:
-        most = None if args.has("-a") else len(names)
-        words = split_words(line, most, separators) if names else [line]
-    for i, name in enumerate(names or ["REPLY"]):
-        if words is None:
-            walk.variables[name] = UNKNOWN
-        elif args.has("-a"):
-            walk.variables[name] = words
-        else:
-            walk.variables[name] = words[i] if i < len(words) else ""
-    walk.stdout = ""
-    return ended
-
-
-def _read_input(walk: Walk, args: Invocation) -> tuple[str, bool] | None:
-    """The text that ``read`` takes from its input, and whether a delimiter ended it."""
-    text = walk.stdin
-    if text is None or args.value("-u") not in (None, "0"):
-        return None
-    end = "\n"
-    if args.has("-d"):
-        end = (args.value("-d") or "")[:1] or "\0"
-    line, mark, rest = text.partition(end)
-    ended = bool(mark)
-    count = args.value("-n", "-N")
-    if count is not None:
-        if not count.isdecimal():
-            return None
-        size = int(count[:6])
-        if len(line) >= size:
-            line, rest, ended = text[:size], text[size:], True
-    walk.stdin = rest
-    return line, ended
-
-
-def _read_lines(walk: Walk, args: Invocation) -> Status:
-    """``mapfile``: each line is a value of an array."""
-    name = args.operands[-1] if args.operands else "MAPFILE"
-    text = walk.stdin
-    if text is None or args.flags - {"-t", "-d"}:
-        walk.variables[name] = UNKNOWN
-        return None
-    end = ((args.value("-d") or "")[:1] or "\0") if args.has("-d") else "\n"
-    lines = text.split(end)
-    delimiter = "" if args.has("-t") else end.strip("\0")
-    walk.variables[name] = [line + delimiter for line in lines[:-1]] + [
-        line for line in lines[-1:] if line
-    ]
-    walk.stdout = ""
-    return True
-
-
-def _trap(walk: Walk, args: Invocation) -> Status:
+def _run_trap(walk: Walk, args: Invocation) -> Status:
     """``trap ACTION SIGNAL...``: an action for EXIT runs at the end; one for ERR may run."""
     walk.stdout = ""
     if args.flags - {"--"} or len(args.words) < 2:
@@ -255,13 +189,7 @@ def _trap(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _yes(walk: Walk, args: Invocation) -> Status:
-    text = " ".join(args.words) or "y"
-    walk.stdout = (text + "\n") * MAX_ITEMS if len(text) < 80 and UNKNOWN not in text else None
-    return None
-
-
-def _source(walk: Walk, args: Invocation) -> Status:
+def _run_source(walk: Walk, args: Invocation) -> Status:
     if not args.operands:
         return None
     text = walk.known_content(args.operands[0])
@@ -276,7 +204,7 @@ def _source(walk: Walk, args: Invocation) -> Status:
     return done
 
 
-def _eval(walk: Walk, args: Invocation) -> Status:
+def _run_eval(walk: Walk, args: Invocation) -> Status:
     text = " ".join(args.words)
     if UNKNOWN in text:
         walk.effects.unknown("eval")
@@ -284,7 +212,7 @@ def _eval(walk: Walk, args: Invocation) -> Status:
     return interpreter.run(walk, parse(text, home=walk.home).body, walk.expected_status)
 
 
-def _test(walk: Walk, args: Invocation) -> Status:
+def _run_test(walk: Walk, args: Invocation) -> Status:
     words = [word for word in args.words if word not in ("]", "]]")]
     walk.stdout = ""
     return _condition(walk, words, 0)
@@ -371,23 +299,7 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     }.get(operator)
 
 
-def _seq(walk: Walk, args: Invocation) -> Status:
-    words = [word for word in args.words if word != "-w"]
-    numbers = [item for item in words if item.lstrip("-").isdecimal() and len(item) < 7]
-    if len(numbers) != len(words) or not numbers:
-        return None
-    values = [int(item) for item in numbers]
-    first = values[0] if len(values) > 1 else 1
-    step = values[1] if len(values) == 3 else 1
-    if step == 0:
-        return None
-    span = range(first, values[-1] + (1 if step > 0 else -1), step)[:MAX_ITEMS]
-    width = max((len(str(n)) for n in span), default=0) if args.has("-w") else 0
-    walk.stdout = "".join(str(n).zfill(width) + "\n" for n in span)
-    return True
-
-
-def _basename(walk: Walk, args: Invocation) -> Status:
+def _run_basename(walk: Walk, args: Invocation) -> Status:
     names = args.operands
     if args.name == "dirname":
         found = [parent_of(name.rstrip("/")) if "/" in name else "." for name in names]
@@ -406,7 +318,7 @@ def _basename(walk: Walk, args: Invocation) -> Status:
     return True
 
 
-def _mktemp(walk: Walk, args: Invocation) -> Status:
+def _run_mktemp(walk: Walk, args: Invocation) -> Status:
     number = len(walk.contents)
     path = f"/tmp/{TEMPORARY}{number}"  # noqa: S108  # stands for a name, never opened
     walk.contents[path] = ""
@@ -414,57 +326,3 @@ def _mktemp(walk: Walk, args: Invocation) -> Status:
         walk.state.put_directory(path, empty=True)
     walk.stdout = path + "\n"
     return True
-
-
-def _date(walk: Walk, args: Invocation) -> Status:
-    """A date is not known, but it is the same text in every use."""
-    words = "".join(char for word in args.words for char in word if char.isalnum())
-    walk.stdout = f"{TEMPORARY}date{words}\n"
-    return True
-
-
-def _let(walk: Walk, args: Invocation) -> Status:
-    """``((i++))``, ``((i+=2))``, ``let i=i+1``: the variable has a new number."""
-    text = "".join(args.words).replace(" ", "")
-    name = text.strip("+-").partition("+")[0].partition("-")[0].partition("=")[0]
-    if text in (f"{name}++", f"++{name}"):
-        text = f"{name}+1"
-    elif text in (f"{name}--", f"--{name}"):
-        text = f"{name}-1"
-    elif text.startswith((f"{name}+=", f"{name}-=")):
-        text = name + text[len(name)] + text[len(name) + 2 :]
-    elif text.startswith(f"{name}=") and text[len(name) + 1 : len(name) + 2] != "=":
-        text = text[len(name) + 1 :]
-    else:
-        return None
-    number = expansion.arithmetic(walk, text)
-    walk.variables[name] = UNKNOWN if number is None else str(number)
-    walk.stdout = ""
-    return None if number is None else True
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    "cd": _cd,
-    "pwd": _pwd,
-    "echo": _echo,
-    "printf": _printf,
-    "true": _true,
-    "false": _false,
-    "exit": _exit,
-    "set": _set,
-    "shift": _shift,
-    "unset": _unset,
-    "declare": _declare,
-    "read": _read_line,
-    "read_lines": _read_lines,
-    "trap": _trap,
-    "yes": _yes,
-    "source": _source,
-    "eval": _eval,
-    "test": _test,
-    "seq": _seq,
-    "basename": _basename,
-    "date": _date,
-    "let": _let,
-    "mktemp": _mktemp,
-}

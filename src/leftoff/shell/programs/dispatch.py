@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS", "execute"]
 
+_MODULES = (
+    archives, builtins, coreutils, downloads, git, interpreters, readers, textual, wrappers,
+)  # fmt: skip
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    **builtins.HANDLERS,
-    **wrappers.HANDLERS,
-    **readers.HANDLERS,
-    **coreutils.HANDLERS,
-    **textual.HANDLERS,
-    **archives.HANDLERS,
-    **interpreters.HANDLERS,
-    **git.HANDLERS,
-    **downloads.HANDLERS,
+    name.removeprefix("_run_"): handler
+    for module in _MODULES
+    for name, handler in vars(module).items()
+    if name.startswith("_run_") and handler.__module__ == module.__name__
 }
+"""The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`."""
 
 
 def execute(walk: Walk, line: list[str]) -> Status:
@@ -99,10 +98,10 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     kind = entry.kind
     if "--help" in args.flags or "--version" in args.flags:
         return True
+    if entry.handler:
+        return HANDLERS[entry.handler](walk, args)
     if kind == "inert":
         return True if entry.reliable else None
-    if kind == "handler":
-        return HANDLERS[entry.handler](walk, args)
     if kind == "opaque":
         if walk.expected_status is not False:
             walk.effects.unknown(args.name)
@@ -161,6 +160,8 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
         use = role
         if entry.last and i == len(operands) - 1 and i > 0:
             use = entry.last
+        if use in ("write", "append") and status is False:
+            return False  # without its input it writes nothing
         done = _ROLES[use](walk, field)
         if done is False:
             status = False
@@ -168,7 +169,8 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
             status = None
     for option, use in entry.roles.items():
         for value in args.values.get(option, ()):
-            if walk.expected_status is False and use in ("write", "append", "modify"):
+            failed = walk.expected_status is False or status is False
+            if failed and use in ("write", "append", "modify"):
                 continue
             done = _ROLES[use](walk, value)
             if done is False:

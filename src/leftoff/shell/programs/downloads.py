@@ -8,15 +8,11 @@ from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS"]
 
-
-def _curl(walk: Walk, args: Invocation) -> Status:
+def _run_curl(walk: Walk, args: Invocation) -> Status:
     if walk.expected_status is False:
         return False
     for value in args.values.get("-o", []) + args.values.get("--output", []):
@@ -37,7 +33,7 @@ def _curl(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-def _wget(walk: Walk, args: Invocation) -> Status:
+def _run_wget(walk: Walk, args: Invocation) -> Status:
     target = args.value("-O", "--output-document")
     if target is not None:  # made before anything is fetched
         ops.write(walk, target)
@@ -54,9 +50,3 @@ def _wget(walk: Walk, args: Invocation) -> Status:
         else:
             walk.effects.unknown("wget")
     return None
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    "curl": _curl,
-    "wget": _wget,
-}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leftoff.shell.filesystem import Action
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS", "SUBCOMMANDS", "summary_lines"]
+__all__ = ["SUBCOMMANDS", "summary_lines"]
 
 
 def _split_words(
@@ -446,7 +446,7 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
 }  # fmt: skip
 
 
-def _git(walk: Walk, args: Invocation) -> Status:
+def _run_git(walk: Walk, args: Invocation) -> Status:
     """``git``: reads the options before the subcommand and calls the subcommand's handler."""
     words = args.words
     cwd = walk.cwd
@@ -467,6 +467,3 @@ def _git(walk: Walk, args: Invocation) -> Status:
         status = handler(walk, words[i + 1 :])
     walk.cwd = cwd
     return status
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {"git": _git}

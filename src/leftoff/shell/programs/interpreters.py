@@ -14,16 +14,14 @@ from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import MAX_ITEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
     from leftoff.shell.filesystem import Action
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS", "apply_steps"]
+__all__ = ["apply_steps"]
 
 
-def _python(walk: Walk, args: Invocation) -> Status:
+def _run_python(walk: Walk, args: Invocation) -> Status:
     words = args.words
     code: str | None = None
     i = 0
@@ -115,7 +113,7 @@ def _python_module(walk: Walk, words: list[str]) -> Status:
     return None
 
 
-def _script_runner(walk: Walk, args: Invocation) -> Status:
+def _run_script(walk: Walk, args: Invocation) -> Status:
     """``node``, ``ruby``, ``php``, ``deno``, ``bun`` and their like."""
     code = args.value("-e", "--eval", "-p", "--print", "-r", "-pe")
     if args.name == "node" and args.value("-r") is not None and not args.has("-e", "-p"):
@@ -254,7 +252,7 @@ def apply_steps(walk: Walk, tool: str, found: embedded.ScriptSteps) -> Status:
     return status
 
 
-def _sqlite(walk: Walk, args: Invocation) -> Status:
+def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     if not args.operands:
         return None
     text = (" ".join(args.operands[1:]) + " " + (walk.stdin or "")).lower()
@@ -268,16 +266,3 @@ def _sqlite(walk: Walk, args: Invocation) -> Status:
     else:
         walk.effects.unknown("sqlite3", walk.path(args.operands[0]))
     return None
-
-
-def _powershell(walk: Walk, args: Invocation) -> Status:
-    walk.effects.unknown("powershell")
-    return None
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    "python": _python,
-    "script": _script_runner,
-    "sqlite": _sqlite,
-    "powershell": _powershell,
-}

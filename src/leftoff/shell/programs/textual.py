@@ -11,15 +11,11 @@ from leftoff.shell.programs.interpreters import apply_steps
 from leftoff.shell.programs.nested import both_succeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS"]
 
-
-def _sed(walk: Walk, args: Invocation) -> Status:
+def _run_sed(walk: Walk, args: Invocation) -> Status:
     operands = list(args.operands)
     if not args.has("-e", "-f", "--expression", "--file"):
         operands = operands[1:]
@@ -76,7 +72,7 @@ def _sed(walk: Walk, args: Invocation) -> Status:
     return status
 
 
-def _perl(walk: Walk, args: Invocation) -> Status:
+def _run_perl(walk: Walk, args: Invocation) -> Status:
     in_place, backup, code = False, "", ""
     operands: list[str] = []
     i, words = 0, args.words
@@ -127,173 +123,70 @@ def _perl(walk: Walk, args: Invocation) -> Status:
     return apply_steps(walk, "perl", embedded.other_effects(code, "perl"))
 
 
-def _editor(walk: Walk, args: Invocation) -> Status:
-    """``ed``, ``ex``, ``vim -c``: the file is changed when a command writes it."""
-    script = " ".join(
-        [*args.values.get("-c", ()), *(word for word in args.words if word[:1] == "+")]
-    )
-    operands = [word for word in args.operands if word[:1] != "+"]
-    text = script + " " + (walk.stdin or "")
-    commands = {word.lstrip(":") for word in text.split()}
-    written = any(word in commands for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
-    if not written and walk.stdin is None and not script:
-        written = True
-    for field in operands[:1]:
-        if written and walk.expected_status is not False:
-            path = walk.resolved(field)
-            if path is not None and walk.state.kind(path) == "absent":
-                ops.write(walk, field)
-            else:
-                ops.modify(walk, field)
-        else:
-            ops.read(walk, field)
-    return None
+_AWK_WRITES = re.compile(r"\bsystem\s*\(|\bprintf?\b[^;}\n]*?(?:>|\|)\s*(?!=)(?!\"/dev/)")
+"""What an awk program does beyond reading: a command, or output into a file or a pipe."""
 
 
-def _awk(walk: Walk, args: Invocation) -> Status:
+def _run_awk(walk: Walk, args: Invocation) -> Status:
+    """``awk``: its operands are read; where it writes is not followed."""
     operands = list(args.operands)
-    code = ""
-    in_place = False
-    for value in args.values.get("-i", ()):
-        in_place = in_place or value == "inplace"
-    if args.has("-f"):
-        for value in args.values.get("-f", ()):
-            ops.read(walk, value)
-    elif operands:
-        code = operands.pop(0)
+    code = operands.pop(0) if operands and not args.has("-f") else ""
+    for value in args.values.get("-f", ()):
+        ops.read(walk, value)
+    if "inplace" in args.values.get("-i", ()) or _AWK_WRITES.search(code):
+        if walk.expected_status is not False:
+            walk.effects.unknown("awk")
     status: Status = True
-    if in_place and walk.expected_status is False:
-        if not any(walk.reports_error(args.name, field) for field in operands):
-            return False  # the error names none of the files: none was written
-        walk.expected_status = None
     for field in operands:
-        if "=" in field and field.partition("=")[0].isidentifier():
-            continue
-        done = ops.modify(walk, field) if in_place else ops.read(walk, field)
-        status = both_succeed(status, done)
-    if not operands and "BEGIN" not in code and walk.stdin is None:
-        status = None
-    found = embedded.other_effects(code, "awk")
-    return both_succeed(status, apply_steps(walk, "awk", found))
+        if not ("=" in field and field.partition("=")[0].isidentifier()):
+            status = both_succeed(status, ops.read(walk, field))
+    return status if operands else None
 
 
-def _patch(walk: Walk, args: Invocation) -> Status:
-    text = walk.stdin
-    source = args.value("-i", "--input")
-    if source is not None:
-        text = walk.known_content(source)
-        if ops.read(walk, source) is False:
-            return False
-    elif len(args.operands) > 1:
-        text = walk.known_content(args.operands[1])
-        if ops.read(walk, args.operands[1]) is False:
-            return False
+def _run_patch(walk: Walk, args: Invocation) -> Status:
+    """``patch``: the files that its output or the text of the patch names. Where a part was
+    refused, what it left behind may be any file."""
+    source = args.value("-i", "--input") or next(iter(args.operands[1:]), None)
+    text = walk.stdin if source is None else walk.known_content(source)
+    if source is not None and ops.read(walk, source) is False:
+        return False
     if args.has("--dry-run"):
         return None
-    target = args.value("-o", "--output")
-    cwd = walk.cwd
-    directory = args.value("-d", "--directory")
-    if directory is not None:
-        walk.cwd = walk.path(directory)
-    reported = _parse_patch_output(walk)
-    if walk.expected_status is False and not reported:
-        walk.cwd = cwd
-        return False
-    refused = {item.name for item in reported if item.refused}
-    quiet = args.has("-s", "--quiet", "--silent")
-    if target is not None:
-        ops.write(walk, target)
-    elif walk.expected_status is False and not quiet:
-        _modify_reported(walk, reported)
-    elif args.operands:
-        field = args.operands[0]
-        if args.has("-b", "--backup"):
-            path = walk.path(field)
-            if path is not None:
-                walk.effects.write(path + ".orig", "patch", walk.uncertainty)
-        if field not in refused:
-            ops.modify(walk, field)
-    elif text is not None:
-        level = args.value("-p", "--strip")
-        found = embedded.patch_effects(text, level, reverse=args.has("-R", "--reverse"))
-        steps = tuple(step for step in found.steps if step[1] not in refused)
-        walk.expected_status = None  # refused files are reported, the others were patched
-        apply_steps(walk, "patch", found._replace(steps=steps))
-    elif reported and not quiet:
-        _modify_reported(walk, reported)
-    else:
+    shown = [] if walk.captured or walk.stderr_hidden else walk.lines()
+    named: dict[
+        str, bool
+    ] = {}  # whether the old file was saved, as where a hunk is off its place
+    for line in shown:
+        if line.startswith("patching file "):
+            named[line[14:].strip("'")] = False
+        elif line.startswith("Hunk #") and named:
+            off = " with fuzz " in line or " (offset " in line
+            named[next(reversed(named))] |= off
+    if any(" FAILED " in line or " ignored" in line or "****" in line for line in shown):
         walk.effects.unknown("patch")
-    for item in reported:
-        if item.backed_up and not args.has("--posix", "--no-backup-if-mismatch"):
-            ops.write(walk, item.name + ".orig", "patch")
-        if item.rejects:
-            ops.write(walk, item.rejects, "patch")
-    walk.cwd = cwd
+    elif walk.expected_status is False:
+        return False
+    elif args.has("-d", "--directory", "-o", "--output", "-b", "--backup"):
+        walk.effects.unknown("patch")
+    elif text is not None and not args.operands:
+        reverse = args.has("-R", "--reverse")
+        found = embedded.patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
+        apply_steps(walk, "patch", found)
+    else:
+        for name in args.operands[:1] or named:
+            if named and walk.kind(name) == "absent":
+                ops.write(walk, name)
+            else:
+                ops.modify(walk, name)
+        if not args.operands and not named:
+            walk.effects.unknown("patch")
+    for name, saved in named.items():
+        if saved and not args.has("--posix", "--no-backup-if-mismatch"):
+            ops.write(walk, name + ".orig", "patch")
     return None
 
 
-class _PatchedFile:
-    """What ``patch`` reports about one file.
-
-    Attributes:
-        name: The file.
-        refused: Whether none of its hunks was applied.
-        backed_up: Whether ``patch`` saved the old file as ``.orig``, since a hunk applied with
-            fuzz, with an offset or not at all.
-        rejects: The file of the hunks that were not applied.
-    """
-
-    __slots__ = ("backed_up", "name", "refused", "rejects")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.refused = self.backed_up = False
-        self.rejects = ""
-
-
-def _parse_patch_output(walk: Walk) -> list[_PatchedFile]:
-    """The files that the output of ``patch`` reports, in order."""
-    found: list[_PatchedFile] = []
-    if walk.captured or walk.stderr_hidden:
-        return found
-    for line in walk.lines():
-        if line.startswith("checking file "):
-            return []
-        if line.startswith("patching file "):
-            found.append(_PatchedFile(line[14:].partition(" (")[0].strip().strip("'")))
-        elif line.startswith("patch: ****") and found:
-            found[-1].refused = True
-        elif line.startswith("Hunk #") and found:
-            far = " with fuzz " in line or " (offset " in line
-            found[-1].backed_up = found[-1].backed_up or far or " FAILED " in line
-        elif counts := _FAILED_HUNKS.match(line):
-            some, all_of_them, how, rejects = counts.groups()
-            if rejects and not (found and rejects == found[-1].name + ".rej"):
-                found.append(_PatchedFile(rejects.removesuffix(".rej")))  # its only line
-            if found:
-                found[-1].refused = some == all_of_them
-                found[-1].backed_up = found[-1].backed_up or how == "FAILED"
-                found[-1].rejects = rejects or ""
-    return found
-
-
-_FAILED_HUNKS = re.compile(
-    r"(\d{1,9}) out of (\d{1,9}) hunks? (FAILED|ignored)(?: -- saving rejects to file (.+))?"
-)
-
-
-def _modify_reported(walk: Walk, reported: list[_PatchedFile]) -> None:
-    """Apply the changes to the reported files, where no patch text is known."""
-    for item in reported:
-        if item.refused or walk.reports_error("patch", item.name):
-            continue
-        if walk.kind(item.name) == "absent":
-            ops.write(walk, item.name)
-        else:
-            ops.modify(walk, item.name)
-
-
-def _apply_patch(walk: Walk, args: Invocation) -> Status:
+def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
     text = walk.stdin
     if args.operands and "*** Begin Patch" in args.operands[0]:
         text = args.operands[0]
@@ -305,12 +198,12 @@ def _apply_patch(walk: Walk, args: Invocation) -> Status:
     return apply_steps(walk, args.name, embedded.marked_patch_effects(text))
 
 
-def _formatter(walk: Walk, args: Invocation) -> Status:
+def _run_formatter(walk: Walk, args: Invocation) -> Status:
     """Formatters: with the option to write, they modify the files that their output names."""
     writes = not args.entry.in_place or args.has(*args.entry.in_place)
-    if args.has("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d"):
-        if not (args.has("-w") or args.has("--write")):
-            writes = False
+    looks = ("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d")
+    if args.has(*looks) and not args.has("-w", "--write"):
+        writes = False
     if not writes:
         for field in args.operands:
             if walk.kind(field) == "file":
@@ -336,7 +229,7 @@ def _formatter(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-def _agent_editor(walk: Walk, args: Invocation) -> Status:
+def _run_agent_editor(walk: Walk, args: Invocation) -> Status:
     """The commands of an agent's own editor: ``create``, ``open``, ``edit``, ``insert``."""
     state = walk.state
     named = args.operands[0] if args.operands else None
@@ -381,36 +274,3 @@ def _open_file(walk: Walk) -> str | None:
             name = line[7:].partition(" (")[0].strip()
             return walk.path(name) if name else None
     return None
-
-
-def _string_editor(walk: Walk, args: Invocation) -> Status:
-    """``str_replace_editor COMMAND PATH …`` as a command line."""
-    if len(args.operands) < 2 or walk.expected_status is False:
-        return None
-    verb, field = args.operands[0], args.operands[1]
-    text = (walk.output or "").lower()
-    if "no replacement was performed" in text or "invalid `path`" in text:
-        return False
-    if verb == "create":
-        if "file already exists at" in text:
-            return False
-        ops.write(walk, field)
-    elif verb in ("str_replace", "insert", "undo_edit"):
-        ops.modify(walk, field)
-    elif verb == "view":
-        if walk.kind(field) != "directory" and "files and directories" not in text[:200]:
-            ops.read(walk, field)
-    return True
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    "sed": _sed,
-    "perl": _perl,
-    "editor": _editor,
-    "awk": _awk,
-    "patch": _patch,
-    "apply_patch": _apply_patch,
-    "formatter": _formatter,
-    "agent_editor": _agent_editor,
-    "string_editor": _string_editor,
-}

@@ -11,15 +11,11 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS"]
 
-
-def _wrapper(walk: Walk, args: Invocation) -> Status:
+def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     """``env``, ``sudo``, ``timeout`` …: options, settings, then a command."""
     words = args.words
     takes = args.entry.takes
@@ -62,7 +58,7 @@ def _wrapper(walk: Walk, args: Invocation) -> Status:
     return status
 
 
-def _shell(walk: Walk, args: Invocation) -> Status:
+def _run_shell(walk: Walk, args: Invocation) -> Status:
     """``bash -c TEXT``, ``bash FILE``, ``bash < TEXT``."""
     for i, word in enumerate(args.words):
         if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
@@ -75,7 +71,7 @@ def _shell(walk: Walk, args: Invocation) -> Status:
                 walk.variables["0"] = args.words[i + 2]
                 interpreter.set_positional(walk, args.words[i + 3 :])
             errexit, walk.errexit = walk.errexit, False
-            status = _run_text_errexit(walk, text, "e" in word)
+            status = _text_errexit(walk, text, "e" in word)
             walk.errexit, walk.variables = errexit, saved
             return status
     if "-n" in args.flags:
@@ -101,14 +97,14 @@ def _shell(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-def _run_text_errexit(walk: Walk, text: str, errexit: bool) -> Status:
+def _text_errexit(walk: Walk, text: str, errexit: bool) -> Status:
     """`run_text`, stopping at the first failure where `errexit`."""
     if not errexit:
         return run_text(walk, text, walk.expected_status)
     return run_text(walk, "set -e\n" + text, walk.expected_status)
 
 
-def _xargs(walk: Walk, args: Invocation) -> Status:
+def _run_xargs(walk: Walk, args: Invocation) -> Status:
     words = args.words
     takes = args.entry.takes
     replace: str | None = None
@@ -201,10 +197,3 @@ def _shell_words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return [UNKNOWN]
-
-
-HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
-    "wrapper": _wrapper,
-    "shell": _shell,
-    "xargs": _xargs,
-}
