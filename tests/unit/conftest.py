@@ -11,8 +11,6 @@ import pytest
 from leftoff import codec
 from leftoff.formats.reader import Cursor, Sample, formats
 from leftoff.model import Message, Record
-from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
 
 Read = Callable[[str, Any], list[Record]]
 
@@ -72,26 +70,3 @@ def messages(read: Read) -> Callable[[str, Any], list[Message]]:
         return [r for r in read(name, given) if isinstance(r, Message)]
 
     return read_messages
-
-
-SHELL_FILES = ("a.txt", "b.txt", "d/c.txt", "names", "p.diff")
-"""What stands in the folder in which the commands of the shell's tables were run, beside the
-empty folder ``e``."""
-_SIGNS = {"created": "+", "modified": "~", "deleted": "-"}
-
-
-@pytest.fixture(scope="session")
-def shell_effects() -> Callable[[str, int, str], list[str]]:
-    """What we say of a command: `+made`, `~changed`, `-removed`, and `?` where we do not know."""
-
-    def effects(command: str, exit_code: int, output: str) -> list[str]:
-        known = FileState(SHELL_FILES, ["d", "e"], [".", "d", "e"])
-        outcome = Outcome(exit_code=exit_code, output=output)
-        said = resolve(analyze(command), outcome=outcome, known=known)
-        return sorted(
-            "?" if e.certainty == "unknown" else f"{_SIGNS[e.action]}{e.path}"
-            for e in said
-            if e.action != "read"
-        )
-
-    return effects

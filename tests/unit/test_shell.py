@@ -398,3 +398,37 @@ def test_a_moved_name_without_a_suffix_is_a_file_where_the_new_name_says_so() ->
         ".venv/": "deleted",
         ".venv.old/": "created",
     }
+
+
+def test_the_programs_of_a_script_are_named_in_order() -> None:
+    script = (
+        "if a; then b; elif c; then d; else e; fi; while f; do g; done; "
+        "for x in y; do h; done; case z in i) j;; *) k;; esac; l | m && n || ! o; (p); q & "
+        "r() { s; }; t $(u)"
+    )
+    assert "".join(name for name, _ in command_facts(analyze(script))) == "abcdefghjklmnopqstu"
+
+
+@pytest.mark.parametrize(
+    "command,program",
+    [
+        ("uv pip install x", ("uv", "pip")),
+        ("uv run pytest -q", ("pytest", "")),
+        ("uv", ("uv", "")),
+        ("poetry add x", ("poetry", "add")),
+        ("mise x node a.js", ("node", "a.js")),
+        ("sudo -E env A=1 timeout 5 npx jest x", ("jest", "x")),
+        ("/usr/bin/python3 -m pytest tests", ("pytest", "tests")),
+        ("git -C d --no-pager status", ("git", "status")),
+        ("bash -c 'rm x'", ("bash", "-c")),
+        ("cargo --quiet test", ("cargo", "test")),
+        ("npm --prefix d run build", ("npm", "run")),
+    ],
+)
+def test_the_program_behind_its_wrappers(command: str, program: tuple[str, str]) -> None:
+    assert command_facts(analyze(command)) == [program]
+
+
+def test_what_is_nested_too_deep_is_not_followed() -> None:
+    assert run("( " * 5 + "touch x" + " )" * 5) == {"x": "created"}
+    assert run("( " * 60 + "touch x" + " )" * 60) == {"None": "unknown"}

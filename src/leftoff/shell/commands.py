@@ -24,7 +24,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     Attributes:
         names: Program names; two words for a program with subcommands.
         kind: ``inert`` (no effect on files), ``table`` (the fields below say it),
-            ``opaque`` (may change files whose paths are not known), or ``handler``.
+            ``opaque`` (may change files whose paths are not known).
         operands: What happens to operands: ``read``, ``write``, ``append``, ``modify``,
             ``touch``, ``tree`` (read, directories as well) or ``none``.
         skip: Leading operands that are no files.
@@ -38,7 +38,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
             where it may come from what a file holds.
         slow: Whether the program may run long, so that an interruption falls on it.
         firm: Whether the program hardly ever fails.
-        handler: The name of a handler in `programs.dispatch.HANDLERS`.
+        handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
         fires: Examples: files before, command, effects.
         silent: Commands that must have no effect.
     """
@@ -161,6 +161,10 @@ class Invocation:
         if len(word) > 2:
             self.flags.add(word)
         return i
+
+    def again(self, words: list[str]) -> Invocation:
+        """The same program with other arguments."""
+        return Invocation(self.name, words, self.entry)
 
     def has(self, *options: str) -> bool:
         """Whether one of these options was given."""

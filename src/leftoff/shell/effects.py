@@ -16,14 +16,15 @@ from typing import Literal
 
 import msgspec
 
+from leftoff.shell import interpreter
 from leftoff.shell.ast import UNKNOWN, Opaque, Script, Sequence, Statement, named_commands
 from leftoff.shell.commands import is_quiet, program_rules
 from leftoff.shell.filesystem import FileEffect, FileState
-from leftoff.shell.interpreter import Interpreter
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
 from leftoff.shell.programs.dispatch import execute
+from leftoff.shell.state import Walk
 
 __all__ = [
     "FileEffect",
@@ -176,58 +177,59 @@ def resolve(
                 _record_observation(known, seen)
         return []
     success = outcome.succeeded()
-    shell = Interpreter(
-        known,
-        script.cwd if script.cwd is not None else ".",
-        script.home,
-        outcome.output,
-        execute,
+    walk = Walk(
+        state=known,
+        cwd=script.cwd if script.cwd is not None else ".",
+        home=script.home,
+        output=outcome.output,
+        execute=execute,
+        subshell=interpreter.subshell,
         interrupted=outcome.interrupted,
         slow=program_rules().slow,
         reliable=program_rules().reliable,
+        wide=wide,
     )
-    shell.wide = wide
     if isinstance(script.body, Opaque):
-        shell.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
-        return shell.effects.net_effects()
+        walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
+        return walk.effects.net_effects()
     if outcome.interrupted:
-        return _interrupted(script, shell)
+        return _interrupted(script, walk)
     if outcome.background or success is None:
-        shell.uncertainty = 1
+        walk.uncertainty = 1
     if script.broken:
-        shell.uncertainty = max(shell.uncertainty, 1)
-        shell.effects.unknown("shell")
+        walk.uncertainty = max(walk.uncertainty, 1)
+        walk.effects.unknown("shell")
     if success is False and _SHELL_SYNTAX_ERROR.search((outcome.output or "")[:4000]):
-        shell.uncertainty = 2
+        walk.uncertainty = 2
     expected_status = None if outcome.background else success
     try:
-        shell.run(script.body, expected_status)
-        shell.run_exit_trap()
+        interpreter.run(walk, script.body, expected_status)
+        interpreter.run_exit_trap(walk)
     except RecursionError:
-        shell.effects.unknown("shell")
+        walk.effects.unknown("shell")
     if success is not False and not outcome.background:
         for seen in observe(script, outcome=outcome):
             _record_observation(known, seen)
     if len(known.contents) > _MAX_CONTENTS:
         for path in list(known.contents)[: _MAX_CONTENTS // 2]:
             del known.contents[path]
-    return shell.effects.net_effects()
+    return walk.effects.net_effects()
 
 
-def _interrupted(script: Script, shell: Interpreter) -> list[FileEffect]:
+def _interrupted(script: Script, walk: Walk) -> list[FileEffect]:
     """Effects of an interrupted call: those of commands before the first slow one, as
     likely."""
     body = script.body
     items = body.items if isinstance(body, Sequence) else (body,)
     names = [name for name, _ in named_commands(body)]
-    if not any(name in shell.slow for name in names):
+    if not any(name in walk.slow for name in names):
         return []
-    shell.uncertainty = 1
+    walk.uncertainty = 1
     for item in items:
-        shell.run(item)
-        if shell.stopped:
+        interpreter.run(walk, item)
+        if walk.stopped:
             break
-    return [effect for effect in shell.effects.net_effects() if effect.action != "unknown"]
+    return [effect for effect in walk.effects.net_effects() if effect.action != "unknown"]
 
 
 def observe(script: Script, *, outcome: Outcome) -> list[Observation]:

@@ -1,8 +1,8 @@
 """The interpreter: control structure of a parsed shell command.
 
-What may live in this file: one method for each kind of statement in `ast`, and function calls.
-What a program does to files belongs into `programs/` or, as data, into `commands.toml`; what
-a single file operation does belongs into `operations`.
+What may live in this file: one function for each kind of statement in `ast`, and function
+calls. What a program does to files belongs into `programs/` or, as data, into `commands.toml`;
+what a single file operation does belongs into `operations`.
 
 How it works
 ------------
@@ -11,18 +11,19 @@ which the shell would run it. Each statement updates what is known of files (`Fi
 records effects (`Effects`) and returns a status: True (succeeded), False (failed) or None (not
 known; the walk then goes on as after a success).
 
-One object does it all. It is built from five classes, each in its own file, so that each can
-call those before it:
+All state is one value, `state.Walk`; the rest is functions that take it first. A module calls
+only those above it in this list; two that need one below are given it as a field of the walk
+(`subshell` for command substitutions, `execute` for programs):
 
-    InterpreterState  state         cwd, variables, jumps; error lines and echoes in the output
-    Expansion         expansion     words to fields: variables, substitutions, patterns
-    FileOperations    operations    read, write, modify, delete, copy and move one path
-    Redirections      redirections  ``<``, ``>``, here-documents
-    Interpreter       interpreter   lists, pipes, loops, branches, functions
+    state         cwd, variables, jumps; error lines and echoes in the output
+    expansion     words to fields: variables, substitutions, patterns
+    operations    read, write, modify, delete, copy and move one path
+    redirections  ``<``, ``>``, here-documents
+    interpreter   lists, pipes, loops, branches, functions
+    programs      a simple command, by its rule in `commands.toml` or by a handler
 
 A simple command is expanded to words and given to `programs.dispatch.execute`, which applies a
-rule of `commands.toml` or calls a handler ``handler(shell: Interpreter, args: Invocation) ->
-Status``.
+rule of `commands.toml` or calls a handler ``handler(walk: Walk, args: Invocation) -> Status``.
 
 The recording holds one status for the whole call. `run` passes it down as `expected_status` to
 the statement that determines it: to the last one of a list, to both sides of an ``&&`` that
@@ -43,13 +44,13 @@ What must hold
 - No input raises. The limits on statements (`_MAX_STEPS`), nesting (`_MAX_DEPTH`) and text
   (`MAX_TEXT`) end in an ``unknown`` effect or an unknown text, never in a long computation.
 - `call` clears `stdout`; a handler that knows the text that its program prints sets it.
-- A method that changes `cwd`, `variables`, `uncertainty`, `captured`, `stdin` or
+- A function that changes `cwd`, `variables`, `uncertainty`, `captured`, `stdin` or
   `stderr_hidden` for its parts restores it. Only builtins (``cd``, ``read``, ``set``) change
   them for good.
 - `stopped` is set by `stop`, by the limits and by an interruption; a jump is ended by the
   construct that it targets.
 
-Before editing: the expected effects in ``tests/unit/test_shell_programs.py`` were measured by
+Before editing: the expected effects in ``tests/unit/shell_cases.jsonl`` were measured by
 running the commands in bash; if a change contradicts one, the change is wrong.
 ``tests/properties/test_shell.py`` holds the limits on time.
 """
@@ -58,6 +59,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leftoff.shell import expansion, redirections
 from leftoff.shell.ast import (
     MAX_FIELDS,
     UNKNOWN,
@@ -80,464 +82,476 @@ from leftoff.shell.ast import (
     Word,
     named_commands,
 )
-from leftoff.shell.expansion import value_or_unknown
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
-from leftoff.shell.redirections import Redirections
-from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status
+from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Interpreter", "Status"]
+__all__ = [
+    "assign",
+    "call",
+    "run",
+    "run_exit_trap",
+    "run_speculatively",
+    "set_positional",
+    "subshell",
+]
 
 _MAX_DEPTH = 40
 """Nested statements and calls; chosen by hand, not measured."""
 
 
-class Interpreter(Redirections):
-    """The control structure of a command; the last of the five classes."""
+def run(walk: Walk, node: Statement, expected_status: Status = None) -> Status:
+    """Interpret a statement and return its status.
 
-    def run(self, node: Statement, expected_status: Status = None) -> Status:
-        """Interpret a statement and return its status.
-
-        `expected_status` is its status where the recording shows it.
-        """
-        self.steps_left -= 1
-        if self.steps_left <= 0 or self.depth > _MAX_DEPTH:
-            self.effects.unknown("shell")
-            self.stopped = True
-            return None
-        if self.stopped:
-            return None
-        self.depth += 1
-        try:
-            return _RUNNERS[type(node)](self, node, expected_status)
-        finally:
-            self.depth -= 1
-
-    def run_exit_trap(self) -> None:
-        """Run the command that ``trap … EXIT`` set, at the end of the shell."""
-        text, self.exit_trap = self.exit_trap, None
-        if text is None:
-            return
-        self.resume()
-        printed = self.stdout
-        self.run(parse(text, home=self.home).body)
-        self.stdout = _joined([printed, self.stdout])
-
-    def _sequence(self, node: Sequence, expected_status: Status) -> Status:
-        status: Status = True
-        last = len(node.items) - 1
-        printed: list[str | None] = []
-        for i, item in enumerate(node.items):
-            expected = (
-                expected_status
-                if i == last
-                else (True if self.errexit and expected_status else None)
-            )
-            if self.errexit and expected_status is False and i < last:
-                status = self._run_in_failed_chain(item, list(node.items[i + 1 :]))
-            else:
-                status = self.run(item, expected)
-            printed.append(self.stdout)
-            if self.stopped:
-                break
-            if self.errexit and status is False:
-                self.stop("exit")
-                break
-        self.stdout = _joined(printed)
-        return status
-
-    def _logical(self, node: Logical, expected_status: Status) -> Status:
-        printed: list[str | None] = []
-        if node.both:
-            if expected_status is True:
-                self.run(node.left, True)
-                printed.append(self.stdout)
-                self.run(node.right, True)
-                self.stdout = _joined([*printed, self.stdout])
-                return True
-            ran = self.echo_evidence(node.right)
-            if ran is not None:
-                left = self.run(node.left, ran)
-                if ran is False:
-                    return False
-            elif expected_status is False:
-                left = self._run_in_failed_chain(node.left, [node.right])
-            else:
-                left = self.run(node.left)
-                if left is None and self._has_error_output(node.left):
-                    left = False
-            printed.append(self.stdout)
-            if left is False or self.stopped:
-                return False
-            status = self.run(node.right, expected_status)
-            self.stdout = _joined([*printed, self.stdout])
-            return status if left is True or status is False else None
-        ran = self.echo_evidence(node.right)
-        if expected_status is False:
-            self.run(node.left, False)
-            self.run(node.right, False)
-            return False
-        left = self.run(node.left, None if ran is None else not ran)
-        if ran is not None:
-            left = not ran
-        elif left is None and self._has_error_output(node.left):
-            left = False
-        if left is True or self.stopped:
-            return True
-        printed = [self.stdout]
-        if left is False:
-            status = self.run(node.right, expected_status)
-            self.stdout = _joined([*printed, self.stdout])
-            return status
-        self.run_speculatively(node.right)
-        self.stdout = None if self.stdout else printed[0]
-        return True if expected_status else None
-
-    def _has_error_output(self, node: Statement) -> bool:
-        """Whether the output holds an error message of one of a statement's programs."""
-        return any(self.reports_error(name) for name, _ in named_commands(node))
-
-    def _run_in_failed_chain(self, item: Statement, later: list[Statement]) -> Status:
-        """Run one statement of a chain (``a && b``, or a list under ``set -e``) of which one is
-        known to have failed; `later` are the statements after it.
-
-        Error messages decide which one failed; without any, the first whose programs are not
-        all reliable. The effects of a failed statement are rolled back and recorded again as
-        those of a failure.
-        """
-        snapshot, cwd = self.effects.snapshot(), self.cwd
-        status = self.run(item)
-        if status is not None:
-            return status
-        own_commands = named_commands(item)
-        later_commands = [pair for node in later for pair in named_commands(node)]
-        if any(self.reports_error(name) for name, _ in own_commands):
-            failed = True
-        elif any(self.reports_error(name) for name, _ in later_commands):
-            failed = False
-        else:
-            failed = any(name not in self.reliable for name, _ in own_commands)
-        if not failed:
-            return None
-        self.effects.rollback(snapshot)
-        self.cwd = cwd
-        self.run(item, False)
-        return False
-
-    def run_speculatively(self, node: Statement) -> None:
-        """Run a statement that may not have run: its effects have the certainty ``unknown``,
-        its
-        assignments make variables unknown."""
-        uncertainty, cwd, variables = self.uncertainty, self.cwd, dict(self.variables)
-        self.uncertainty = 2
-        self.run(node)
-        self.uncertainty = uncertainty
-        self.cwd = cwd
-        self.resume()
-        for name, value in self.variables.items():
-            if variables.get(name) != value:
-                self.variables[name] = UNKNOWN
-
-    def _negated(self, node: Negated, expected_status: Status) -> Status:
-        status = self.run(node.item, None if expected_status is None else not expected_status)
-        return None if status is None else not status
-
-    def _pipeline(self, node: Pipeline, expected_status: Status) -> Status:
-        status: Status = True
-        stdin, cwd, captured = self.stdin, self.cwd, self.captured
-        variables = dict(self.variables)
-        last = len(node.items) - 1
-        worst: Status = True
-        for i, item in enumerate(node.items):
-            self.captured = captured or i < last
-            expected = (
-                expected_status if i == last or (self.pipefail and expected_status) else None
-            )
-            status = self.run(item, expected)
-            if status is not True:
-                worst = status if worst is True else worst
-            self.stdin = self.stdout
-            self.resume()
-        self.stdin, self.cwd, self.captured = stdin, cwd, captured
-        self.variables = variables
-        return worst if self.pipefail else status
-
-    def _group(self, node: Group, expected_status: Status) -> Status:
-        cwd, variables = self.cwd, self.variables
-        stderr_hidden, stdin, captured = self.stderr_hidden, self.stdin, self.captured
-        exit_trap = self.exit_trap
-        if node.redirects and not self.redirect(node.redirects):
-            self.stderr_hidden, self.stdin, self.captured = stderr_hidden, stdin, captured
-            self.stdout = ""
-            return False
-        if node.subshell:
-            self.variables = dict(variables)
-            self.exit_trap = None
-        if any(item.operator[:1] == ">" or item.operator[:1] == "&" for item in node.redirects):
-            self.captured = self.captured or any(
-                item.descriptor in (-1, 1) and item.operator != ">&" for item in node.redirects
-            )
-        status = self.run(node.item, expected_status)
-        if node.subshell:
-            self.run_exit_trap()
-            self.exit_trap = exit_trap
-        self.store_stdout(node.redirects)
-        self.stderr_hidden, self.stdin, self.captured = stderr_hidden, stdin, captured
-        if node.subshell:
-            self.cwd, self.variables = cwd, variables
-            self.resume()
-        return status
-
-    def _background(self, node: Background, expected_status: Status) -> Status:
-        uncertainty, cwd, interrupted = self.uncertainty, self.cwd, self.interrupted
-        self.uncertainty = max(uncertainty, 1)
-        self.interrupted = False
-        self.run(node.item)
-        self.uncertainty, self.cwd, self.interrupted = uncertainty, cwd, interrupted
-        self.stdout = None
-        self.resume()
-        return True
-
-    def _run_iteration(self, body: Statement, expected_status: Status = None) -> Status:
-        """Run the body of a loop once."""
-        self.loop_depth += 1
-        status = self.run(body, expected_status)
-        self.loop_depth -= 1
-        return status
-
-    def _loop_continues(self) -> bool:
-        """Whether a loop continues after an iteration: not if a jump left it."""
-        if not self.stopped:
-            return True
-        if self.jump not in ("break", "continue"):
-            return False
-        self.jump_depth -= 1
-        if self.jump_depth > 0:
-            return False  # the jump targets an enclosing loop
-        again = self.jump == "continue"
-        self.resume()
-        return again
-
-    def _loop(self, node: Loop, expected_status: Status) -> Status:
-        values: list[str] | None = None
-        if node.values is not None:
-            values = [value_or_unknown(value) for value in self.fields(node.values)]
-            if UNKNOWN in values:
-                values = [value for value in values if value != UNKNOWN] + [UNKNOWN]
-        if values is None:
-            values = [UNKNOWN]
-        status: Status = True
-        printed: list[str | None] = []
-        for i, value in enumerate(values):
-            self.variables[node.name] = value
-            expected = expected_status if i == len(values) - 1 else None
-            if UNKNOWN in value:
-                self.run_speculatively(node.body)
-                status = None
-            else:
-                status = self._run_iteration(node.body, expected)
-            printed.append(self.stdout)
-            if not self._loop_continues():
-                break
-        self.stdout = _joined(printed)
-        return status
-
-    def _while(self, node: While, expected_status: Status) -> Status:
-        condition = node.condition
-        if isinstance(condition, Command) and condition.words[:1] == ("read",):
-            return self._read_loop(condition, node.body)
-        go = not node.until
-        for _ in range(MAX_FIELDS):
-            status = self.run(condition)
-            if status is not go:
-                break
-            self._run_iteration(node.body)
-            if not self._loop_continues():
-                status = not go
-                break
-        else:
-            status = None
-        if status is (not go) or self.stopped:
-            self.stdout = None
-            return True
-        uncertainty = self.uncertainty
-        for item in _assigned(node.body):
-            self.variables[item] = UNKNOWN
-        self.uncertainty = 2  # how often it runs, if at all, is not known
-        self._run_iteration(node.body)
-        self.uncertainty = uncertainty
-        for item in _assigned(node.body):
-            self.variables[item] = UNKNOWN
-        self.stdout = None
-        if self.jump:
-            self.resume()
+    `expected_status` is its status where the recording shows it.
+    """
+    walk.steps_left -= 1
+    if walk.steps_left <= 0 or walk.depth > _MAX_DEPTH:
+        walk.effects.unknown("shell")
+        walk.stopped = True
         return None
-
-    def _read_loop(self, condition: Command, body: Statement) -> Status:
-        """``while read``: run the body for each line of the input."""
-        status: Status = True
-        printed: list[str | None] = []
-        outer = self.stdin
-        for _ in range(MAX_FIELDS):
-            there = self.run(condition)
-            if there is None:  # what it reads is not known
-                self.run_speculatively(body)
-                printed = [None]
-                status = None
-                break
-            if there is False:
-                break
-            status = self._run_iteration(body)
-            printed.append(self.stdout)
-            if not self._loop_continues():
-                break
-        self.stdin = outer
-        self.stdout = _joined(printed)
-        return status
-
-    def _if(self, node: If, expected_status: Status) -> Status:
-        for i, (condition, body) in enumerate(node.branches):
-            status = self.run(condition)
-            if status is None:
-                status = self.echo_evidence(body)
-                if status is None and i == len(node.branches) - 1 and node.otherwise:
-                    other = self.echo_evidence(node.otherwise)
-                    status = None if other is None else not other
-            if self.stopped:
-                return None
-            if status is True:
-                return self.run(body, expected_status)
-            if status is None:
-                self.run_speculatively(body)
-                for other_condition, other_body in node.branches[i + 1 :]:
-                    self.run_speculatively(other_condition)
-                    self.run_speculatively(other_body)
-                if node.otherwise is not None:
-                    self.run_speculatively(node.otherwise)
-                self.stdout = None
-                return None
-        self.stdout = ""
-        return True if node.otherwise is None else self.run(node.otherwise, expected_status)
-
-    def _case(self, node: Case, expected_status: Status) -> Status:
-        value = self.text(node.word)
-        if UNKNOWN in value:
-            for _, body in node.branches:
-                self.run_speculatively(body)
-            return None
-        for patterns, body in node.branches:
-            for pattern in patterns:
-                if matches(value, self.text(pattern, keep=True)):
-                    return self.run(body, expected_status)
-        return True
-
-    def _function(self, node: Function, expected_status: Status) -> Status:
-        self.functions[node.name] = node.body
-        return True
-
-    def _opaque(self, node: Opaque, expected_status: Status) -> Status:
-        self.effects.unknown("shell")
-        self.stdout = None
+    if walk.stopped:
         return None
+    walk.depth += 1
+    try:
+        return _RUNNERS[type(node)](walk, node, expected_status)
+    finally:
+        walk.depth -= 1
 
-    # --- simple commands
 
-    def _command(self, node: Command, expected_status: Status) -> Status:
-        if not node.words:
-            for name, value in node.assignments:
-                self.assign(name, value)
-            self.stdout = ""
-            if node.redirects:
-                return self.redirect(node.redirects)
-            return expected_status
-        words: list[str] = (
-            list(node.words) if node.plain else self.fields(node.words)  # type: ignore[arg-type]
+def run_exit_trap(walk: Walk) -> None:
+    """Run the command that ``trap … EXIT`` set, at the end of the shell."""
+    text, walk.exit_trap = walk.exit_trap, None
+    if text is None:
+        return
+    walk.resume()
+    printed = walk.stdout
+    run(walk, parse(text, home=walk.home).body)
+    walk.stdout = _joined([printed, walk.stdout])
+
+
+def _sequence(walk: Walk, node: Sequence, expected_status: Status) -> Status:
+    status: Status = True
+    last = len(node.items) - 1
+    printed: list[str | None] = []
+    for i, item in enumerate(node.items):
+        expected = (
+            expected_status
+            if i == last
+            else (True if walk.errexit and expected_status else None)
         )
-        if not words:
-            self.stdout = ""
-            return True
-        replaced: dict[str, str | list[str] | None] = {}
-        for name, value in node.assignments:
-            if words[0] not in ("export", "local", "declare", "typeset", "readonly"):
-                replaced.setdefault(name, self.variables.get(name))
-            self.assign(name, value)
-        stderr_hidden, stdin, captured = self.stderr_hidden, self.stdin, self.captured
-        if node.redirects:
-            if not self.redirect(node.redirects):
-                self.stderr_hidden, self.stdin, self.captured = stderr_hidden, stdin, captured
-                self._restore_variables(replaced)
-                self.stdout = ""
-                return False
-            for item in node.redirects:
-                if item.descriptor in (-1, 1) and item.operator[-1:] in (">", "|"):
-                    self.captured = True
-        status = self.call(words, expected_status)
-        self._restore_variables(replaced)
-        if node.redirects:
-            self.store_stdout(node.redirects)
-            self.stdin = stdin
-        self.stderr_hidden, self.captured = stderr_hidden, captured
-        return status
-
-    def _restore_variables(self, values: dict[str, str | list[str] | None]) -> None:
-        """Restore earlier values of variables; None removes a variable."""
-        for name, value in values.items():
-            if value is None:
-                self.variables.pop(name, None)
-            else:
-                self.variables[name] = value
-
-    def call(self, words: list[str], expected_status: Status) -> Status:
-        """Run one command given as words: a function of the script, or a program."""
-        name = words[0]
-        body = self.functions.get(name)
-        outer_tool, outer_want = self.tool, self.expected_status
-        self.expected_status = expected_status
-        self.stdout = None
-        try:
-            if body is not None:
-                saved = {key: self.variables.get(key) for key in ("@", "#", "1", "2", "3")}
-                self.set_positional(words[1:])
-                status = self.run(body, expected_status)
-                self._restore_variables(saved)
-                if self.jump == "return":
-                    self.resume()
-                return status
-            self.tool = name.rpartition("/")[2] or name
-            if self.interrupted and self.tool in self.slow:
-                self.stopped = True
-                return None
-            if self.output and self.reports_error(self.tool):
-                for program, rest in self.errors():
-                    if program == self.tool and rest in NOT_FOUND:
-                        return False
-            return self.execute(self, words)
-        finally:
-            self.tool, self.expected_status = outer_tool, outer_want
-
-    def set_positional(self, words: list[str]) -> None:
-        """Set ``$1``, ``$2``, ``$@`` and ``$#``."""
-        words = [value_or_unknown(word) for word in words]
-        self.variables["@"] = words
-        self.variables["#"] = str(len(words))
-        for i in range(1, 10):
-            if i <= len(words):
-                self.variables[str(i)] = words[i - 1]
-            else:
-                self.variables.pop(str(i), None)
-
-    def assign(self, name: str, value: str | Word | Array) -> None:
-        """Set a variable."""
-        if isinstance(value, Array):
-            self.variables[name] = [value_or_unknown(item) for item in self.fields(value.items)]
+        if walk.errexit and expected_status is False and i < last:
+            status = _run_in_failed_chain(walk, item, list(node.items[i + 1 :]))
         else:
-            text = self.text(value)
-            if len(text) > MAX_TEXT or (text[:1] == "." and _names_here(value)):
-                text = UNKNOWN  # a relative $PWD would name another directory after `cd`
-            self.variables[name] = text
+            status = run(walk, item, expected)
+        printed.append(walk.stdout)
+        if walk.stopped:
+            break
+        if walk.errexit and status is False:
+            walk.stop("exit")
+            break
+    walk.stdout = _joined(printed)
+    return status
+
+
+def _logical(walk: Walk, node: Logical, expected_status: Status) -> Status:
+    printed: list[str | None] = []
+    if node.both:
+        if expected_status is True:
+            run(walk, node.left, True)
+            printed.append(walk.stdout)
+            run(walk, node.right, True)
+            walk.stdout = _joined([*printed, walk.stdout])
+            return True
+        ran = walk.echo_evidence(node.right)
+        if ran is not None:
+            left = run(walk, node.left, ran)
+            if ran is False:
+                return False
+        elif expected_status is False:
+            left = _run_in_failed_chain(walk, node.left, [node.right])
+        else:
+            left = run(walk, node.left)
+            if left is None and _has_error_output(walk, node.left):
+                left = False
+        printed.append(walk.stdout)
+        if left is False or walk.stopped:
+            return False
+        status = run(walk, node.right, expected_status)
+        walk.stdout = _joined([*printed, walk.stdout])
+        return status if left is True or status is False else None
+    ran = walk.echo_evidence(node.right)
+    if expected_status is False:
+        run(walk, node.left, False)
+        run(walk, node.right, False)
+        return False
+    left = run(walk, node.left, None if ran is None else not ran)
+    if ran is not None:
+        left = not ran
+    elif left is None and _has_error_output(walk, node.left):
+        left = False
+    if left is True or walk.stopped:
+        return True
+    printed = [walk.stdout]
+    if left is False:
+        status = run(walk, node.right, expected_status)
+        walk.stdout = _joined([*printed, walk.stdout])
+        return status
+    run_speculatively(walk, node.right)
+    walk.stdout = None if walk.stdout else printed[0]
+    return True if expected_status else None
+
+
+def _has_error_output(walk: Walk, node: Statement) -> bool:
+    """Whether the output holds an error message of one of a statement's programs."""
+    return any(walk.reports_error(name) for name, _ in named_commands(node))
+
+
+def _run_in_failed_chain(walk: Walk, item: Statement, later: list[Statement]) -> Status:
+    """Run one statement of a chain (``a && b``, or a list under ``set -e``) of which one is
+    known to have failed; `later` are the statements after it.
+
+    Error messages decide which one failed; without any, the first whose programs are not
+    all reliable. The effects of a failed statement are rolled back and recorded again as
+    those of a failure.
+    """
+    snapshot, cwd = walk.effects.snapshot(), walk.cwd
+    status = run(walk, item)
+    if status is not None:
+        return status
+    own_commands = named_commands(item)
+    later_commands = [pair for node in later for pair in named_commands(node)]
+    if any(walk.reports_error(name) for name, _ in own_commands):
+        failed = True
+    elif any(walk.reports_error(name) for name, _ in later_commands):
+        failed = False
+    else:
+        failed = any(name not in walk.reliable for name, _ in own_commands)
+    if not failed:
+        return None
+    walk.effects.rollback(snapshot)
+    walk.cwd = cwd
+    run(walk, item, False)
+    return False
+
+
+def run_speculatively(walk: Walk, node: Statement) -> None:
+    """Run a statement that may not have run: its effects have the certainty ``unknown``,
+    its
+    assignments make variables unknown."""
+    uncertainty, cwd, variables = walk.uncertainty, walk.cwd, dict(walk.variables)
+    walk.uncertainty = 2
+    run(walk, node)
+    walk.uncertainty = uncertainty
+    walk.cwd = cwd
+    walk.resume()
+    for name, value in walk.variables.items():
+        if variables.get(name) != value:
+            walk.variables[name] = UNKNOWN
+
+
+def _negated(walk: Walk, node: Negated, expected_status: Status) -> Status:
+    status = run(walk, node.item, None if expected_status is None else not expected_status)
+    return None if status is None else not status
+
+
+def _pipeline(walk: Walk, node: Pipeline, expected_status: Status) -> Status:
+    status: Status = True
+    stdin, cwd, captured = walk.stdin, walk.cwd, walk.captured
+    variables = dict(walk.variables)
+    last = len(node.items) - 1
+    worst: Status = True
+    for i, item in enumerate(node.items):
+        walk.captured = captured or i < last
+        expected = expected_status if i == last or (walk.pipefail and expected_status) else None
+        status = run(walk, item, expected)
+        if status is not True:
+            worst = status if worst is True else worst
+        walk.stdin = walk.stdout
+        walk.resume()
+    walk.stdin, walk.cwd, walk.captured = stdin, cwd, captured
+    walk.variables = variables
+    return worst if walk.pipefail else status
+
+
+def subshell(walk: Walk, body: Statement, expected_status: Status = None) -> Status:
+    """Interpret a statement in a child shell: its directory, variables and jumps stay in it,
+    and its exit trap runs at its end."""
+    cwd, variables, exit_trap = walk.cwd, walk.variables, walk.exit_trap
+    walk.variables, walk.exit_trap = dict(variables), None
+    status = run(walk, body, expected_status)
+    run_exit_trap(walk)
+    walk.cwd, walk.variables, walk.exit_trap = cwd, variables, exit_trap
+    walk.resume()
+    return status
+
+
+def _group(walk: Walk, node: Group, expected_status: Status) -> Status:
+    saved = walk.stderr_hidden, walk.stdin, walk.captured
+    if node.redirects and not redirections.redirect(walk, node.redirects):
+        walk.stderr_hidden, walk.stdin, walk.captured = saved
+        walk.stdout = ""
+        return False
+    if any(item.operator[:1] == ">" or item.operator[:1] == "&" for item in node.redirects):
+        walk.captured = walk.captured or any(
+            item.descriptor in (-1, 1) and item.operator != ">&" for item in node.redirects
+        )
+    interpret = subshell if node.subshell else run
+    status = interpret(walk, node.item, expected_status)
+    redirections.store_stdout(walk, node.redirects)
+    walk.stderr_hidden, walk.stdin, walk.captured = saved
+    return status
+
+
+def _background(walk: Walk, node: Background, expected_status: Status) -> Status:
+    uncertainty, cwd, interrupted = walk.uncertainty, walk.cwd, walk.interrupted
+    walk.uncertainty = max(uncertainty, 1)
+    walk.interrupted = False
+    run(walk, node.item)
+    walk.uncertainty, walk.cwd, walk.interrupted = uncertainty, cwd, interrupted
+    walk.stdout = None
+    walk.resume()
+    return True
+
+
+def _run_iteration(walk: Walk, body: Statement, expected_status: Status = None) -> Status:
+    """Run the body of a loop once."""
+    walk.loop_depth += 1
+    status = run(walk, body, expected_status)
+    walk.loop_depth -= 1
+    return status
+
+
+def _loop_continues(walk: Walk) -> bool:
+    """Whether a loop continues after an iteration: not if a jump left it."""
+    if not walk.stopped:
+        return True
+    if walk.jump not in ("break", "continue"):
+        return False
+    walk.jump_depth -= 1
+    if walk.jump_depth > 0:
+        return False  # the jump targets an enclosing loop
+    again = walk.jump == "continue"
+    walk.resume()
+    return again
+
+
+def _loop(walk: Walk, node: Loop, expected_status: Status) -> Status:
+    values: list[str] | None = None
+    if node.values is not None:
+        values = [
+            expansion.value_or_unknown(value) for value in expansion.fields(walk, node.values)
+        ]
+        if UNKNOWN in values:
+            values = [value for value in values if value != UNKNOWN] + [UNKNOWN]
+    if values is None:
+        values = [UNKNOWN]
+    status: Status = True
+    printed: list[str | None] = []
+    for i, value in enumerate(values):
+        walk.variables[node.name] = value
+        expected = expected_status if i == len(values) - 1 else None
+        if UNKNOWN in value:
+            run_speculatively(walk, node.body)
+            status = None
+        else:
+            status = _run_iteration(walk, node.body, expected)
+        printed.append(walk.stdout)
+        if not _loop_continues(walk):
+            break
+    walk.stdout = _joined(printed)
+    return status
+
+
+def _while(walk: Walk, node: While, expected_status: Status) -> Status:
+    condition = node.condition
+    if isinstance(condition, Command) and condition.words[:1] == ("read",):
+        run(walk, condition)  # what it reads is not followed
+        run_speculatively(walk, node.body)
+        walk.stdout = None
+        return None
+    go = not node.until
+    for _ in range(MAX_FIELDS):
+        status = run(walk, condition)
+        if status is not go:
+            break
+        _run_iteration(walk, node.body)
+        if not _loop_continues(walk):
+            status = not go
+            break
+    else:
+        status = None
+    if status is (not go) or walk.stopped:
+        walk.stdout = None
+        return True
+    uncertainty = walk.uncertainty
+    for item in _assigned(node.body):
+        walk.variables[item] = UNKNOWN
+    walk.uncertainty = 2  # how often it runs, if at all, is not known
+    _run_iteration(walk, node.body)
+    walk.uncertainty = uncertainty
+    for item in _assigned(node.body):
+        walk.variables[item] = UNKNOWN
+    walk.stdout = None
+    if walk.jump:
+        walk.resume()
+    return None
+
+
+def _if(walk: Walk, node: If, expected_status: Status) -> Status:
+    for i, (condition, body) in enumerate(node.branches):
+        status = run(walk, condition)
+        if status is None:
+            status = walk.echo_evidence(body)
+            if status is None and i == len(node.branches) - 1 and node.otherwise:
+                other = walk.echo_evidence(node.otherwise)
+                status = None if other is None else not other
+        if walk.stopped:
+            return None
+        if status is True:
+            return run(walk, body, expected_status)
+        if status is None:
+            run_speculatively(walk, body)
+            for other_condition, other_body in node.branches[i + 1 :]:
+                run_speculatively(walk, other_condition)
+                run_speculatively(walk, other_body)
+            if node.otherwise is not None:
+                run_speculatively(walk, node.otherwise)
+            walk.stdout = None
+            return None
+    walk.stdout = ""
+    return True if node.otherwise is None else run(walk, node.otherwise, expected_status)
+
+
+def _case(walk: Walk, node: Case, expected_status: Status) -> Status:
+    value = expansion.word_text(walk, node.word)
+    if UNKNOWN in value:
+        for _, body in node.branches:
+            run_speculatively(walk, body)
+        return None
+    for patterns, body in node.branches:
+        for pattern in patterns:
+            if matches(value, expansion.word_text(walk, pattern, keep=True)):
+                return run(walk, body, expected_status)
+    return True
+
+
+def _function(walk: Walk, node: Function, expected_status: Status) -> Status:
+    walk.functions[node.name] = node.body
+    return True
+
+
+def _opaque(walk: Walk, node: Opaque, expected_status: Status) -> Status:
+    walk.effects.unknown("shell")
+    walk.stdout = None
+    return None
+
+
+# --- simple commands
+
+
+def _command(walk: Walk, node: Command, expected_status: Status) -> Status:
+    if not node.words:
+        for name, value in node.assignments:
+            assign(walk, name, value)
+        walk.stdout = ""
+        if node.redirects:
+            return redirections.redirect(walk, node.redirects)
+        return expected_status
+    words: list[str] = (
+        list(node.words) if node.plain else expansion.fields(walk, node.words)  # type: ignore[arg-type]
+    )
+    if not words:
+        walk.stdout = ""
+        return True
+    replaced: dict[str, str | list[str] | None] = {}
+    for name, value in node.assignments:
+        if words[0] not in ("export", "local", "declare", "typeset", "readonly"):
+            replaced.setdefault(name, walk.variables.get(name))
+        assign(walk, name, value)
+    stderr_hidden, stdin, captured = walk.stderr_hidden, walk.stdin, walk.captured
+    if node.redirects:
+        if not redirections.redirect(walk, node.redirects):
+            walk.stderr_hidden, walk.stdin, walk.captured = stderr_hidden, stdin, captured
+            _restore_variables(walk, replaced)
+            walk.stdout = ""
+            return False
+        for item in node.redirects:
+            if item.descriptor in (-1, 1) and item.operator[-1:] in (">", "|"):
+                walk.captured = True
+    status = call(walk, words, expected_status)
+    _restore_variables(walk, replaced)
+    if node.redirects:
+        redirections.store_stdout(walk, node.redirects)
+        walk.stdin = stdin
+    walk.stderr_hidden, walk.captured = stderr_hidden, captured
+    return status
+
+
+def _restore_variables(walk: Walk, values: dict[str, str | list[str] | None]) -> None:
+    """Restore earlier values of variables; None removes a variable."""
+    for name, value in values.items():
+        if value is None:
+            walk.variables.pop(name, None)
+        else:
+            walk.variables[name] = value
+
+
+def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
+    """Run one command given as words: a function of the script, or a program."""
+    name = words[0]
+    body = walk.functions.get(name)
+    outer_tool, outer_want = walk.tool, walk.expected_status
+    walk.expected_status = expected_status
+    walk.stdout = None
+    try:
+        if body is not None:
+            saved = {key: walk.variables.get(key) for key in ("@", "#", "1", "2", "3")}
+            set_positional(walk, words[1:])
+            status = run(walk, body, expected_status)
+            _restore_variables(walk, saved)
+            if walk.jump == "return":
+                walk.resume()
+            return status
+        walk.tool = name.rpartition("/")[2] or name
+        if walk.interrupted and walk.tool in walk.slow:
+            walk.stopped = True
+            return None
+        if walk.output and walk.reports_error(walk.tool):
+            for program, rest in walk.errors():
+                if program == walk.tool and rest in NOT_FOUND:
+                    return False
+        return walk.execute(walk, words)
+    finally:
+        walk.tool, walk.expected_status = outer_tool, outer_want
+
+
+def set_positional(walk: Walk, words: list[str]) -> None:
+    """Set ``$1``, ``$2``, ``$@`` and ``$#``."""
+    words = [expansion.value_or_unknown(word) for word in words]
+    walk.variables["@"] = words
+    walk.variables["#"] = str(len(words))
+    for i in range(1, 10):
+        if i <= len(words):
+            walk.variables[str(i)] = words[i - 1]
+        else:
+            walk.variables.pop(str(i), None)
+
+
+def assign(walk: Walk, name: str, value: str | Word | Array) -> None:
+    """Set a variable."""
+    if isinstance(value, Array):
+        walk.variables[name] = [
+            expansion.value_or_unknown(item) for item in expansion.fields(walk, value.items)
+        ]
+    else:
+        text = expansion.word_text(walk, value)
+        if len(text) > MAX_TEXT or (text[:1] == "." and _names_here(value)):
+            text = UNKNOWN  # a relative $PWD would name another directory after `cd`
+        walk.variables[name] = text
 
 
 def _names_here(value: str | Word) -> bool:
@@ -561,18 +575,18 @@ def _assigned(node: Statement) -> list[str]:
     return found
 
 
-_RUNNERS: dict[type, Callable[[Interpreter, Any, Status], Status]] = {
-    Sequence: Interpreter._sequence,
-    Logical: Interpreter._logical,
-    Negated: Interpreter._negated,
-    Pipeline: Interpreter._pipeline,
-    Group: Interpreter._group,
-    Background: Interpreter._background,
-    Loop: Interpreter._loop,
-    While: Interpreter._while,
-    If: Interpreter._if,
-    Case: Interpreter._case,
-    Function: Interpreter._function,
-    Opaque: Interpreter._opaque,
-    Command: Interpreter._command,
+_RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {
+    Sequence: _sequence,
+    Logical: _logical,
+    Negated: _negated,
+    Pipeline: _pipeline,
+    Group: _group,
+    Background: _background,
+    Loop: _loop,
+    While: _while,
+    If: _if,
+    Case: _case,
+    Function: _function,
+    Opaque: _opaque,
+    Command: _command,
 }

@@ -7,327 +7,322 @@ effect. An operation on a path that is not known is recorded as an unknown effec
 from __future__ import annotations
 
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
-from leftoff.shell.expansion import Expansion
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import join, parent_of
 from leftoff.shell.quoting import unmark_patterns
-from leftoff.shell.state import UNRESOLVED, Status
+from leftoff.shell.state import Status, Walk
 
-__all__ = ["FileOperations", "looks_like_directory"]
+__all__ = [
+    "delete", "destination", "looks_like_directory", "make_directory", "modify", "read",
+    "read_tree", "record_unknown", "record_unknown_below", "transfer", "write",
+    "write_blocked",
+]  # fmt: skip
 
 
-class FileOperations(Expansion):
-    """The file operations; `field` is a word after expansion, which names a path."""
+def _forget_content(walk: Walk, path: str) -> None:
+    """Drop the tracked content of a file, and the tracked members of an archive."""
+    walk.contents.pop(path, None)
+    walk.contents.pop("archive:" + path, None)
 
-    def path(self, field: str) -> str | None:
-        """The normal path that a field names; None where it cannot be known."""
-        if UNKNOWN in field or not field:
-            return None
-        return join(self.cwd, field)
 
-    def known_content(self, field: str) -> str | None:
-        """The contents of a file that this command wrote itself."""
-        path = self.path(field)
-        return None if path is None else self.contents.get(path)
+def record_unknown(
+    walk: Walk, field: str | None, action: Action, tool: str | None = None
+) -> None:
+    """Record an effect on an unknown path, or on the unknown matches of a pattern."""
+    tool = tool or walk.tool
+    if field is not None and UNKNOWN not in field:
+        path = join(walk.cwd, field)
+        if path is not None and not PATTERN_MARKS.isdisjoint(path):
+            walk.effects.unknown(tool, path, action=action, pattern=True)
+            return
+    walk.effects.unknown(tool, None, action=action)
 
-    def _forget_content(self, path: str) -> None:
-        """Drop the tracked content of a file, and the tracked members of an archive."""
-        self.contents.pop(path, None)
-        self.contents.pop("archive:" + path, None)
 
-    def record_unknown(
-        self, field: str | None, action: Action, tool: str | None = None
-    ) -> None:
-        """Record an effect on an unknown path, or on the unknown matches of a pattern."""
-        tool = tool or self.tool
-        if field is not None and UNKNOWN not in field:
-            path = join(self.cwd, field)
-            if path is not None and not PATTERN_MARKS.isdisjoint(path):
-                self.effects.unknown(tool, path, action=action, pattern=True)
-                return
-        self.effects.unknown(tool, None, action=action)
-
-    def is_unresolved(self, field: str) -> bool:
-        """Whether a field names no single known path: it holds unknown text or a pattern, or
-        it is relative and the working directory is not known."""
-        return not UNRESOLVED.isdisjoint(field) or (self.cwd is None and field[:1] not in "/~")
-
-    def read(self, field: str, tool: str | None = None, *, named: bool = True) -> Status:
-        """Read a file."""
-        if field in ("-", "/dev/stdin", "/dev/fd/63") or field.startswith("/dev/"):
-            return True
-        tool = tool or self.tool
-        if self.is_unresolved(field):
-            if self.reports_error(tool, unmark_patterns(field)):
-                return False
-            self.record_unknown(field, "read", tool)
-            return None
-        path = self.path(field)
-        if path is None:
-            return False
-        kind = self.state.kind(path)
-        blamed = self.reports_error(tool, field) or (
-            tool == "<" and self.reports_error(">", field)
-        )
-        if kind == "absent" or kind == "directory" or blamed:
-            return False
-        if kind == "unknown" and self.expected_status is False and not self.reports_error(tool):
-            return None
-        uncertainty = self.uncertainty
-        if kind == "unknown" and not self.presumed_success():
-            uncertainty = max(uncertainty, 1)
-        self.effects.read(path, tool, uncertainty, named=named)
-        return True if kind == "file" or self.expected_status is True else None
-
-    def read_tree(self, field: str, suffixes: tuple[str, ...] = ()) -> Status:
-        """Read all files below a directory, or the one file."""
-        if self.is_unresolved(field):
-            self.record_unknown(field, "read")
-            return None
-        path = self.path(field)
-        if path is None:
-            return False
-        kind = self.state.kind(path)
-        if kind == "file":
-            return self.read(field)
-        if kind == "absent":
-            return False
-        if kind == "unknown" and not looks_like_directory(field):
-            return self.read(field)
-        for below in self.state.below(path) if self.wide else ():
-            if not suffixes or below.endswith(suffixes):
-                self.effects.read(below, self.tool, max(self.uncertainty, 1), named=False)
-        return True if kind == "directory" else None
-
-    def write_blocked(self, field: str) -> Status:
-        """True where no file can be written here, False where one can, None where not known."""
-        path = self.path(field)
-        if path is None:
-            return None
-        if self.state.kind(path) == "directory":
-            return True
-        above = self.state.kind(parent_of(path))
-        if parent_of(path) in (".", "/"):
-            return False
-        return True if above in ("absent", "file") else None if above == "unknown" else False
-
-    def write(
-        self,
-        field: str,
-        tool: str | None = None,
-        *,
-        guess_append: bool = False,
-        existed: bool = False,
-        named: bool = True,
-    ) -> bool:
-        """Write a file; False where that must fail.
-
-        `guess_append`: where nothing is known of the file, it more likely existed before.
-        `existed`: the command works only on a file that exists.
-        """
-        tool = tool or self.tool
-        if field in ("-", "/dev/stdout", "/dev/stderr") or field.startswith("/dev/"):
-            return True
-        if self.is_unresolved(field):
-            self.record_unknown(field, "modified" if existed else "unknown", tool)
-            return True
-        path = self.path(field)
-        if path is None or self.write_blocked(field) is True or field[-1:] == "/":
-            return False
-        if existed and self.state.kind(path) == "absent":
-            return False
-        self._forget_content(path)
-        self.effects.write(
-            path,
-            tool,
-            self.uncertainty,
-            guess="modified" if guess_append else "created",
-            existed=existed,
-            named=named,
-        )
+def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True) -> Status:
+    """Read a file."""
+    if field in ("-", "/dev/stdin", "/dev/fd/63") or field.startswith("/dev/"):
         return True
+    tool = tool or walk.tool
+    if walk.is_unresolved(field):
+        if walk.reports_error(tool, unmark_patterns(field)):
+            return False
+        record_unknown(walk, field, "read", tool)
+        return None
+    path = walk.path(field)
+    if path is None:
+        return False
+    kind = walk.state.kind(path)
+    blamed = walk.reports_error(tool, field) or (tool == "<" and walk.reports_error(">", field))
+    if kind == "absent" or kind == "directory" or blamed:
+        return False
+    if kind == "unknown" and walk.expected_status is False and not walk.reports_error(tool):
+        return None
+    uncertainty = walk.uncertainty
+    if kind == "unknown" and not walk.presumed_success():
+        uncertainty = max(uncertainty, 1)
+    walk.effects.read(path, tool, uncertainty, named=named)
+    return True if kind == "file" or walk.expected_status is True else None
 
-    def modify(self, field: str, tool: str | None = None, *, named: bool = True) -> Status:
-        """Change a file that exists."""
-        tool = tool or self.tool
-        if self.is_unresolved(field):
-            self.record_unknown(field, "modified", tool)
-            return None
-        path = self.path(field)
-        if path is None:
-            return False
-        kind = self.state.kind(path)
-        if kind in ("absent", "directory") or self.reports_error(tool, field):
-            return False
-        if self.expected_status is False and kind == "unknown":
-            return None
-        self._forget_content(path)
-        self.effects.write(
-            path,
-            tool,
-            self.uncertainty,
-            guess="modified",
-            existed=self.presumed_success(),
-            named=named,
-        )
-        return True if kind == "file" else None
 
-    def delete(
-        self, field: str, *, force: bool = False, recursive: bool = False, shown: bool = False
-    ) -> Status:
-        """Remove a file, or with `recursive` a directory; `shown`: the output names it."""
-        if self.is_unresolved(field):
-            if not self.reports_error(self.tool, unmark_patterns(field)):
-                self.record_unknown(field, "deleted")
-            return None
-        path = self.path(field)
-        if path is None:
-            return False
-        kind = self.state.kind(path)
-        if kind == "absent":
-            return force
-        if self.reports_error(self.tool, field):
-            return False
-        if kind == "directory" or (kind == "unknown" and field[-1:] == "/"):
-            if not recursive:
-                return False
-            return self._delete_tree(path, kind == "directory")
-        if kind == "unknown" and self.expected_status is False:
-            return None
-        if kind == "unknown" and recursive and looks_like_directory(path):
-            return self._delete_tree(path, False)
-        existed = shown or (not force and self.presumed_success())
-        self.effects.delete(path, self.tool, self.uncertainty, existed=existed)
-        return True if kind == "file" or force else None
+def read_tree(walk: Walk, field: str, suffixes: tuple[str, ...] = ()) -> Status:
+    """Read all files below a directory, or the one file."""
+    if walk.is_unresolved(field):
+        record_unknown(walk, field, "read")
+        return None
+    path = walk.path(field)
+    if path is None:
+        return False
+    kind = walk.state.kind(path)
+    if kind == "file":
+        return read(walk, field)
+    if kind == "absent":
+        return False
+    if kind == "unknown" and not looks_like_directory(field):
+        return read(walk, field)
+    for below in walk.state.below(path) if walk.wide else ():
+        if not suffixes or below.endswith(suffixes):
+            walk.effects.read(below, walk.tool, max(walk.uncertainty, 1), named=False)
+    return True if kind == "directory" else None
 
-    def _delete_tree(self, path: str, known: bool) -> Status:
-        complete = self.state.is_complete(path)
-        for below in self.state.below(path):
-            self.effects.delete(below, self.tool, self.uncertainty, named=False)
-        if not complete:
-            certainty = "sure" if known and not self.uncertainty else "likely"
-            shown = path + "/"
-            self.effects.unknown(
-                self.tool,
-                shown,
-                action="deleted",
-                certainty=certainty if self.uncertainty < 2 else "unknown",  # type: ignore[arg-type]
-            )
-        if self.uncertainty < 2:
-            self.state.remove(path)
+
+def write_blocked(walk: Walk, field: str) -> Status:
+    """True where no file can be written here, False where one can, None where not known."""
+    path = walk.path(field)
+    if path is None:
+        return None
+    if walk.state.kind(path) == "directory":
         return True
+    above = walk.state.kind(parent_of(path))
+    if parent_of(path) in (".", "/"):
+        return False
+    return True if above in ("absent", "file") else None if above == "unknown" else False
 
-    def make_directory(self, field: str, *, parents: bool = False) -> Status:
-        """Make a directory: no effect of its own, but the directory is known from here on."""
-        path = self.path(field) if not self.is_unresolved(field) else None
-        if path is None:
-            return None
-        kind = self.state.kind(path)
-        if kind == "directory":
-            return parents
-        if kind == "file" or (not parents and self.state.kind(parent_of(path)) == "absent"):
+
+def write(
+    walk: Walk,
+    field: str,
+    tool: str | None = None,
+    *,
+    guess_append: bool = False,
+    existed: bool = False,
+    named: bool = True,
+) -> bool:
+    """Write a file; False where that must fail.
+
+    `guess_append`: where nothing is known of the file, it more likely existed before.
+    `existed`: the command works only on a file that exists.
+    """
+    tool = tool or walk.tool
+    if field in ("-", "/dev/stdout", "/dev/stderr") or field.startswith("/dev/"):
+        return True
+    if walk.is_unresolved(field):
+        record_unknown(walk, field, "modified" if existed else "unknown", tool)
+        return True
+    path = walk.path(field)
+    if path is None or write_blocked(walk, field) is True or field[-1:] == "/":
+        return False
+    if existed and walk.state.kind(path) == "absent":
+        return False
+    _forget_content(walk, path)
+    walk.effects.write(
+        path,
+        tool,
+        walk.uncertainty,
+        guess="modified" if guess_append else "created",
+        existed=existed,
+        named=named,
+    )
+    return True
+
+
+def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = True) -> Status:
+    """Change a file that exists."""
+    tool = tool or walk.tool
+    if walk.is_unresolved(field):
+        record_unknown(walk, field, "modified", tool)
+        return None
+    path = walk.path(field)
+    if path is None:
+        return False
+    kind = walk.state.kind(path)
+    if kind in ("absent", "directory") or walk.reports_error(tool, field):
+        return False
+    if walk.expected_status is False and kind == "unknown":
+        return None
+    _forget_content(walk, path)
+    walk.effects.write(
+        path,
+        tool,
+        walk.uncertainty,
+        guess="modified",
+        existed=walk.presumed_success(),
+        named=named,
+    )
+    return True if kind == "file" else None
+
+
+def delete(
+    walk: Walk, field: str, *, force: bool = False, recursive: bool = False, shown: bool = False
+) -> Status:
+    """Remove a file, or with `recursive` a directory; `shown`: the output names it."""
+    if walk.is_unresolved(field):
+        if not walk.reports_error(walk.tool, unmark_patterns(field)):
+            record_unknown(walk, field, "deleted")
+        return None
+    path = walk.path(field)
+    if path is None:
+        return False
+    kind = walk.state.kind(path)
+    if kind == "absent":
+        return force
+    if walk.reports_error(walk.tool, field):
+        return False
+    if kind == "directory" or (kind == "unknown" and field[-1:] == "/"):
+        if not recursive:
             return False
-        if self.uncertainty < 2 and self.expected_status is not False:
-            self.state.put_directory(path, empty=kind == "absent" or not parents)
-        return True if kind == "absent" else None
+        return _delete_tree(walk, path, kind == "directory")
+    if kind == "unknown" and walk.expected_status is False:
+        return None
+    if kind == "unknown" and recursive and looks_like_directory(path):
+        return _delete_tree(walk, path, False)
+    existed = shown or (not force and walk.presumed_success())
+    walk.effects.delete(path, walk.tool, walk.uncertainty, existed=existed)
+    return True if kind == "file" or force else None
 
-    def destination(self, source: str, target: str, target_is_directory: bool) -> str | None:
-        """The field that a copy or move of `source` to `target` creates."""
-        if target_is_directory:
-            name = source.rstrip("/").rpartition("/")[2]
-            if name in (".", ".."):
-                return target.rstrip("/") or "/"
-            return target.rstrip("/") + "/" + name
+
+def _delete_tree(walk: Walk, path: str, known: bool) -> Status:
+    complete = walk.state.is_complete(path)
+    for below in walk.state.below(path):
+        walk.effects.delete(below, walk.tool, walk.uncertainty, named=False)
+    if not complete:
+        certainty = "sure" if known and not walk.uncertainty else "likely"
+        shown = path + "/"
+        walk.effects.unknown(
+            walk.tool,
+            shown,
+            action="deleted",
+            certainty=certainty if walk.uncertainty < 2 else "unknown",  # type: ignore[arg-type]
+        )
+    if walk.uncertainty < 2:
+        walk.state.remove(path)
+    return True
+
+
+def make_directory(walk: Walk, field: str, *, parents: bool = False) -> Status:
+    """Make a directory: no effect of its own, but the directory is known from here on."""
+    path = walk.resolved(field)
+    if path is None:
+        return None
+    kind = walk.state.kind(path)
+    if kind == "directory":
+        return parents
+    if kind == "file" or (not parents and walk.state.kind(parent_of(path)) == "absent"):
+        return False
+    if walk.uncertainty < 2 and walk.expected_status is not False:
+        walk.state.put_directory(path, empty=kind == "absent" or not parents)
+    return True if kind == "absent" else None
+
+
+def destination(source: str, target: str, target_is_directory: bool) -> str:
+    """The field that a copy or move of `source` to `target` creates."""
+    if not target_is_directory:
         return target
+    name = source.rstrip("/").rpartition("/")[2]
+    if name in (".", ".."):
+        return target.rstrip("/") or "/"
+    return target.rstrip("/") + "/" + name
 
-    def transfer(self, source: str, target: str, *, move: bool, recursive: bool) -> Status:
-        """Copy or move a file or a tree to exactly `target`."""
-        if self.is_unresolved(source) or self.is_unresolved(target):
-            if not self.is_unresolved(target):
-                self.record_unknown_below(target)
-            else:
-                self.record_unknown(target, "unknown")
-            if move:
-                self.record_unknown(source, "deleted")
-            return None
-        old, new = self.path(source), self.path(target)
-        if old is None or new is None:
-            return False
-        kind = self.state.kind(old)
-        if kind == "absent" or self.reports_error(self.tool, source):
-            return False
-        if old == new:
-            return False
-        if kind == "unknown" and self.expected_status is False:
-            return None
-        if self.state.kind(parent_of(new)) == "absent" or self.reports_error(self.tool, target):
-            if not move and kind == "file":
-                self.effects.read(old, self.tool, self.uncertainty)
-            return False
-        looks_tree = kind == "unknown" and (recursive or move) and looks_like_directory(old)
-        if looks_tree and not recursive and _names_a_file(new, old):
-            looks_tree = False
-        if kind == "directory" or looks_tree:
-            if not (move or recursive):
-                return False
-            return self._transfer_tree(old, new, move)
-        if self.state.kind(new) == "directory":
-            return False
-        uncertainty = self.uncertainty
-        certain = self.presumed_success()
-        text = self.contents.get(old)
-        content = self.effects.content(old)
-        if move:
-            self.effects.delete(old, self.tool, uncertainty, existed=certain)
+
+def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: bool) -> Status:
+    """Copy or move a file or a tree to exactly `target`."""
+    if walk.is_unresolved(source) or walk.is_unresolved(target):
+        if not walk.is_unresolved(target):
+            record_unknown_below(walk, target)
         else:
-            self.effects.read(old, self.tool, uncertainty if certain else max(uncertainty, 1))
-        self.effects.write(
-            new,
-            self.tool,
-            uncertainty,
-            renamed_from=old if move else None,
+            record_unknown(walk, target, "unknown")
+        if move:
+            record_unknown(walk, source, "deleted")
+        return None
+    old, new = walk.path(source), walk.path(target)
+    if old is None or new is None:
+        return False
+    kind = walk.state.kind(old)
+    if kind == "absent" or walk.reports_error(walk.tool, source):
+        return False
+    if old == new:
+        return False
+    if kind == "unknown" and walk.expected_status is False:
+        return None
+    if walk.state.kind(parent_of(new)) == "absent" or walk.reports_error(walk.tool, target):
+        if not move and kind == "file":
+            walk.effects.read(old, walk.tool, walk.uncertainty)
+        return False
+    looks_tree = kind == "unknown" and (recursive or move) and looks_like_directory(old)
+    if looks_tree and not recursive and _names_a_file(new, old):
+        looks_tree = False
+    if kind == "directory" or looks_tree:
+        if not (move or recursive):
+            return False
+        return _transfer_tree(walk, old, new, move)
+    if walk.state.kind(new) == "directory":
+        return False
+    uncertainty = walk.uncertainty
+    certain = walk.presumed_success()
+    text = walk.contents.get(old)
+    content = walk.effects.content(old)
+    if move:
+        walk.effects.delete(old, walk.tool, uncertainty, existed=certain)
+    else:
+        walk.effects.read(old, walk.tool, uncertainty if certain else max(uncertainty, 1))
+    walk.effects.write(
+        new,
+        walk.tool,
+        uncertainty,
+        renamed_from=old if move else None,
+        content=content,
+    )
+    _forget_content(walk, new)
+    if text is not None:
+        walk.contents[new] = text
+    return True if kind == "file" else None
+
+
+def record_unknown_below(walk: Walk, target: str) -> None:
+    """Record that unknown files were written at or below a known path."""
+    path = walk.path(target)
+    if path is not None:
+        walk.effects.unknown(walk.tool, path, action="unknown")
+
+
+def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
+    complete = walk.state.is_complete(old)
+    known = walk.state.below(old)
+    folders = [p for p in walk.state.below(old, directories=True) if p not in set(known)]
+    walk.state.put_directory(new, empty=complete and walk.state.kind(new) == "absent")
+    for below in known:
+        there = new + below[len(old) :]
+        content = walk.effects.content(below)
+        if move:
+            walk.effects.delete(below, walk.tool, walk.uncertainty, named=False)
+        else:
+            walk.effects.read(below, walk.tool, walk.uncertainty, named=False)
+        walk.effects.write(
+            there,
+            walk.tool,
+            walk.uncertainty,
+            named=False,
+            renamed_from=below if move else None,
             content=content,
         )
-        self._forget_content(new)
-        if text is not None:
-            self.contents[new] = text
-        return True if kind == "file" else None
-
-    def record_unknown_below(self, target: str) -> None:
-        """Record that unknown files were written at or below a known path."""
-        path = self.path(target)
-        if path is not None:
-            self.effects.unknown(self.tool, path, action="unknown")
-
-    def _transfer_tree(self, old: str, new: str, move: bool) -> Status:
-        complete = self.state.is_complete(old)
-        known = self.state.below(old)
-        folders = [p for p in self.state.below(old, directories=True) if p not in set(known)]
-        self.state.put_directory(new, empty=complete and self.state.kind(new) == "absent")
-        for below in known:
-            there = new + below[len(old) :]
-            content = self.effects.content(below)
-            if move:
-                self.effects.delete(below, self.tool, self.uncertainty, named=False)
-            else:
-                self.effects.read(below, self.tool, self.uncertainty, named=False)
-            self.effects.write(
-                there,
-                self.tool,
-                self.uncertainty,
-                named=False,
-                renamed_from=below if move else None,
-                content=content,
-            )
-        for folder in folders:
-            self.state.put_directory(new + folder[len(old) :])
-        if not complete:
-            if move:
-                self.effects.unknown(self.tool, old + "/", action="deleted", certainty="likely")
-            self.effects.unknown(self.tool, new + "/", action="created", certainty="likely")
+    for folder in folders:
+        walk.state.put_directory(new + folder[len(old) :])
+    if not complete:
         if move:
-            self.state.remove(old)
-        return True
+            walk.effects.unknown(walk.tool, old + "/", action="deleted", certainty="likely")
+        walk.effects.unknown(walk.tool, new + "/", action="created", certainty="likely")
+    if move:
+        walk.state.remove(old)
+    return True
 
 
 def looks_like_directory(path: str) -> bool:

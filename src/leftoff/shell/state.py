@@ -1,9 +1,14 @@
-"""Interpreter state: working directory, variables, and the status and output of the call."""
+"""The state of one walk over a command: its directory, variables, status and output.
+
+`Walk` is a plain value with the questions that its fields answer. What changes it stands in
+modules of functions, which take it as their first argument; `interpreter` says which they are.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from leftoff.shell.ast import (
     PATTERN_MARKS,
@@ -11,79 +16,50 @@ from leftoff.shell.ast import (
     Command,
     Group,
     Logical,
-    Redirect,
     Sequence,
     Statement,
 )
-from leftoff.shell.filesystem import Effects, FileState
+from leftoff.shell.filesystem import Effects, FileState, Kind
+from leftoff.shell.paths import join
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["MAX_TEXT", "NOT_FOUND", "UNRESOLVED", "Status", "Walk"]
 
-__all__ = ["MAX_TEXT", "NOT_FOUND", "UNRESOLVED", "InterpreterState", "Status"]
-
-Status = bool | None
+Status: TypeAlias = bool | None
 UNRESOLVED = PATTERN_MARKS | {UNKNOWN}
 MAX_TEXT = 65_536
 """Longest text, in characters, whose value is tracked; chosen by hand, not measured."""
 NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
 _MAX_STEPS = 4_000
 """Statements interpreted in one command; chosen by hand, not measured."""
-_ERROR_WORDS = (
-    "no such file",
-    "cannot ",
-    "can't ",
-    "permission denied",
-    "not found",
-    "is a directory",
-    "not a directory",
-    "file exists",
-    "omitting directory",
-    "missing ",
-    "error",
-    "fatal",
-    "are the same file",
-    "invalid",
-    "unrecognized",
-    "unable",
-    "failed",
-    "does not exist",
-    "read-only",
-    "unknown",
-    "directory not empty",
-    "not removed",
-    "illegal",
-    "already exists",
-    "did not match",
-    "did not apply",
-    "doesn't match",
-    "no match",
-    "cannot overwrite",
-    "usage:",
-    "unexpected",
-    "needs ",
-    "not a git",
+_ERROR_WORDS = tuple(
+    "no such file|cannot |can't |permission denied|not found|is a directory|"
+    "not a directory|file exists|omitting directory|missing |error|fatal|"
+    "are the same file|invalid|unrecognized|unable|failed|does not exist|read-only|"
+    "unknown|directory not empty|not removed|illegal|already exists|did not match|"
+    "did not apply|doesn't match|no match|cannot overwrite|usage:|unexpected|"
+    "needs |not a git".split("|")
 )
 
 
-class InterpreterState(ABC):
-    """The state of one interpretation of one command; the first of five classes (see
-    `leftoff.shell.interpreter`).
+@dataclass(slots=True, kw_only=True)
+class Walk:
+    """The state of one interpretation of one command.
 
-    Args:
+    Attributes:
         state: What is known of files; updated while the command is interpreted.
-        cwd: The directory it starts in; ``.`` where the recording does not say.
+        cwd: The present directory, None where it is not known; at the start ``.`` where the
+            recording does not say.
         home: The home directory, where known.
         output: What the call printed, None where the recording does not hold it.
         execute: Applies the effects of one simple command (`programs.dispatch.execute`).
+        subshell: Interprets a statement in a child shell (`interpreter.subshell`).
         interrupted: Whether the call was cut off while it ran.
         slow: Programs that may run long, so that an interruption falls on them.
         reliable: Programs that hardly ever fail.
-
-    Attributes:
-        contents: Texts of files that this session wrote, by path.
         wide: Whether to record files that a program reads while it walks a directory.
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
+        effects: The effects so far.
+        contents: Texts of files that this session wrote, by path.
         expected_status: The status of the present command where the recording shows it.
         stderr_hidden: Whether the error messages of the present command are redirected away.
         captured: Whether its standard output goes elsewhere than into the output of the call.
@@ -99,50 +75,43 @@ class InterpreterState(ABC):
         steps_left, depth: Limits on statements and on nesting.
     """
 
-    def __init__(
-        self,
-        state: FileState,
-        cwd: str | None,
-        home: str | None,
-        output: str | None,
-        execute: Callable[[Any, list[str]], Status],
-        *,
-        interrupted: bool = False,
-        slow: frozenset[str] = frozenset(),
-        reliable: frozenset[str] = frozenset(),
-    ) -> None:
-        self.state = state
-        self.effects = Effects(state)
-        self.cwd = cwd
-        self.home = home
-        self.output = output
-        self.execute = execute
-        self.interrupted = interrupted
-        self.slow = slow
-        self.reliable = reliable
-        self.variables: dict[str, str | list[str]] = {}
-        self.functions: dict[str, Statement] = {}
-        self.contents = state.contents
-        self.wide = True
-        self.uncertainty = 0
-        self.expected_status: Status = None
-        self.stderr_hidden = False
-        self.captured = False
-        self.stdin: str | None = None
-        self.stdout: str | None = ""
-        self.stopped = False
-        self.jump = ""
-        self.jump_depth = 0
-        self.loop_depth = 0
-        self.errexit = False
-        self.pipefail = False
-        self.exit_trap: str | None = None
-        self.directory_stack: list[str | None] = []
-        self.tool = ""
-        self.steps_left = _MAX_STEPS
-        self.depth = 0
-        self._lines: list[str] | None = None
-        self._errors: list[tuple[str, str]] | None = None
+    state: FileState
+    cwd: str | None
+    home: str | None
+    output: str | None
+    execute: Callable[[Walk, list[str]], Status]
+    subshell: Callable[[Walk, Statement], Status]
+    interrupted: bool = False
+    slow: frozenset[str] = frozenset()
+    reliable: frozenset[str] = frozenset()
+    wide: bool = True
+    uncertainty: int = 0
+    effects: Effects = field(init=False)
+    contents: dict[str, str] = field(init=False)
+    variables: dict[str, str | list[str]] = field(default_factory=dict)
+    functions: dict[str, Statement] = field(default_factory=dict)
+    expected_status: Status = None
+    stderr_hidden: bool = False
+    captured: bool = False
+    stdin: str | None = None
+    stdout: str | None = ""
+    stopped: bool = False
+    jump: str = ""
+    jump_depth: int = 0
+    loop_depth: int = 0
+    errexit: bool = False
+    pipefail: bool = False
+    exit_trap: str | None = None
+    directory_stack: list[str | None] = field(default_factory=list)
+    tool: str = ""
+    steps_left: int = _MAX_STEPS
+    depth: int = 0
+    _lines: list[str] | None = None
+    _errors: list[tuple[str, str]] | None = None
+
+    def __post_init__(self) -> None:
+        self.effects = Effects(self.state)
+        self.contents = self.state.contents
 
     def stop(self, jump: str, jump_depth: int = 1) -> None:
         """Skip statements until the jump has reached its target: ``break`` and ``continue``
@@ -152,6 +121,31 @@ class InterpreterState(ABC):
     def resume(self) -> None:
         """End a jump: the next statement runs again."""
         self.stopped, self.jump = False, ""
+
+    # --- what a field names; a field is a word after expansion
+
+    def path(self, field: str) -> str | None:
+        """The normal path that a field names; None where it cannot be known."""
+        return None if UNKNOWN in field or not field else join(self.cwd, field)
+
+    def is_unresolved(self, field: str) -> bool:
+        """Whether a field names no single known path: it holds unknown text or a pattern, or
+        it is relative and the working directory is not known."""
+        return not UNRESOLVED.isdisjoint(field) or (self.cwd is None and field[:1] not in "/~")
+
+    def resolved(self, field: str) -> str | None:
+        """The path that a field names, None where it names no single known one."""
+        return None if self.is_unresolved(field) else self.path(field)
+
+    def kind(self, field: str) -> Kind:
+        """The kind of the path that a field names."""
+        path = self.resolved(field)
+        return "unknown" if path is None else self.state.kind(path)
+
+    def known_content(self, field: str) -> str | None:
+        """The contents of a file that this session wrote itself."""
+        path = self.path(field)
+        return None if path is None else self.contents.get(path)
 
     # --- evidence from the output
 
@@ -238,18 +232,6 @@ class InterpreterState(ABC):
         if len(text) < 2 or not UNRESOLVED.isdisjoint(text) or "\n" in text or "\\" in text:
             return None
         return text in self.lines()
-
-    @abstractmethod
-    def run(self, node: Statement, expected_status: Status = None) -> Status:
-        """Interpret a statement; see `Interpreter.run`."""
-
-    @abstractmethod
-    def run_exit_trap(self) -> None:
-        """Run the command of ``trap … EXIT``; see `Interpreter.run_exit_trap`."""
-
-    @abstractmethod
-    def redirect(self, redirects: tuple[Redirect, ...]) -> bool:
-        """Open redirections; see `Redirections.redirect`."""
 
 
 def _mentions(text: str, operand: str) -> bool:

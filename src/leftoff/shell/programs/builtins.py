@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from leftoff.shell import interpreter
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, TEMPORARY, UNKNOWN
-from leftoff.shell.expansion import mark_patterns, split_words
+from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
-
-__all__ = ["HANDLERS"]
+    from leftoff.shell.state import Status, Walk
 
 
-def _cd(shell: Interpreter, args: Invocation) -> Status:
-    target = args.operands[0] if args.operands else shell.home or "~"
+def _run_cd(walk: Walk, args: Invocation) -> Status:
+    target = args.operands[0] if args.operands else walk.home or "~"
     if args.name == "popd":
-        shell.cwd = shell.directory_stack.pop() if shell.directory_stack else None
+        walk.cwd = walk.directory_stack.pop() if walk.directory_stack else None
         return True
     if args.name == "pushd":
-        shell.directory_stack.append(shell.cwd)
+        walk.directory_stack.append(walk.cwd)
     if target == "-":
-        shell.cwd, shell.variables["OLDPWD"] = (
-            _known_string(shell.variables.get("OLDPWD")),
-            shell.cwd or UNKNOWN,
+        walk.cwd, walk.variables["OLDPWD"] = (
+            _known_string(walk.variables.get("OLDPWD")),
+            walk.cwd or UNKNOWN,
         )
-        shell.stdout = None
+        walk.stdout = None
         return None
     if len(args.operands) > 1:
         return False
-    path = shell.path(target) if not shell.is_unresolved(target) else None
+    path = walk.resolved(target)
     if path is None:
-        shell.cwd = None
-        shell.stdout = ""
+        walk.cwd = None
+        walk.stdout = ""
         return None
-    kind = shell.state.kind(path)
+    kind = walk.state.kind(path)
     if (
         kind in ("absent", "file")
-        or shell.expected_status is False
-        or shell.reports_error(args.name, target)
+        or walk.expected_status is False
+        or walk.reports_error(args.name, target)
     ):
         return False
-    shell.variables["OLDPWD"] = shell.cwd or UNKNOWN
-    shell.cwd = path
-    shell.stdout = ""
-    if shell.uncertainty == 0:
-        shell.state.put_directory(path)
+    walk.variables["OLDPWD"] = walk.cwd or UNKNOWN
+    walk.cwd = path
+    walk.stdout = ""
+    if walk.uncertainty == 0:
+        walk.state.put_directory(path)
     return True if kind == "directory" else None
 
 
@@ -60,12 +59,12 @@ def _known_string(value: str | list[str] | None) -> str | None:
     return value if isinstance(value, str) and UNKNOWN not in value else None
 
 
-def _pwd(shell: Interpreter, args: Invocation) -> Status:
-    shell.stdout = shell.cwd + "\n" if shell.cwd and shell.cwd[:1] == "/" else None
+def _run_pwd(walk: Walk, args: Invocation) -> Status:
+    walk.stdout = walk.cwd + "\n" if walk.cwd and walk.cwd[:1] == "/" else None
     return True
 
 
-def _echo(shell: Interpreter, args: Invocation) -> Status:
+def _run_echo(walk: Walk, args: Invocation) -> Status:
     words = list(args.words)
     newline = True
     escapes = False
@@ -75,22 +74,22 @@ def _echo(shell: Interpreter, args: Invocation) -> Status:
         words.pop(0)
     text = " ".join(words)
     if UNKNOWN in text or not PATTERN_MARKS.isdisjoint(text):
-        shell.stdout = None
+        walk.stdout = None
         return True
     if escapes:
         text = text.replace("\\n", "\n").replace("\\t", "\t")
-    shell.stdout = text + "\n" if newline else text
+    walk.stdout = text + "\n" if newline else text
     return True
 
 
-def _printf(shell: Interpreter, args: Invocation) -> Status:
+def _run_printf(walk: Walk, args: Invocation) -> Status:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if words[:1] == ["-v"] and len(words) > 2:
         text = _format_printf(words[2:])
-        shell.variables[words[1]] = UNKNOWN if text is None else text
-        shell.stdout = ""
+        walk.variables[words[1]] = UNKNOWN if text is None else text
+        walk.stdout = ""
     else:
-        shell.stdout = _format_printf(words)
+        walk.stdout = _format_printf(words)
     return True
 
 
@@ -116,179 +115,110 @@ def _format_printf(words: list[str]) -> str | None:
     return "".join(out).replace("%%", "%").replace("\ue00f", "%")
 
 
-def _true(shell: Interpreter, args: Invocation) -> Status:
-    shell.stdout = ""
-    return True
+def _run_constant(walk: Walk, args: Invocation) -> Status:
+    """``true``, ``:`` and ``false``."""
+    walk.stdout = ""
+    return args.name != "false"
 
 
-def _false(shell: Interpreter, args: Invocation) -> Status:
-    shell.stdout = ""
-    return False
+def _run_read(walk: Walk, args: Invocation) -> Status:
+    """``read``, ``mapfile``, ``shift``, ``((``: their values are not followed."""
+    names = args.values.get("-a", args.operands) or ["REPLY", "MAPFILE"]
+    if args.name == "shift":
+        names = ["@", "#", *"123456789"]
+    elif args.name in ("((", "let"):
+        names = re.findall(r"[A-Za-z_]\w*", " ".join(args.words))
+    for name in names:
+        walk.variables[name] = UNKNOWN
+    walk.stdout = ""
+    return None
 
 
-def _exit(shell: Interpreter, args: Invocation) -> Status:
+def _run_exit(walk: Walk, args: Invocation) -> Status:
     """``exit``, ``return``, ``break`` and ``continue``."""
-    shell.stdout = ""
+    walk.stdout = ""
     number = args.operands[0] if args.operands else ""
     if args.name in ("exit", "return"):
-        shell.stop(args.name)
+        walk.stop(args.name)
         return number == "0" if number.isdecimal() else None
-    if shell.loop_depth:  # outside of a loop they do nothing
-        shell.stop(args.name, int(number[:3]) if number.isdecimal() else 1)
+    if walk.loop_depth:  # outside of a loop they do nothing
+        walk.stop(args.name, int(number[:3]) if number.isdecimal() else 1)
     return True
 
 
-def _set(shell: Interpreter, args: Invocation) -> Status:
+def _run_set(walk: Walk, args: Invocation) -> Status:
     letters = "".join(word[1:] for word in args.words if word[:1] == "-" and word[:2] != "--")
     if "e" in letters or "errexit" in args.words:
-        shell.errexit = "+e" not in args.words
+        walk.errexit = "+e" not in args.words
     if "pipefail" in args.words:
-        shell.pipefail = "+o" not in args.words
+        walk.pipefail = "+o" not in args.words
     if "+e" in args.words:
-        shell.errexit = False
+        walk.errexit = False
     if "--" in args.words:
-        shell.set_positional(args.words[args.words.index("--") + 1 :])
-    shell.stdout = ""
+        interpreter.set_positional(walk, args.words[args.words.index("--") + 1 :])
+    walk.stdout = ""
     return True
 
 
-def _shift(shell: Interpreter, args: Invocation) -> Status:
-    values = shell.variables.get("@")
-    if isinstance(values, list):
-        shell.set_positional(values[1:])
-    return True
-
-
-def _unset(shell: Interpreter, args: Invocation) -> Status:
+def _run_unset(walk: Walk, args: Invocation) -> Status:
     for name in args.operands:
-        shell.variables[name] = ""
-    shell.stdout = ""
+        walk.variables[name] = ""
+    walk.stdout = ""
     return True
 
 
-def _declare(shell: Interpreter, args: Invocation) -> Status:
+def _run_declare(walk: Walk, args: Invocation) -> Status:
     for word in args.operands:
         name, found, value = word.partition("=")
         if found:
-            shell.variables[name] = value
-    shell.stdout = ""
+            walk.variables[name] = value
+    walk.stdout = ""
     return True
 
 
-def _read_line(shell: Interpreter, args: Invocation) -> Status:
-    names = args.values.get("-a", args.operands)
-    found = _read_input(shell, args)
-    if found is None:
-        for name in names or ["REPLY"]:
-            shell.variables[name] = UNKNOWN
-        return None
-    line, ended = found
-    separators = shell.variables.get("IFS", " \t\n")
-    if isinstance(separators, list) or UNKNOWN in separators:
-        words: list[str] | None = None
-    elif "\\" in line and not args.has("-r"):
-        words = None  # escapes are not interpreted
-    else:
-        most = None if args.has("-a") else len(names)
-        words = split_words(line, most, separators) if names else [line]
-    for i, name in enumerate(names or ["REPLY"]):
-        if words is None:
-            shell.variables[name] = UNKNOWN
-        elif args.has("-a"):
-            shell.variables[name] = words
-        else:
-            shell.variables[name] = words[i] if i < len(words) else ""
-    shell.stdout = ""
-    return ended
-
-
-def _read_input(shell: Interpreter, args: Invocation) -> tuple[str, bool] | None:
-    """The text that ``read`` takes from its input, and whether a delimiter ended it."""
-    text = shell.stdin
-    if text is None or args.value("-u") not in (None, "0"):
-        return None
-    end = "\n"
-    if args.has("-d"):
-        end = (args.value("-d") or "")[:1] or "\0"
-    line, mark, rest = text.partition(end)
-    ended = bool(mark)
-    count = args.value("-n", "-N")
-    if count is not None:
-        if not count.isdecimal():
-            return None
-        size = int(count[:6])
-        if len(line) >= size:
-            line, rest, ended = text[:size], text[size:], True
-    shell.stdin = rest
-    return line, ended
-
-
-def _read_lines(shell: Interpreter, args: Invocation) -> Status:
-    """``mapfile``: each line is a value of an array."""
-    name = args.operands[-1] if args.operands else "MAPFILE"
-    text = shell.stdin
-    if text is None or args.flags - {"-t", "-d"}:
-        shell.variables[name] = UNKNOWN
-        return None
-    end = ((args.value("-d") or "")[:1] or "\0") if args.has("-d") else "\n"
-    lines = text.split(end)
-    delimiter = "" if args.has("-t") else end.strip("\0")
-    shell.variables[name] = [line + delimiter for line in lines[:-1]] + [
-        line for line in lines[-1:] if line
-    ]
-    shell.stdout = ""
-    return True
-
-
-def _trap(shell: Interpreter, args: Invocation) -> Status:
+def _run_trap(walk: Walk, args: Invocation) -> Status:
     """``trap ACTION SIGNAL...``: an action for EXIT runs at the end; one for ERR may run."""
-    shell.stdout = ""
+    walk.stdout = ""
     if args.flags - {"--"} or len(args.words) < 2:
         return None
     action, *signals = [word for word in args.words if word != "--"]
     if {"EXIT", "0"} & set(signals):
-        shell.exit_trap = None if action in ("", "-") else action
+        walk.exit_trap = None if action in ("", "-") else action
     if {"ERR", "DEBUG", "RETURN"} & set(signals) and action not in ("", "-"):
-        shell.run_speculatively(parse(action, home=shell.home).body)
+        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
     return True
 
 
-def _yes(shell: Interpreter, args: Invocation) -> Status:
-    text = " ".join(args.words) or "y"
-    shell.stdout = (text + "\n") * MAX_ITEMS if len(text) < 80 and UNKNOWN not in text else None
-    return None
-
-
-def _source(shell: Interpreter, args: Invocation) -> Status:
+def _run_source(walk: Walk, args: Invocation) -> Status:
     if not args.operands:
         return None
-    text = shell.known_content(args.operands[0])
-    status = shell.read(args.operands[0])
+    text = walk.known_content(args.operands[0])
+    status = ops.read(walk, args.operands[0])
     if status is False:
         return False
     if text is None:
         return None
-    done = shell.run(parse(text, home=shell.home).body)
-    if shell.jump == "return":
-        shell.resume()
+    done = interpreter.run(walk, parse(text, home=walk.home).body)
+    if walk.jump == "return":
+        walk.resume()
     return done
 
 
-def _eval(shell: Interpreter, args: Invocation) -> Status:
+def _run_eval(walk: Walk, args: Invocation) -> Status:
     text = " ".join(args.words)
     if UNKNOWN in text:
-        shell.effects.unknown("eval")
+        walk.effects.unknown("eval")
         return None
-    return shell.run(parse(text, home=shell.home).body, shell.expected_status)
+    return interpreter.run(walk, parse(text, home=walk.home).body, walk.expected_status)
 
 
-def _test(shell: Interpreter, args: Invocation) -> Status:
+def _run_test(walk: Walk, args: Invocation) -> Status:
     words = [word for word in args.words if word not in ("]", "]]")]
-    shell.stdout = ""
-    return _condition(shell, words, 0)
+    walk.stdout = ""
+    return _condition(walk, words, 0)
 
 
-def _condition(shell: Interpreter, words: list[str], depth: int) -> Status:
+def _condition(walk: Walk, words: list[str], depth: int) -> Status:
     if depth > 20:
         return None
     for joiner, needs_both in (("||", False), ("-o", False), ("&&", True), ("-a", True)):
@@ -296,36 +226,36 @@ def _condition(shell: Interpreter, words: list[str], depth: int) -> Status:
             at = words.index(joiner, 1)
             if joiner in ("-o", "-a") and at < 2:
                 continue
-            left = _condition(shell, words[:at], depth + 1)
-            right = _condition(shell, words[at + 1 :], depth + 1)
+            left = _condition(walk, words[:at], depth + 1)
+            right = _condition(walk, words[at + 1 :], depth + 1)
             if needs_both:
                 return both_succeed(left, right)
             if left is True or right is True:
                 return True
             return False if left is False and right is False else None
     if words[:1] == ["!"]:
-        value = _condition(shell, words[1:], depth + 1)
+        value = _condition(walk, words[1:], depth + 1)
         return None if value is None else not value
     if len(words) > 2 and words[0] == "(" and words[-1] == ")":
-        return _condition(shell, words[1:-1], depth + 1)
+        return _condition(walk, words[1:-1], depth + 1)
     if len(words) == 2:
-        return _unary(shell, words[0], words[1])
+        return _unary(walk, words[0], words[1])
     if len(words) == 3:
-        return _binary(shell.tool, *words)
+        return _binary(walk.tool, *words)
     if len(words) == 1 and UNKNOWN not in words[0]:
         return bool(words[0])
     return None
 
 
-def _unary(shell: Interpreter, operator: str, operand: str) -> Status:
+def _unary(walk: Walk, operator: str, operand: str) -> Status:
     if operator in ("-z", "-n"):
         if UNKNOWN in operand:
             return None
         return (operand == "") == (operator == "-z")
-    path = shell.path(operand) if not shell.is_unresolved(operand) else None
+    path = walk.resolved(operand)
     if path is None:
         return False if not operand else None
-    kind = shell.state.kind(path)
+    kind = walk.state.kind(path)
     if kind == "unknown":
         return None
     if operator in ("-e", "-a"):
@@ -339,7 +269,7 @@ def _unary(shell: Interpreter, operator: str, operand: str) -> Status:
     if operator == "-r":
         return True
     if operator == "-s":
-        text = shell.contents.get(path)
+        text = walk.contents.get(path)
         return None if text is None else bool(text)
     return None
 
@@ -369,23 +299,7 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     }.get(operator)
 
 
-def _seq(shell: Interpreter, args: Invocation) -> Status:
-    words = [word for word in args.words if word != "-w"]
-    numbers = [item for item in words if item.lstrip("-").isdecimal() and len(item) < 7]
-    if len(numbers) != len(words) or not numbers:
-        return None
-    values = [int(item) for item in numbers]
-    first = values[0] if len(values) > 1 else 1
-    step = values[1] if len(values) == 3 else 1
-    if step == 0:
-        return None
-    span = range(first, values[-1] + (1 if step > 0 else -1), step)[:MAX_ITEMS]
-    width = max((len(str(n)) for n in span), default=0) if args.has("-w") else 0
-    shell.stdout = "".join(str(n).zfill(width) + "\n" for n in span)
-    return True
-
-
-def _basename(shell: Interpreter, args: Invocation) -> Status:
+def _run_basename(walk: Walk, args: Invocation) -> Status:
     names = args.operands
     if args.name == "dirname":
         found = [parent_of(name.rstrip("/")) if "/" in name else "." for name in names]
@@ -400,69 +314,15 @@ def _basename(shell: Interpreter, args: Invocation) -> Status:
                 for name in found
             ]
     if not any(UNKNOWN in name for name in names):
-        shell.stdout = "".join(name + "\n" for name in found)
+        walk.stdout = "".join(name + "\n" for name in found)
     return True
 
 
-def _mktemp(shell: Interpreter, args: Invocation) -> Status:
-    number = len(shell.contents)
+def _run_mktemp(walk: Walk, args: Invocation) -> Status:
+    number = len(walk.contents)
     path = f"/tmp/{TEMPORARY}{number}"  # noqa: S108  # stands for a name, never opened
-    shell.contents[path] = ""
+    walk.contents[path] = ""
     if args.has("-d", "--directory"):
-        shell.state.put_directory(path, empty=True)
-    shell.stdout = path + "\n"
+        walk.state.put_directory(path, empty=True)
+    walk.stdout = path + "\n"
     return True
-
-
-def _date(shell: Interpreter, args: Invocation) -> Status:
-    """A date is not known, but it is the same text in every use."""
-    words = "".join(char for word in args.words for char in word if char.isalnum())
-    shell.stdout = f"{TEMPORARY}date{words}\n"
-    return True
-
-
-def _let(shell: Interpreter, args: Invocation) -> Status:
-    """``((i++))``, ``((i+=2))``, ``let i=i+1``: the variable has a new number."""
-    text = "".join(args.words).replace(" ", "")
-    name = text.strip("+-").partition("+")[0].partition("-")[0].partition("=")[0]
-    if text in (f"{name}++", f"++{name}"):
-        text = f"{name}+1"
-    elif text in (f"{name}--", f"--{name}"):
-        text = f"{name}-1"
-    elif text.startswith((f"{name}+=", f"{name}-=")):
-        text = name + text[len(name)] + text[len(name) + 2 :]
-    elif text.startswith(f"{name}=") and text[len(name) + 1 : len(name) + 2] != "=":
-        text = text[len(name) + 1 :]
-    else:
-        return None
-    number = shell.arithmetic(text)
-    shell.variables[name] = UNKNOWN if number is None else str(number)
-    shell.stdout = ""
-    return None if number is None else True
-
-
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    "cd": _cd,
-    "pwd": _pwd,
-    "echo": _echo,
-    "printf": _printf,
-    "true": _true,
-    "false": _false,
-    "exit": _exit,
-    "set": _set,
-    "shift": _shift,
-    "unset": _unset,
-    "declare": _declare,
-    "read": _read_line,
-    "read_lines": _read_lines,
-    "trap": _trap,
-    "yes": _yes,
-    "source": _source,
-    "eval": _eval,
-    "test": _test,
-    "seq": _seq,
-    "basename": _basename,
-    "date": _date,
-    "let": _let,
-    "mktemp": _mktemp,
-}

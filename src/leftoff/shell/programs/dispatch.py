@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leftoff.shell import interpreter
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.programs import (
@@ -22,43 +24,42 @@ from leftoff.shell.programs.nested import run_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from leftoff.shell.interpreter import Interpreter, Status
+    from leftoff.shell.state import Status, Walk
 
 __all__ = ["HANDLERS", "execute"]
 
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    **builtins.HANDLERS,
-    **wrappers.HANDLERS,
-    **readers.HANDLERS,
-    **coreutils.HANDLERS,
-    **textual.HANDLERS,
-    **archives.HANDLERS,
-    **interpreters.HANDLERS,
-    **git.HANDLERS,
-    **downloads.HANDLERS,
+_MODULES = (
+    archives, builtins, coreutils, downloads, git, interpreters, readers, textual, wrappers,
+)  # fmt: skip
+HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
+    name.removeprefix("_run_"): handler
+    for module in _MODULES
+    for name, handler in vars(module).items()
+    if name.startswith("_run_") and handler.__module__ == module.__name__
 }
+"""The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`."""
 
 
-def execute(shell: Interpreter, line: list[str]) -> Status:
+def execute(walk: Walk, line: list[str]) -> Status:
     """Apply the effects of one command and return its status.
 
     A program without a rule may have changed any file: an ``unknown`` effect names it.
     """
     known = program_rules()
-    name = shell.tool
+    name = walk.tool
     if UNKNOWN in name:
-        shell.effects.unknown("shell")
+        walk.effects.unknown("shell")
         return None
     arguments = line[1:]
     if name in known.with_subcommands:
         found = _subcommand(name, arguments, known)
         if found is not None:
             entry, rest = found
-            return _run_by_rule(shell, Invocation(name, rest, entry))
+            return _run_by_rule(walk, Invocation(name, rest, entry))
     rule = known.by_name.get(name)
     if rule is None:
-        return _run_unlisted(shell, line[0], arguments)
-    return _run_by_rule(shell, Invocation(name, arguments, rule))
+        return _run_unlisted(walk, line[0], arguments)
+    return _run_by_rule(walk, Invocation(name, arguments, rule))
 
 
 def _subcommand(
@@ -75,55 +76,55 @@ def _subcommand(
     return None if found is None else (found, arguments[i + 1 :])
 
 
-def _run_unlisted(shell: Interpreter, program: str, arguments: list[str]) -> Status:
-    if "/" in program and not shell.is_unresolved(program):
-        text = shell.known_content(program)
+def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
+    if "/" in program and not walk.is_unresolved(program):
+        text = walk.known_content(program)
         if text is not None:
-            shell.set_positional(arguments)
-            return run_text(shell, text)
-        path = shell.path(program)
-        if path is not None and shell.state.kind(path) == "absent":
+            interpreter.set_positional(walk, arguments)
+            return run_text(walk, text)
+        path = walk.path(program)
+        if path is not None and walk.state.kind(path) == "absent":
             return False
-        if path is not None and shell.state.kind(path) == "file":
-            shell.read(program)
+        if path is not None and walk.state.kind(path) == "file":
+            ops.read(walk, program)
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
-    shell.effects.unknown(shell.tool)
+    walk.effects.unknown(walk.tool)
     return None
 
 
-def _run_by_rule(shell: Interpreter, args: Invocation) -> Status:
+def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     kind = entry.kind
     if "--help" in args.flags or "--version" in args.flags:
         return True
+    if entry.handler:
+        return HANDLERS[entry.handler](walk, args)
     if kind == "inert":
         return True if entry.reliable else None
-    if kind == "handler":
-        return HANDLERS[entry.handler](shell, args)
     if kind == "opaque":
-        if shell.expected_status is not False:
-            shell.effects.unknown(args.name)
+        if walk.expected_status is not False:
+            walk.effects.unknown(args.name)
         return None
-    return _run_by_table(shell, args)
+    return _run_by_table(walk, args)
 
 
-def _nothing(shell: Interpreter, field: str) -> Status:
+def _nothing(walk: Walk, field: str) -> Status:
     """An operand that is no file: no effect."""
     return None
 
 
-_ROLES: dict[str, Callable[[Interpreter, str], Status]] = {
-    "read": lambda shell, field: shell.read(field),
-    "tree": lambda shell, field: shell.read_tree(field),
-    "write": lambda shell, field: shell.write(field),
-    "append": lambda shell, field: shell.write(field, guess_append=True),
-    "modify": lambda shell, field: shell.modify(field),
+_ROLES: dict[str, Callable[[Walk, str], Status]] = {
+    "read": ops.read,
+    "tree": ops.read_tree,
+    "write": ops.write,
+    "append": lambda walk, field: ops.write(walk, field, guess_append=True),
+    "modify": ops.modify,
     "none": _nothing,
 }
 
 
-def _run_by_table(shell: Interpreter, args: Invocation) -> Status:
+def _run_by_table(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     operands = args.operands
     if entry.skip and not args.has(*entry.skip_unless):
@@ -141,34 +142,37 @@ def _run_by_table(shell: Interpreter, args: Invocation) -> Status:
         role = "tree"
         operands = operands or ["."]
     normal = entry.fails == "normal"
-    if shell.expected_status is False and normal:
-        shell.expected_status = None
-    if shell.expected_status is False and role == "modify" and len(operands) == 1:
+    if walk.expected_status is False and normal:
+        walk.expected_status = None
+    if walk.expected_status is False and role == "modify" and len(operands) == 1:
         return False
     if (
-        shell.expected_status is False
+        walk.expected_status is False
         and role != "read"
         and len(operands) == 1
         and not entry.roles
     ):
-        target = shell.path(operands[0])
-        if target is None or shell.state.kind(target) != "file":
+        target = walk.path(operands[0])
+        if target is None or walk.state.kind(target) != "file":
             return False
     status: Status = True
     for i, field in enumerate(operands):
         use = role
         if entry.last and i == len(operands) - 1 and i > 0:
             use = entry.last
-        done = _ROLES[use](shell, field)
+        if use in ("write", "append") and status is False:
+            return False  # without its input it writes nothing
+        done = _ROLES[use](walk, field)
         if done is False:
             status = False
         elif done is None and status is True:
             status = None
     for option, use in entry.roles.items():
         for value in args.values.get(option, ()):
-            if shell.expected_status is False and use in ("write", "append", "modify"):
+            failed = walk.expected_status is False or status is False
+            if failed and use in ("write", "append", "modify"):
                 continue
-            done = _ROLES[use](shell, value)
+            done = _ROLES[use](walk, value)
             if done is False:
                 status = False
     if entry.fails == "contents" and status is True:

@@ -4,44 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
-
-__all__ = ["HANDLERS"]
+    from leftoff.shell.state import Status, Walk
 
 
-def _curl(shell: Interpreter, args: Invocation) -> Status:
-    if shell.expected_status is False:
+def _run_curl(walk: Walk, args: Invocation) -> Status:
+    if walk.expected_status is False:
         return False
     for value in args.values.get("-o", []) + args.values.get("--output", []):
-        shell.write(value)
+        ops.write(walk, value)
     for value in args.values.get("-d", []) + args.values.get("--data", []):
         if value.startswith("@") and value != "@-":
-            shell.read(value[1:])
+            ops.read(walk, value[1:])
     for option in ("-T", "--upload-file"):
         for value in args.values.get(option, ()):
-            shell.read(value)
+            ops.read(walk, value)
     if args.has("-O", "--remote-name"):
         for url in args.operands:
             name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
             if name and UNKNOWN not in url:
-                shell.write(name)
+                ops.write(walk, name)
             else:
-                shell.effects.unknown("curl")
+                walk.effects.unknown("curl")
     return None
 
 
-def _wget(shell: Interpreter, args: Invocation) -> Status:
+def _run_wget(walk: Walk, args: Invocation) -> Status:
     target = args.value("-O", "--output-document")
     if target is not None:  # made before anything is fetched
-        shell.write(target)
+        ops.write(walk, target)
         return None
-    if shell.expected_status is False:
+    if walk.expected_status is False:
         return False
     if args.has("--spider"):
         return None
@@ -49,13 +46,7 @@ def _wget(shell: Interpreter, args: Invocation) -> Status:
     for url in args.operands:
         name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
         if name and "://" in url and not args.has("-r", "-m", "--mirror"):
-            shell.write(prefix.rstrip("/") + "/" + name if prefix else name)
+            ops.write(walk, prefix.rstrip("/") + "/" + name if prefix else name)
         else:
-            shell.effects.unknown("wget")
+            walk.effects.unknown("wget")
     return None
-
-
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    "curl": _curl,
-    "wget": _wget,
-}

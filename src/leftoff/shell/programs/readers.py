@@ -5,430 +5,203 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leftoff.shell import interpreter
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
-from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, prompt_answer
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 from leftoff.shell.quoting import unmark_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
+    from leftoff.shell.state import Status, Walk
 
-__all__ = ["HANDLERS"]
-
-_FIND_VALUE = frozenset(
-    (
-        "-newer",
-        "-size",
-        "-mtime",
-        "-mmin",
-        "-user",
-        "-group",
-        "-perm",
-        "-regex",
-        "-iregex",
-        "-atime",
-        "-ctime",
-        "-cmin",
-        "-amin",
-        "-samefile",
-        "-inum",
-        "-links",
-        "-regextype",
-        "-printf",
-        "-fprintf",
-        "-lname",
-        "-uid",
-        "-gid",
-        "-used",
-        "-newermt",
-        "-anewer",
-    )
-)
+_Tests = list[tuple[bool, str, str]]
+"""Conditions of ``find`` that must all hold: whether one is negated, its option, its value."""
+_TESTS = frozenset("-name -iname -path -wholename -ipath -type -maxdepth -mindepth".split())
+_PRINTING = frozenset("-print -print0 -ls -prune -quit -L -H -P".split())
 
 
-def _find(shell: Interpreter, args: Invocation) -> Status:
-    words = args.words
-    roots: list[str] = []
-    i = 0
-    while i < len(words) and words[i][:1] not in ("-", "(", "!"):
-        roots.append(words[i])
-        i += 1
-    while i < len(words) and words[i] in ("-L", "-H", "-P"):
-        i += 1
-    while not roots and i < len(words) and words[i][:1] not in ("-", "(", "!"):
-        roots.append(words[i])
-        i += 1
-    tests, actions = _find_expression(words[i:])
-    if not shell.captured and all(action == "print" for action, _ in actions):
-        return None  # it only prints, and no other command reads its output
-    found, complete = _find_matches(shell, roots or ["."], tests)
-    printed = True
+def _run_find(walk: Walk, args: Invocation) -> Status:
+    """``find``: what it prints is not followed; what it deletes or runs is, for known files."""
+    words = [word for word in args.words if word not in ("-L", "-H", "-P")]
+    start = 0
+    while start < len(words) and words[start][:1] not in ("-", "(", "!"):
+        start += 1
+    tests, actions = _find_expression(words[start:])
+    if not actions:
+        return None
+    found, complete = _find_matches(walk, words[:start] or ["."], tests)
     status: Status = None
     for action, command in actions:
         if action == "-delete":
-            printed = False
-            for item in sorted(found, key=lambda pair: -pair[0].count("/")):
-                if item[1] == "directory":
-                    path = shell.path(item[0])
-                    if path is not None and not shell.state.below(path):
-                        shell.state.remove(path)
-                else:
-                    shell.delete(item[0])
+            for name, kind in sorted(found, key=lambda pair: -pair[0].count("/")):
+                path = walk.path(name)
+                if kind != "directory":
+                    ops.delete(walk, name)
+                elif path is not None and not walk.state.below(path):
+                    walk.state.remove(path)
             if not complete:
-                shell.effects.unknown("find", action="deleted")
-        elif action in ("-exec", "-execdir", "-ok"):
-            printed = False
-            names = [name for name, _ in found]
-            if action == "-ok" and prompt_answer(shell) is not True:
-                if prompt_answer(shell) is None:
-                    _find_exec(shell, command, [], False)
-            elif action == "-execdir":
-                status = _find_execdir(shell, command, names, complete)
-            else:
-                status = _find_exec(shell, command, names, complete)
-        elif action == "print":
-            printed = True
-        elif action == "-fprint":
-            shell.write(command[0])
-            printed = False
-        elif action == "-quit":
-            found = found[:1]
-    if complete and printed and len(found) <= MAX_ITEMS:
-        end = "\0" if "-print0" in words else "\n"
-        shell.stdout = "".join(name + end for name, _ in found)
-    elif not printed:
-        shell.stdout = None
-    return status if actions and status is False else None
+                walk.effects.unknown("find", action="deleted")
+        elif action == "-exec":
+            status = _find_exec(walk, command, [name for name, _ in found], complete)
+        else:  # in a directory that is not followed
+            cwd, walk.cwd = walk.cwd, None
+            _find_exec(walk, command, [], False)
+            walk.cwd = cwd
+    return False if status is False else None
 
 
-def _find_expression(
-    words: list[str],
-) -> tuple[list[list[tuple[bool, str, str]]] | None, list[tuple[str, list[str]]]]:
-    """The tests (alternatives of conjunctions; None where not understood) and the actions."""
-    groups: list[list[tuple[bool, str, str]]] = [[]]
+def _find_expression(words: list[str]) -> tuple[_Tests | None, list[tuple[str, list[str]]]]:
+    """The tests (None for an expression with alternatives or other tests), and the actions."""
+    tests: _Tests | None = []
     actions: list[tuple[str, list[str]]] = []
-    understood = True
     negate = False
-    depth = 0
-    common: list[tuple[bool, str, str]] = []
     i = 0
     while i < len(words):
         word = words[i]
-        following = words[i + 1] if i + 1 < len(words) else ""
         i += 1
-        if word in ("(", ")"):
-            if word == "(":
-                depth += 1
-                if depth == 1 and not negate and len(groups) == 1:
-                    common = groups[0]
-                    groups = [[]]
-                elif groups != [[]]:
-                    understood = False
-            elif depth:
-                depth -= 1
-                if depth == 0:
-                    groups = [common + group for group in groups]
-                    if i < len(words) and len(groups) > 1:
-                        rest, more = _find_expression(words[i:])
-                        if rest is None or len(rest) != 1:
-                            understood = False
-                        else:
-                            groups = [group + rest[0] for group in groups]
-                        actions.extend(more)
-                        break
-        elif word in ("!", "-not"):
+        if word in ("!", "-not"):
             negate = not negate
-        elif word in ("-o", "-or"):
-            if actions or any(test[1] == "-prune" for test in groups[-1]):
-                understood = understood and not actions
-            groups.append([])
-        elif word in ("-name", "-iname", "-path", "-wholename", "-ipath", "-type"):
-            groups[-1].append((negate, word, following))
+        elif word in _TESTS:
+            if tests is not None:
+                tests.append((negate, word, words[i] if i < len(words) else ""))
             negate = False
             i += 1
-        elif word in ("-maxdepth", "-mindepth"):
-            groups[-1].append((False, word, following))
-            i += 1
-        elif word in ("-fprint", "-fprint0", "-fls"):
-            actions.append(("-fprint", [following]))
-            i += 1
-        elif word in ("-print", "-print0", "-ls", "-prune", "-quit"):
-            if word == "-prune":
-                groups[-1].append((False, word, ""))
-            elif word == "-quit":
-                actions.append((word, []))
-            else:
-                actions.append(("print", []))
-        elif word == "-delete":
-            actions.append((word, []))
-        elif word in ("-exec", "-execdir", "-ok"):
+        elif word in ("-exec", "-execdir", "-ok", "-okdir"):
             end = i
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
-            mode = words[end] if end < len(words) else ";"
-            actions.append((word, [mode, *words[i:end]]))
+            actions.append((word, [*words[end : end + 1], *words[i:end]]))
             i = end + 1
-        elif word == "-empty":
-            groups[-1].append((negate, word, ""))
-            negate = False
-        elif word in _FIND_VALUE:
-            understood = False
+        elif word == "-delete":
+            actions.append((word, []))
+        elif word in ("-fprint", "-fprint0", "-fls", "-fprintf"):
+            actions.append((word, [";", "tee", *words[i : i + 1]]))
             i += 1
-    return (groups if understood else None), actions
+        elif word[:1] in "-(" and word not in _PRINTING:
+            tests = None
+        elif word == "-prune":
+            tests = None
+    return tests, actions
 
 
 def _find_matches(
-    shell: Interpreter, roots: list[str], tests: list[list[tuple[bool, str, str]]] | None
+    walk: Walk, roots: list[str], tests: _Tests | None
 ) -> tuple[list[tuple[str, str]], bool]:
+    """Known (name, kind) that pass the tests, and whether these are all."""
     if tests is None:
         return [], False
-    out: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     complete = True
-    pruning = [
-        [test for test in group if test[1] != "-prune"]
-        for group in tests
-        if any(test[1] == "-prune" for test in group)
-    ]
-    empties = any(test[1] == "-empty" for group in tests for test in group)
     for root in roots:
-        path = shell.path(root) if not shell.is_unresolved(root) else None
+        path = walk.resolved(root)
         if path is None:
             complete = False
             continue
-        kind = shell.state.kind(path)
-        if kind == "unknown" or (kind == "directory" and not shell.state.is_complete(path)):
+        kind = walk.state.kind(path)
+        if kind == "unknown" or (kind == "directory" and not walk.state.is_complete(path)):
             complete = False
         shown = root.rstrip("/") or "/"
-        below = shell.state.below(path, directories=True)
         start = 0 if path == "." else len(path) + (path != "/")
-        entries: list[tuple[str, str, int]] = []
-        if kind in ("file", "directory"):
-            entries.append((shown, path, 0))
-        for item in below:
-            relative = item[start:]
-            joint = "" if shown.endswith("/") else "/"
-            entries.append((shown + joint + relative, item, relative.count("/") + 1))
-        pruned: list[str] = []
+        entries = [(shown, path, 0)] if kind in ("file", "directory") else []
+        for item in walk.state.below(path, directories=True):
+            name = shown.rstrip("/") + "/" + item[start:]
+            entries.append((name, item, item[start:].count("/") + 1))
         for name, item, depth in entries:
-            item_kind = shell.state.kind(item)
-            if any(name.startswith(above + "/") for above in pruned):
-                continue
-            if any(_find_passes(shell, name, item, item_kind, depth, g) for g in pruning):
-                pruned.append(name)
-                continue
-            for group in tests:
-                if _find_passes(shell, name, item, item_kind, depth, group):
-                    out.append((name, item_kind))
-                    break
-    if empties and any(kind == "file" for _, kind in out):
-        return [pair for pair in out if pair[1] == "directory"], False
-    return out, complete
+            item_kind = walk.state.kind(item)
+            if all(_passes(name, item_kind, depth, *test) for test in tests):
+                found.append((name, item_kind))
+    return found, complete
 
 
-def _find_passes(
-    shell: Interpreter,
-    name: str,
-    path: str,
-    kind: str,
-    depth: int,
-    group: list[tuple[bool, str, str]],
-) -> bool:
-    for negate, test, value in group:
-        if test == "-type":
-            passed = (kind == "directory") == (value == "d") and value in ("f", "d")
-        elif test in ("-name", "-iname"):
-            last = name.rstrip("/").rpartition("/")[2]
-            pattern = mark_patterns(value)
-            passed = (
-                matches(last.lower(), pattern.lower())
-                if test == "-iname"
-                else matches(last, pattern)
-            )
-        elif test in ("-path", "-wholename", "-ipath"):
-            passed = matches(name, mark_patterns(value))
-        elif test == "-maxdepth":
-            passed = value.isdecimal() and depth <= int(value[:4])
-        elif test == "-mindepth":
-            passed = value.isdecimal() and depth >= int(value[:4])
-        elif test == "-empty":
-            passed = kind == "file" or not shell.state.below(path, directories=True)
-        else:
-            passed = False
-        if passed == negate:
-            return False
-    return True
+def _passes(name: str, kind: str, depth: int, negate: bool, test: str, value: str) -> bool:
+    if test == "-type":
+        passed = (kind == "directory") == (value == "d") and value in ("f", "d")
+    elif test in ("-maxdepth", "-mindepth"):
+        limit = int(value[:4]) if value.isdecimal() else 0
+        return depth <= limit if test == "-maxdepth" else depth >= limit
+    else:
+        text = (
+            name.rstrip("/").rpartition("/")[2]
+            if "name" in test and test != "-wholename"
+            else name
+        )
+        pattern = mark_patterns(value)
+        if test[1] == "i":
+            text, pattern = text.lower(), pattern.lower()
+        passed = matches(text, pattern)
+    return passed != negate
 
 
-def _find_exec(
-    shell: Interpreter, command: list[str], found: list[str], complete: bool
-) -> Status:
-    mode, words = command[0], command[1:]
+def _find_exec(walk: Walk, command: list[str], found: list[str], complete: bool) -> Status:
+    mode, words = command[0] if command else "", command[1:]
     status: Status = True
     if not words:
         return None
-    if found:
-        if mode == "+":
-            spread: list[str] = []
-            for word in words:
-                spread.extend(found if word == "{}" else [word])
-            status = shell.call(spread, None)
-        else:
-            for name in found[:MAX_ITEMS]:
-                done = shell.call([word.replace("{}", name) for word in words], None)
-                status = both_succeed(status, done)
-    if not complete:
-        uncertainty, shell.uncertainty = shell.uncertainty, 2
-        shell.call([word.replace("{}", UNKNOWN) for word in words], None)
-        shell.uncertainty = uncertainty
-    return status
-
-
-def _find_execdir(
-    shell: Interpreter, command: list[str], found: list[str], complete: bool
-) -> Status:
-    """``-execdir``: the command runs in the directory of each file."""
-    cwd = shell.cwd
-    status: Status = True
-    for name in found[:MAX_ITEMS]:
-        above, slash, last = name.rpartition("/")
-        shell.cwd = shell.path(above or "/") if slash else cwd
-        done = _find_exec(shell, [";", *command[1:]], ["./" + last], True)
+    if found and mode == "+":
+        fields = [found if word == "{}" else [word] for word in words]
+        status = interpreter.call(walk, [field for group in fields for field in group], None)
+    for name in found[:MAX_ITEMS] if mode != "+" else ():
+        done = interpreter.call(walk, [word.replace("{}", name) for word in words], None)
         status = both_succeed(status, done)
-        shell.cwd = cwd
     if not complete:
-        shell.cwd = None
-        _find_exec(shell, command, [], False)
-        shell.cwd = cwd
+        uncertainty, walk.uncertainty = walk.uncertainty, 2
+        interpreter.call(walk, [word.replace("{}", UNKNOWN) for word in words], None)
+        walk.uncertainty = uncertainty
     return status
 
 
-def _ls(shell: Interpreter, args: Invocation) -> Status:
-    """``ls``: its output is known where all names are."""
-    shell.stdout = None
-    names: list[str] = []
+def _run_ls(walk: Walk, args: Invocation) -> Status:
+    """``ls``: what it prints is not followed."""
     status: Status = True
-    for field in args.operands or ["."]:
-        path = shell.path(field) if not shell.is_unresolved(field) else None
-        if path is None:
-            if shell.reports_error("ls", unmark_patterns(field)):
-                status = False
-                continue
-            return None
-        kind = shell.state.kind(path)
-        if kind == "absent" or shell.reports_error("ls", field):
+    for field in args.operands:
+        path = walk.resolved(field)
+        kind = "unknown" if path is None else walk.state.kind(path)
+        if kind == "absent" or walk.reports_error("ls", unmark_patterns(field)):
             status = False
-        elif kind == "file" or args.has("-d"):
-            names.append(field)
-        elif kind == "directory" and shell.state.is_complete(path) and len(args.operands) < 2:
-            start = 0 if path == "." else len(path) + (path != "/")
-            for item in shell.state.below(path, directories=True):
-                name = item[start:]
-                if "/" not in name and (name[0] != "." or args.has("-a", "-A")):
-                    names.append(name)
-        else:
-            return None
-    if not args.has("-l", "-t", "-r", "-S", "-R", "-a", "-F", "-p"):
-        shell.stdout = "".join(name + "\n" for name in sorted(names))
+        elif kind == "unknown" and status is True:
+            status = None
     return status
 
 
-def _cat(shell: Interpreter, args: Invocation) -> Status:
+def _run_cat(walk: Walk, args: Invocation) -> Status:
     status: Status = True
     pieces: list[str | None] = []
     for field in args.operands:
         if field == "-":
-            pieces.append(shell.stdin)
+            pieces.append(walk.stdin)
             continue
-        pieces.append(shell.known_content(field))
-        status = both_succeed(status, shell.read(field))
+        pieces.append(walk.known_content(field))
+        status = both_succeed(status, ops.read(walk, field))
     if not args.operands:
-        pieces.append(shell.stdin)
+        pieces.append(walk.stdin)
     plain_output = not (args.flags - {"-u"})
     if plain_output and all(piece is not None for piece in pieces):
-        shell.stdout = "".join(piece for piece in pieces if piece is not None)
+        walk.stdout = "".join(piece for piece in pieces if piece is not None)
     return status
 
 
-def _filter(shell: Interpreter, args: Invocation) -> Status:
-    """``head``, ``tail``, ``sort``, ``uniq``, ``tr`` … on text that is known."""
-    status: Status = True
-    text = shell.stdin
-    operands = args.operands if args.name not in ("tr", "seq") else []
-    if operands:
-        pieces = []
-        for field in operands:
-            pieces.append(shell.known_content(field))
-            status = both_succeed(status, shell.read(field))
-        text = pieces[0] if len(pieces) == 1 else None
-    target = args.value("-o", "--output")
-    if args.name == "sort" and target is not None and shell.expected_status is not False:
-        shell.write(target)
-    if text is None:
-        return status
-    if args.has("-c", "--bytes", "-z", "--zero-terminated"):
-        return status
-    lines = text.splitlines()
-    if args.name == "sort" and not (args.flags - {"-u", "-r"}):
-        lines = sorted(set(lines) if args.has("-u") else lines, reverse=args.has("-r"))
-    elif args.name in ("head", "tail"):
-        count = args.value("-n", "--lines") or "10"
-        for flag in args.flags:
-            if flag[1:].isdecimal():
-                count = flag[1:]
-        if not count.isdecimal():
-            return status
-        number = int(count[:9])
-        lines = lines[:number] if args.name == "head" else lines[max(len(lines) - number, 0) :]
-    elif args.name == "uniq" and not args.flags:
-        lines = [line for i, line in enumerate(lines) if i == 0 or lines[i - 1] != line]
-    else:
-        return status
-    shell.stdout = "".join(line + "\n" for line in lines)
-    return status
-
-
-def _tr(shell: Interpreter, args: Invocation) -> Status:
-    text = shell.stdin
-    if text is not None and not args.flags and len(args.operands) == 2:
-        names = {
-            "A-Z": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-            "a-z": "abcdefghijklmnopqrstuvwxyz",
-            "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-            "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
-            "\\n": "\n",
-        }
-        old, new = (names.get(item, item) for item in args.operands)
-        if len(old) == len(new) or len(new) == 1:
-            new = new * len(old) if len(new) == 1 else new
-            shell.stdout = text.translate(str.maketrans(old, new))
-    return True
-
-
-def _grep(shell: Interpreter, args: Invocation) -> Status:
+def _run_grep(walk: Walk, args: Invocation) -> Status:
     operands = (
         args.operands if args.has("-e", "-f", "--regexp", "--file") else args.operands[1:]
     )
-    if shell.expected_status is False:
-        shell.expected_status = None
+    if walk.expected_status is False:
+        walk.expected_status = None
     recursive = args.has("-r", "-R", "--recursive", "--dereference-recursive")
     always = args.name in ("rg", "ag", "ack")
     pattern_file = args.value("-f", "--file")
     if pattern_file is not None:
-        shell.read(pattern_file)
+        ops.read(walk, pattern_file)
     if args.has("--files"):
         return None
     if not operands and not recursive:
-        if always and shell.stdin is None:
+        if always and walk.stdin is None:
             operands = ["."]
-        elif shell.stdin is not None and len(args.operands) == 1:
-            return _grep_text(shell, args)
         else:
             return None
-    _read_matched_files(shell, operands, recursive or always)
+    _read_matched_files(walk, operands, recursive or always)
     if recursive or always:
         suffixes = tuple(
             value.lstrip("*")
@@ -437,77 +210,38 @@ def _grep(shell: Interpreter, args: Invocation) -> Status:
         )
         status: Status = None
         for field in operands or ["."]:
-            done = shell.read_tree(field, suffixes)
+            done = ops.read_tree(walk, field, suffixes)
             status = False if done is False else status
         return status
     worst: Status = None
     for field in operands:
-        if shell.read(field) is False:
+        if ops.read(walk, field) is False:
             worst = False
     return worst if len(operands) == 1 else None
 
 
-def _read_matched_files(shell: Interpreter, operands: list[str], recursive: bool) -> None:
+def _read_matched_files(walk: Walk, operands: list[str], recursive: bool) -> None:
     """Read the files of ``name:match`` lines in the output, which the command does not name."""
-    if shell.captured or shell.output is None:
+    if walk.captured or walk.output is None:
         return
     prefixes = tuple(
-        operand.rstrip("/") + "/" for operand in operands if not shell.is_unresolved(operand)
+        operand.rstrip("/") + "/" for operand in operands if not walk.is_unresolved(operand)
     )
     patterns = [operand for operand in operands if not PATTERN_MARKS.isdisjoint(operand)]
     if not patterns and not (recursive and prefixes):
         return
     seen: set[str] = set()
-    for line in shell.lines()[:MAX_ITEMS]:
+    for line in walk.lines()[:MAX_ITEMS]:
         name, colon, _ = line.partition(":")
         if not colon or name in seen or " " in name:
             continue
         seen.add(name)
         fits = name.startswith(prefixes) if recursive and prefixes else False
         if fits or any(_matches_at_depth(name, pattern) for pattern in patterns):
-            path = shell.path(name)
-            if path is not None and shell.state.kind(path) != "directory":
-                shell.effects.read(path, shell.tool, max(shell.uncertainty, 1), named=False)
+            path = walk.path(name)
+            if path is not None and walk.state.kind(path) != "directory":
+                walk.effects.read(path, walk.tool, max(walk.uncertainty, 1), named=False)
 
 
 def _matches_at_depth(name: str, pattern: str) -> bool:
     return name.count("/") == pattern.count("/") and matches(name, pattern)
-
-
-def _grep_text(shell: Interpreter, args: Invocation) -> Status:
-    """A plain pattern on known lines."""
-    pattern, text = args.operands[0], shell.stdin or ""
-    suffix = pattern.endswith("$") and not pattern.endswith("\\$")
-    core = (pattern[:-1] if suffix else pattern).replace("\\.", "\ue00e")
-    if not args.has("-F") and any(char in core for char in ".*[]^$\\+?(){}|"):
-        return None
-    if args.flags - {"-F", "-v", "-q"} or UNKNOWN in pattern:
-        return None
-    core = core.replace("\ue00e", ".")
-    keep = [
-        line
-        for line in text.splitlines()
-        if (line.endswith(core) if suffix else core in line) != args.has("-v")
-    ]
-    shell.stdout = "" if args.has("-q") else "".join(line + "\n" for line in keep)
-    return bool(keep)
-
-
-def _uniq(shell: Interpreter, args: Invocation) -> Status:
-    if len(args.operands) == 2:
-        status = shell.read(args.operands[0])
-        if status is not False and shell.expected_status is not False:
-            shell.write(args.operands[1])
-        return status
-    return _filter(shell, args)
-
-
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    "find": _find,
-    "ls": _ls,
-    "cat": _cat,
-    "filter": _filter,
-    "tr": _tr,
-    "grep": _grep,
-    "uniq": _uniq,
-}

@@ -6,19 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from leftoff.shell import embedded
+from leftoff.shell import operations as ops
 from leftoff.shell.programs.interpreters import apply_steps
-from leftoff.shell.programs.nested import both_succeed, kind_of
+from leftoff.shell.programs.nested import both_succeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
-
-__all__ = ["HANDLERS"]
+    from leftoff.shell.state import Status, Walk
 
 
-def _sed(shell: Interpreter, args: Invocation) -> Status:
+def _run_sed(walk: Walk, args: Invocation) -> Status:
     operands = list(args.operands)
     if not args.has("-e", "-f", "--expression", "--file"):
         operands = operands[1:]
@@ -41,28 +38,28 @@ def _sed(shell: Interpreter, args: Invocation) -> Status:
             operands = operands[1:]
     script_file = args.value("-f", "--file")
     if script_file is not None:
-        shell.read(script_file)
+        ops.read(walk, script_file)
     status: Status = True
-    failing = shell.expected_status is False
+    failing = walk.expected_status is False
     for field in operands:
         if not in_place:
-            done = shell.read(field)
+            done = ops.read(walk, field)
         else:
-            path = shell.path(field) if not shell.is_unresolved(field) else None
-            if failing and not any(shell.reports_error("sed", item) for item in operands):
+            path = walk.resolved(field)
+            if failing and not any(walk.reports_error("sed", item) for item in operands):
                 done = False
             else:
                 if failing:
-                    shell.expected_status = None
-                known = path is not None and shell.state.kind(path) == "absent"
+                    walk.expected_status = None
+                known = path is not None and walk.state.kind(path) == "absent"
                 if backup and path is not None and not known:
                     backup_path = (
                         backup.replace("*", path.rpartition("/")[2])
                         if "*" in backup
                         else path + backup
                     )
-                    shell.effects.write(backup_path, "sed", shell.uncertainty)
-                done = shell.modify(field)
+                    walk.effects.write(backup_path, "sed", walk.uncertainty)
+                done = ops.modify(walk, field)
         status = both_succeed(status, done)
     scripts = args.values.get("-e", []) + args.values.get("--expression", [])
     if not scripts and args.operands:
@@ -71,11 +68,11 @@ def _sed(shell: Interpreter, args: Invocation) -> Status:
         for line in text.split(";"):
             line = line.strip()
             if line.startswith("w ") or "/w " in line:
-                shell.write(line.rpartition("w ")[2].strip())
+                ops.write(walk, line.rpartition("w ")[2].strip())
     return status
 
 
-def _perl(shell: Interpreter, args: Invocation) -> Status:
+def _run_perl(walk: Walk, args: Invocation) -> Status:
     in_place, backup, code = False, "", ""
     operands: list[str] = []
     i, words = 0, args.words
@@ -107,254 +104,151 @@ def _perl(shell: Interpreter, args: Invocation) -> Status:
             switches = False
             operands.append(word)
     if not code and operands:
-        status = shell.read(operands[0])
+        status = ops.read(walk, operands[0])
         if status is not False:
-            shell.effects.unknown("perl")
+            walk.effects.unknown("perl")
         return status
     if in_place:
-        if shell.expected_status is False:
+        if walk.expected_status is False:
             return False
         for field in operands:
-            if backup and not shell.is_unresolved(field):
-                path = shell.path(field)
-                if path is not None and shell.state.kind(path) != "absent":
-                    shell.effects.write(path + backup, "perl", shell.uncertainty)
-            shell.modify(field)
+            if backup and not walk.is_unresolved(field):
+                path = walk.path(field)
+                if path is not None and walk.state.kind(path) != "absent":
+                    walk.effects.write(path + backup, "perl", walk.uncertainty)
+            ops.modify(walk, field)
         return None
     for field in operands:
-        shell.read(field)
-    return apply_steps(shell, "perl", embedded.other_effects(code, "perl"))
+        ops.read(walk, field)
+    return apply_steps(walk, "perl", embedded.other_effects(code, "perl"))
 
 
-def _editor(shell: Interpreter, args: Invocation) -> Status:
-    """``ed``, ``ex``, ``vim -c``: the file is changed when a command writes it."""
-    script = " ".join(
-        [*args.values.get("-c", ()), *(word for word in args.words if word[:1] == "+")]
-    )
-    operands = [word for word in args.operands if word[:1] != "+"]
-    text = script + " " + (shell.stdin or "")
-    commands = {word.lstrip(":") for word in text.split()}
-    written = any(word in commands for word in ("w", "wq", "x", "wq!", "w!", "x!", "wqa"))
-    if not written and shell.stdin is None and not script:
-        written = True
-    for field in operands[:1]:
-        if written and shell.expected_status is not False:
-            path = shell.path(field) if not shell.is_unresolved(field) else None
-            if path is not None and shell.state.kind(path) == "absent":
-                shell.write(field)
-            else:
-                shell.modify(field)
-        else:
-            shell.read(field)
-    return None
+_AWK_WRITES = re.compile(r"\bsystem\s*\(|\bprintf?\b[^;}\n]*?(?:>|\|)\s*(?!=)(?!\"/dev/)")
+"""What an awk program does beyond reading: a command, or output into a file or a pipe."""
 
 
-def _awk(shell: Interpreter, args: Invocation) -> Status:
+def _run_awk(walk: Walk, args: Invocation) -> Status:
+    """``awk``: its operands are read; where it writes is not followed."""
     operands = list(args.operands)
-    code = ""
-    in_place = False
-    for value in args.values.get("-i", ()):
-        in_place = in_place or value == "inplace"
-    if args.has("-f"):
-        for value in args.values.get("-f", ()):
-            shell.read(value)
-    elif operands:
-        code = operands.pop(0)
+    code = operands.pop(0) if operands and not args.has("-f") else ""
+    for value in args.values.get("-f", ()):
+        ops.read(walk, value)
+    if "inplace" in args.values.get("-i", ()) or _AWK_WRITES.search(code):
+        if walk.expected_status is not False:
+            walk.effects.unknown("awk")
     status: Status = True
-    if in_place and shell.expected_status is False:
-        if not any(shell.reports_error(args.name, field) for field in operands):
-            return False  # the error names none of the files: none was written
-        shell.expected_status = None
     for field in operands:
-        if "=" in field and field.partition("=")[0].isidentifier():
-            continue
-        done = shell.modify(field) if in_place else shell.read(field)
-        status = both_succeed(status, done)
-    if not operands and "BEGIN" not in code and shell.stdin is None:
-        status = None
-    found = embedded.other_effects(code, "awk")
-    return both_succeed(status, apply_steps(shell, "awk", found))
+        if not ("=" in field and field.partition("=")[0].isidentifier()):
+            status = both_succeed(status, ops.read(walk, field))
+    return status if operands else None
 
 
-def _patch(shell: Interpreter, args: Invocation) -> Status:
-    text = shell.stdin
-    source = args.value("-i", "--input")
-    if source is not None:
-        text = shell.known_content(source)
-        if shell.read(source) is False:
-            return False
-    elif len(args.operands) > 1:
-        text = shell.known_content(args.operands[1])
-        if shell.read(args.operands[1]) is False:
-            return False
+def _run_patch(walk: Walk, args: Invocation) -> Status:
+    """``patch``: the files that its output or the text of the patch names. Where a part was
+    refused, what it left behind may be any file."""
+    source = args.value("-i", "--input") or next(iter(args.operands[1:]), None)
+    text = walk.stdin if source is None else walk.known_content(source)
+    if source is not None and ops.read(walk, source) is False:
+        return False
     if args.has("--dry-run"):
         return None
-    target = args.value("-o", "--output")
-    cwd = shell.cwd
-    directory = args.value("-d", "--directory")
-    if directory is not None:
-        shell.cwd = shell.path(directory)
-    reported = _parse_patch_output(shell)
-    if shell.expected_status is False and not reported:
-        shell.cwd = cwd
+    shown = [] if walk.captured or walk.stderr_hidden else walk.lines()
+    named: dict[
+        str, bool
+    ] = {}  # whether the old file was saved, as where a hunk is off its place
+    for line in shown:
+        if line.startswith("patching file "):
+            named[line[14:].strip("'")] = False
+        elif line.startswith("Hunk #") and named:
+            off = " with fuzz " in line or " (offset " in line
+            named[next(reversed(named))] |= off
+    if any(" FAILED " in line or " ignored" in line or "****" in line for line in shown):
+        walk.effects.unknown("patch")
+    elif walk.expected_status is False:
         return False
-    refused = {item.name for item in reported if item.refused}
-    quiet = args.has("-s", "--quiet", "--silent")
-    if target is not None:
-        shell.write(target)
-    elif shell.expected_status is False and not quiet:
-        _modify_reported(shell, reported)
-    elif args.operands:
-        field = args.operands[0]
-        if args.has("-b", "--backup"):
-            path = shell.path(field)
-            if path is not None:
-                shell.effects.write(path + ".orig", "patch", shell.uncertainty)
-        if field not in refused:
-            shell.modify(field)
-    elif text is not None:
-        level = args.value("-p", "--strip")
-        found = embedded.patch_effects(text, level, reverse=args.has("-R", "--reverse"))
-        steps = tuple(step for step in found.steps if step[1] not in refused)
-        shell.expected_status = None  # refused files are reported, the others were patched
-        apply_steps(shell, "patch", found._replace(steps=steps))
-    elif reported and not quiet:
-        _modify_reported(shell, reported)
+    elif args.has("-d", "--directory", "-o", "--output", "-b", "--backup"):
+        walk.effects.unknown("patch")
+    elif text is not None and not args.operands:
+        reverse = args.has("-R", "--reverse")
+        found = embedded.patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
+        apply_steps(walk, "patch", found)
     else:
-        shell.effects.unknown("patch")
-    for item in reported:
-        if item.backed_up and not args.has("--posix", "--no-backup-if-mismatch"):
-            shell.write(item.name + ".orig", "patch")
-        if item.rejects:
-            shell.write(item.rejects, "patch")
-    shell.cwd = cwd
+        for name in args.operands[:1] or named:
+            if named and walk.kind(name) == "absent":
+                ops.write(walk, name)
+            else:
+                ops.modify(walk, name)
+        if not args.operands and not named:
+            walk.effects.unknown("patch")
+    for name, saved in named.items():
+        if saved and not args.has("--posix", "--no-backup-if-mismatch"):
+            ops.write(walk, name + ".orig", "patch")
     return None
 
 
-class _PatchedFile:
-    """What ``patch`` reports about one file.
-
-    Attributes:
-        name: The file.
-        refused: Whether none of its hunks was applied.
-        backed_up: Whether ``patch`` saved the old file as ``.orig``, since a hunk applied with
-            fuzz, with an offset or not at all.
-        rejects: The file of the hunks that were not applied.
-    """
-
-    __slots__ = ("backed_up", "name", "refused", "rejects")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.refused = self.backed_up = False
-        self.rejects = ""
-
-
-def _parse_patch_output(shell: Interpreter) -> list[_PatchedFile]:
-    """The files that the output of ``patch`` reports, in order."""
-    found: list[_PatchedFile] = []
-    if shell.captured or shell.stderr_hidden:
-        return found
-    for line in shell.lines():
-        if line.startswith("checking file "):
-            return []
-        if line.startswith("patching file "):
-            found.append(_PatchedFile(line[14:].partition(" (")[0].strip().strip("'")))
-        elif line.startswith("patch: ****") and found:
-            found[-1].refused = True
-        elif line.startswith("Hunk #") and found:
-            far = " with fuzz " in line or " (offset " in line
-            found[-1].backed_up = found[-1].backed_up or far or " FAILED " in line
-        elif counts := _FAILED_HUNKS.match(line):
-            some, all_of_them, how, rejects = counts.groups()
-            if rejects and not (found and rejects == found[-1].name + ".rej"):
-                found.append(_PatchedFile(rejects.removesuffix(".rej")))  # its only line
-            if found:
-                found[-1].refused = some == all_of_them
-                found[-1].backed_up = found[-1].backed_up or how == "FAILED"
-                found[-1].rejects = rejects or ""
-    return found
-
-
-_FAILED_HUNKS = re.compile(
-    r"(\d{1,9}) out of (\d{1,9}) hunks? (FAILED|ignored)(?: -- saving rejects to file (.+))?"
-)
-
-
-def _modify_reported(shell: Interpreter, reported: list[_PatchedFile]) -> None:
-    """Apply the changes to the reported files, where no patch text is known."""
-    for item in reported:
-        if item.refused or shell.reports_error("patch", item.name):
-            continue
-        if kind_of(shell, item.name) == "absent":
-            shell.write(item.name)
-        else:
-            shell.modify(item.name)
-
-
-def _apply_patch(shell: Interpreter, args: Invocation) -> Status:
-    text = shell.stdin
+def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
+    text = walk.stdin
     if args.operands and "*** Begin Patch" in args.operands[0]:
         text = args.operands[0]
-    if shell.expected_status is False:
+    if walk.expected_status is False:
         return False
     if text is None:
-        shell.effects.unknown(args.name)
+        walk.effects.unknown(args.name)
         return None
-    return apply_steps(shell, args.name, embedded.marked_patch_effects(text))
+    return apply_steps(walk, args.name, embedded.marked_patch_effects(text))
 
 
-def _formatter(shell: Interpreter, args: Invocation) -> Status:
+def _run_formatter(walk: Walk, args: Invocation) -> Status:
     """Formatters: with the option to write, they modify the files that their output names."""
     writes = not args.entry.in_place or args.has(*args.entry.in_place)
-    if args.has("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d"):
-        if not (args.has("-w") or args.has("--write")):
-            writes = False
+    looks = ("--check", "--diff", "--dry-run", "-n", "--list-different", "-l", "-d")
+    if args.has(*looks) and not args.has("-w", "--write"):
+        writes = False
     if not writes:
         for field in args.operands:
-            if kind_of(shell, field) == "file":
-                shell.read(field)
+            if walk.kind(field) == "file":
+                ops.read(walk, field)
         return None
     shown: list[str] = []
-    if shell.output is not None and not shell.captured:
-        for line in shell.lines():
+    if walk.output is not None and not walk.captured:
+        for line in walk.lines():
             for word in ("reformatted ", "Fixing ", "Formatted ", "formatted "):
                 if line.startswith(word) and " file" not in line:
                     shown += [line.removeprefix(word).strip()]
     if shown:
         for name in shown:
-            shell.modify(name)
+            ops.modify(walk, name)
         return None
-    if shell.expected_status is False:
+    if walk.expected_status is False:
         return False
-    named = [field for field in args.operands if not shell.is_unresolved(field)]
+    named = [field for field in args.operands if not walk.is_unresolved(field)]
     for field in named:
-        shell.effects.unknown(args.name, shell.path(field))
+        walk.effects.unknown(args.name, walk.path(field))
     if not named:
-        shell.effects.unknown(args.name)
+        walk.effects.unknown(args.name)
     return None
 
 
-def _agent_editor(shell: Interpreter, args: Invocation) -> Status:
+def _run_agent_editor(walk: Walk, args: Invocation) -> Status:
     """The commands of an agent's own editor: ``create``, ``open``, ``edit``, ``insert``."""
-    state = shell.state
+    state = walk.state
     named = args.operands[0] if args.operands else None
-    shown = _open_file(shell)
+    shown = _open_file(walk)
     if args.name == "create" and named is not None:
-        if shell.expected_status is False or "already exists" in (shell.output or "")[:400]:
+        if walk.expected_status is False or "already exists" in (walk.output or "")[:400]:
             return False
-        shell.write(named)
-        state.editor_file = shell.path(named)
+        ops.write(walk, named)
+        state.editor_file = walk.path(named)
         return True
     if args.name == "open" and named is not None:
-        if "not found" in (shell.output or "")[:200]:
+        if "not found" in (walk.output or "")[:200]:
             return False
-        status = shell.read(named)
+        status = ops.read(walk, named)
         if status is not False:
-            state.editor_file = shown or shell.path(named)
+            state.editor_file = shown or walk.path(named)
         return status
     if args.name in ("edit", "insert", "append"):
-        text = (shell.output or "").lower()
+        text = (walk.output or "").lower()
         refused = (
             "your proposed edit has introduced" in text
             or "your changes have not been applied" in text
@@ -364,52 +258,19 @@ def _agent_editor(shell: Interpreter, args: Invocation) -> Status:
             or "usage:" in text[:80]
         )
         target = shown or state.editor_file
-        if refused or shell.expected_status is False:
+        if refused or walk.expected_status is False:
             return False
         if target is None:
-            shell.effects.unknown(args.name, action="modified")
+            walk.effects.unknown(args.name, action="modified")
         else:
-            shell.effects.write(target, args.name, shell.uncertainty, existed=True)
+            walk.effects.write(target, args.name, walk.uncertainty, existed=True)
         return True
     return None
 
 
-def _open_file(shell: Interpreter) -> str | None:
-    for line in shell.lines():
+def _open_file(walk: Walk) -> str | None:
+    for line in walk.lines():
         if line.startswith("[File: "):
             name = line[7:].partition(" (")[0].strip()
-            return shell.path(name) if name else None
+            return walk.path(name) if name else None
     return None
-
-
-def _string_editor(shell: Interpreter, args: Invocation) -> Status:
-    """``str_replace_editor COMMAND PATH …`` as a command line."""
-    if len(args.operands) < 2 or shell.expected_status is False:
-        return None
-    verb, field = args.operands[0], args.operands[1]
-    text = (shell.output or "").lower()
-    if "no replacement was performed" in text or "invalid `path`" in text:
-        return False
-    if verb == "create":
-        if "file already exists at" in text:
-            return False
-        shell.write(field)
-    elif verb in ("str_replace", "insert", "undo_edit"):
-        shell.modify(field)
-    elif verb == "view":
-        if kind_of(shell, field) != "directory" and "files and directories" not in text[:200]:
-            shell.read(field)
-    return True
-
-
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    "sed": _sed,
-    "perl": _perl,
-    "editor": _editor,
-    "awk": _awk,
-    "patch": _patch,
-    "apply_patch": _apply_patch,
-    "formatter": _formatter,
-    "agent_editor": _agent_editor,
-    "string_editor": _string_editor,
-}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from leftoff.shell import interpreter
+from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.interpreter import Interpreter, Status
-
-__all__ = ["HANDLERS"]
+    from leftoff.shell.state import Status, Walk
 
 
-def _wrapper(shell: Interpreter, args: Invocation) -> Status:
+def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     """``env``, ``sudo``, ``timeout`` …: options, settings, then a command."""
     words = args.words
     takes = args.entry.takes
@@ -47,66 +45,66 @@ def _wrapper(shell: Interpreter, args: Invocation) -> Status:
     i += args.entry.skip
     if i >= len(words):
         return True
-    cwd = shell.cwd
+    cwd = walk.cwd
     if directory is not None:
-        shell.cwd = shell.path(directory)
-    uncertainty = shell.uncertainty
-    if args.name in ("timeout", "gtimeout") and shell.expected_status is False:
-        shell.uncertainty = max(uncertainty, 1)
-    status = shell.call(words[i:], shell.expected_status)
+        walk.cwd = walk.path(directory)
+    uncertainty = walk.uncertainty
+    if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
+        walk.uncertainty = max(uncertainty, 1)
+    status = interpreter.call(walk, words[i:], walk.expected_status)
     if directory is not None:
-        shell.cwd = cwd
-    shell.uncertainty = uncertainty
+        walk.cwd = cwd
+    walk.uncertainty = uncertainty
     return status
 
 
-def _shell(shell: Interpreter, args: Invocation) -> Status:
+def _run_shell(walk: Walk, args: Invocation) -> Status:
     """``bash -c TEXT``, ``bash FILE``, ``bash < TEXT``."""
     for i, word in enumerate(args.words):
         if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
             text = args.words[i + 1]
             if UNKNOWN in text:
-                shell.effects.unknown(args.name)
+                walk.effects.unknown(args.name)
                 return None
-            saved = dict(shell.variables)
+            saved = dict(walk.variables)
             if len(args.words) > i + 2:
-                shell.variables["0"] = args.words[i + 2]
-                shell.set_positional(args.words[i + 3 :])
-            errexit, shell.errexit = shell.errexit, False
-            status = _run_text_errexit(shell, text, "e" in word)
-            shell.errexit, shell.variables = errexit, saved
+                walk.variables["0"] = args.words[i + 2]
+                interpreter.set_positional(walk, args.words[i + 3 :])
+            errexit, walk.errexit = walk.errexit, False
+            status = _text_errexit(walk, text, "e" in word)
+            walk.errexit, walk.variables = errexit, saved
             return status
     if "-n" in args.flags:
         return None
     if not args.operands or args.operands[0] == "-" or "-s" in args.flags:
         if "-s" in args.flags:
-            shell.set_positional(args.operands)
-        if shell.stdin is not None:
-            return run_text(shell, shell.stdin, shell.expected_status)
-        shell.effects.unknown(args.name)
+            interpreter.set_positional(walk, args.operands)
+        if walk.stdin is not None:
+            return run_text(walk, walk.stdin, walk.expected_status)
+        walk.effects.unknown(args.name)
         return None
     name = args.operands[0]
     if UNKNOWN in name:
-        shell.effects.unknown(args.name)
+        walk.effects.unknown(args.name)
         return None
-    text_of = shell.known_content(name)
-    if shell.read(name) is False:
+    text_of = walk.known_content(name)
+    if ops.read(walk, name) is False:
         return False
     if text_of is not None:
-        shell.set_positional(args.operands[1:])
-        return run_text(shell, text_of, shell.expected_status)
-    shell.effects.unknown(args.name)
+        interpreter.set_positional(walk, args.operands[1:])
+        return run_text(walk, text_of, walk.expected_status)
+    walk.effects.unknown(args.name)
     return None
 
 
-def _run_text_errexit(shell: Interpreter, text: str, errexit: bool) -> Status:
+def _text_errexit(walk: Walk, text: str, errexit: bool) -> Status:
     """`run_text`, stopping at the first failure where `errexit`."""
     if not errexit:
-        return run_text(shell, text, shell.expected_status)
-    return run_text(shell, "set -e\n" + text, shell.expected_status)
+        return run_text(walk, text, walk.expected_status)
+    return run_text(walk, "set -e\n" + text, walk.expected_status)
 
 
-def _xargs(shell: Interpreter, args: Invocation) -> Status:
+def _run_xargs(walk: Walk, args: Invocation) -> Status:
     words = args.words
     takes = args.entry.takes
     replace: str | None = None
@@ -141,12 +139,12 @@ def _xargs(shell: Interpreter, args: Invocation) -> Status:
                 delimiter = {"\\n": "\n", "\\0": "\0"}.get(word[2:], word[2:])
             i += 1
     command = words[i:] or ["echo"]
-    text = shell.stdin
+    text = walk.stdin
     if source is not None:
-        text = shell.known_content(source)
-        shell.read(source)
+        text = walk.known_content(source)
+        ops.read(walk, source)
     if text is None:
-        return _xargs_unknown_input(shell, command, replace)
+        return _xargs_unknown_input(walk, command, replace)
     if null:
         items = [item for item in text.split("\0") if item]
         if len(items) == 1 and "\n" in items[0]:
@@ -159,35 +157,35 @@ def _xargs(shell: Interpreter, args: Invocation) -> Status:
         items = _shell_words(text)
     items = items[:MAX_ITEMS]
     if not items and (args.has("-r", "--no-run-if-empty") or replace is not None):
-        shell.stdout = ""
+        walk.stdout = ""
         return True
     status: Status = True
-    expected_status = shell.expected_status
+    expected_status = walk.expected_status
     if replace is not None:
         for item in items:
             status = both_succeed(
                 status,
-                shell.call([word.replace(replace, item) for word in command], None),
+                interpreter.call(walk, [word.replace(replace, item) for word in command], None),
             )
         return status
     if single:
         for item in items:
-            status = both_succeed(status, shell.call([*command, item], None))
+            status = both_succeed(status, interpreter.call(walk, [*command, item], None))
         return status
-    return shell.call([*command, *items], expected_status)
+    return interpreter.call(walk, [*command, *items], expected_status)
 
 
-def _xargs_unknown_input(shell: Interpreter, command: list[str], replace: str | None) -> Status:
+def _xargs_unknown_input(walk: Walk, command: list[str], replace: str | None) -> Status:
     """``xargs`` on unknown input: the program may run, on unknown operands."""
-    uncertainty = shell.uncertainty
-    shell.uncertainty = 2
+    uncertainty = walk.uncertainty
+    walk.uncertainty = 2
     if replace is not None:
         words = [word.replace(replace, UNKNOWN) for word in command]
     else:
         words = [*command, UNKNOWN]
-    shell.call(words, None)
-    shell.uncertainty = uncertainty
-    shell.stdout = None
+    interpreter.call(walk, words, None)
+    walk.uncertainty = uncertainty
+    walk.stdout = None
     return None
 
 
@@ -199,10 +197,3 @@ def _shell_words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return [UNKNOWN]
-
-
-HANDLERS: dict[str, Callable[[Interpreter, Invocation], Status]] = {
-    "wrapper": _wrapper,
-    "shell": _shell,
-    "xargs": _xargs,
-}
