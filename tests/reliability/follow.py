@@ -58,7 +58,7 @@ from tests.reliability.tracing import failures, kills, traced, verdict
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, LeftoffError
-from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.follow import MIN_COPY_BYTES, PARTS, Follower
 from leftoff.summary import ContextSummary
 
@@ -281,7 +281,7 @@ class Writer:
         except (OSError, IndexError):
             return False
         with self.path.open("rb") as file:  # as it is now: an inode may be used again
-            return last["offset"] >= least and FilePosition(**last).holds(file)
+            return last["offset"] >= least and Cursor(**last).is_in(file)
 
 
 # -- the follower ----------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from tests.reliability.tracing import verdict
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError
-from leftoff.incremental.saved_passes import NotResumable, SavedPass
+from leftoff.incremental.cursor import NotResumable
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.sources.open import open_lines, open_regular
 
 

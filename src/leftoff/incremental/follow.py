@@ -42,8 +42,8 @@ from leftoff import api, codec
 from leftoff.analysis.continuations import groups
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, InputError, SourceError, StateError
-from leftoff.incremental.cursor import FilePosition
-from leftoff.incremental.saved_passes import MAX_RETRIES, FileReplaced, NotResumable, SavedPass
+from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, open_regular, session_paths
@@ -80,7 +80,7 @@ class FollowedFile(Struct, frozen=True):
     number: int
     path: str
     home: str
-    mark: FilePosition
+    mark: Cursor
     whole: bool = False
 
 
@@ -235,7 +235,7 @@ class Follower:
                 return index != len(followed.parts) - 1
         try:
             with open_regular(main) as file:
-                mark = FilePosition.of(file, 0)
+                mark = Cursor.at(file, 0)
         except SourceError:
             if followed.last:
                 return False  # renamed, and the next file is not there yet
@@ -269,12 +269,12 @@ class Follower:
                 if not _fits(part, file):
                     if not part.whole:
                         return 0, False, part
-                    mark = FilePosition.of(file, status.st_size)  # it was rewritten
+                    mark = Cursor.at(file, status.st_size)  # it was rewritten
                     return status.st_size, True, msgspec.structs.replace(part, mark=mark)
-                mark = FilePosition(status.st_dev, status.st_ino, before.offset, before.edges)
+                mark = Cursor(status.st_dev, status.st_ino, before.offset, before.edges)
                 whole = part.whole
                 if status.st_size != before.offset:
-                    mark = FilePosition.of(file, status.st_size)
+                    mark = Cursor.at(file, status.st_size)
                     try:
                         self._saved_pass(part).read_file(file, part.path)
                         whole = False
@@ -406,7 +406,7 @@ def _is_absence(error: SourceError) -> bool:
 def _fits(part: FollowedFile, file: BinaryIO) -> bool:
     mark = part.mark
     by_words = part.whole or mark.offset >= MIN_COPY_BYTES
-    return mark.fits(file) if by_words else mark.holds(file)
+    return mark.is_copied_in(file) if by_words else mark.is_in(file)
 
 
 def _same_file(one: str, other: str) -> bool:

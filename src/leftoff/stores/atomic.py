@@ -451,6 +451,17 @@ def make_directories(path: Path) -> None:
             parent.mkdir(directory.name)
 
 
+def file_stamp(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    """What changes whenever a file is written or replaced; None if there is none. Equal stamps
+    mean an unchanged file, different ones may: `incremental.cursor` looks at the content."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path as its user spells it
+    except OSError:
+        return None
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times
+
+
 @contextmanager
 def create_and_open(path: Path) -> Iterator[Directory]:
     """A directory, created with its missing parents, open until the block ends. Its parent may
