@@ -40,7 +40,7 @@ import leftoff
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.last_summarized import LastSummarized
+from leftoff.live.last_summarized import exchange_position
 from leftoff.stores.files import FileStore
 from leftoff.stores.naming import file_stem
 from leftoff.stores.protocol import Store, open_store
@@ -197,13 +197,13 @@ def add_lines(root: Path, rounds: int, who: int) -> None:
 
 
 def ask(root: Path, rounds: int, who: int) -> None:
-    memory = LastSummarized(root / "asked.json")
+    memory = root / "asked.json"
     summary = leftoff.summarize(str(SESSION))
     for n in range(rounds):
         session = replace(summary.session, id=f"{who}.{n}")
         while True:
             try:
-                memory.exchange(replace(summary, session=session))
+                exchange_position(memory, replace(summary, session=session))
                 break
             except leftoff.SourceError as error:
                 if "held by another" not in str(error):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, cast, get_args
@@ -21,7 +21,7 @@ from leftoff.live.resume_logs.backends import (
     StorageBackend,
     StoreLogStorage,
 )
-from leftoff.live.tasks import now
+from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping
@@ -87,7 +87,7 @@ class ResumeLogGenerator:
         *,
         store: Store | None = None,
         project: str | Path = ".",
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         self.settings = config if isinstance(config, Settings) else _settings(config or {})
         self._clock = clock

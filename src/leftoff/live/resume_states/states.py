@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from leftoff.handover.resume_state.running_workflow import (
     with_tool,
 )
 from leftoff.live.resume_states.tracking import Tracked, Tracking
+from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
@@ -130,7 +131,7 @@ class FileResumeStateManager:
         session_id: str = "",
         bounds: Bounds | None = None,
         limits: Limits | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = now,
     ) -> None:
         self.settings = settings or Settings()
         self.store, self._others = (store, ()) if store else _stores(self.settings)
