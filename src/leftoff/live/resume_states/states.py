@@ -55,7 +55,8 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, PrunableStore, Store
+from leftoff.stores.protocol import Entry, Store, list_together, load_first
+from leftoff.stores.retention import drop
 from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
@@ -134,7 +135,9 @@ class FileResumeStateManager:
         clock: Clock = now,
     ) -> None:
         self.settings = settings or Settings()
-        self.store, self._others = (store, ()) if store else _stores(self.settings)
+        # Those after the first belong to another program: they are read, never written.
+        self._stores = (store,) if store else _stores(self.settings)
+        self.store = self._stores[0]
         self.bounds = bounds or Bounds()
         self.limits = limits or _limits(self.settings)
         self._clock = clock
@@ -292,9 +295,7 @@ class FileResumeStateManager:
         Raises:
             StateError: it and its backup are damaged; both files stay.
         """
-        stored = self.store.load(KIND, workflow)
-        for other in self._others:
-            stored = stored or other.load(KIND, workflow)
+        stored = load_first(self._stores, KIND, workflow)
         if stored is None:
             return None
         try:
@@ -323,11 +324,7 @@ class FileResumeStateManager:
 
     def list_available_workflows(self) -> tuple[Available, ...]:
         """Every saved workflow, most recently active first, damaged ones last."""
-        entries: dict[str, Entry] = {}
-        for store in (self.store, *self._others):
-            for entry in store.list(KIND):
-                entries.setdefault(entry.id, entry)
-        listed = [self._available(entry) for entry in entries.values()]
+        listed = [self._available(entry) for entry in list_together(self._stores, KIND)]
         return tuple(
             sorted(listed, key=lambda a: (not a.problem, a.last_activity), reverse=True)
         )
@@ -409,9 +406,7 @@ class FileResumeStateManager:
     def _drop(self, entry: Entry) -> bool:
         with self._lock:
             self._workflows.pop(entry.id, None)
-        if isinstance(self.store, PrunableStore):
-            return self.store.drop(KIND, entry)
-        return self.store.delete(KIND, entry.id)
+        return drop(self.store, KIND, entry)
 
     def _write_cleanup_metadata(self, done: Cleaned, now: datetime) -> None:
         """Writes `cleanup_metadata.json`, if the store has a folder."""
@@ -516,10 +511,10 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _stores(settings: Settings) -> tuple[Store, tuple[Store, ...]]:
+def _stores(settings: Settings) -> tuple[Store, ...]:
     """The store that the settings name, and that of dotnet-prompt if its folder exists."""
     ours = store_for(settings)
     theirs = Path(DOTNET_PROMPT_FOLDER)
     if not theirs.is_dir() or theirs.resolve() == ours.folder(KIND).resolve():
-        return ours, ()
-    return ours, (FileStore(ours.root, places={KIND: theirs}),)
+        return (ours,)
+    return ours, FileStore(ours.root, places={KIND: theirs})
