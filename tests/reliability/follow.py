@@ -53,7 +53,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.reliability.tracing import failures, kills, traced, verdict
+from tests.reliability.harness import report
+from tests.reliability.tracing import failures, kills, traced
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -525,9 +526,7 @@ def main() -> int:
         if counts["trials"] % 10 == 0:
             print(f"{counts['records']} records, {len(wrong)} wrong", flush=True)
         seed += 1
-    return verdict(
-        f"follow: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report("follow", began, counts, wrong)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.reliability.tracing import verdict
+from tests.reliability.harness import report
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -123,9 +123,7 @@ def main() -> int:
         wrong += odd
         for line in odd:
             print(f"  WRONG {place.parent.name}: {line}", flush=True)
-    return verdict(
-        f"prefixes: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report("prefixes", began, counts, wrong)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ each other: the last save wins.
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -67,6 +68,22 @@ CLEANUP = "cleanup_metadata.json"
 DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
 """The folder of dotnet-prompt's states (seed 004). They are read, and written only if
 `storage_location` names this folder."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A method to be awaited: it runs in a thread."""
+
+    @functools.wraps(method)
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    awaited.__name__ = f"{method.__name__}_async"
+    awaited.__doc__ = f"`{method.__name__}`, in a thread."
+    return awaited
 
 
 class Found(Struct, frozen=True):
@@ -456,49 +473,12 @@ class FileResumeStateManager:
 
     # -- the same, awaited -----------------------------------------------------------------
 
-    async def save_resume_state_async(
-        self,
-        workflow: str | None,
-        context: WorkflowExecutionContext,
-        chat_history: Sequence[ChatMessage] = (),
-    ) -> str:
-        """`save_resume_state`, in a thread."""
-        return await asyncio.to_thread(self.save_resume_state, workflow, context, chat_history)
-
-    async def load_resume_state_async(
-        self, workflow: str
-    ) -> tuple[WorkflowExecutionContext, tuple[ChatMessage, ...]] | None:
-        """`load_resume_state`, in a thread."""
-        return await asyncio.to_thread(self.load_resume_state, workflow)
-
-    async def track_completed_tool_async(
-        self, workflow: str | None, tool: CompletedTool
-    ) -> None:
-        """`track_completed_tool`, in a thread."""
-        await asyncio.to_thread(self.track_completed_tool, workflow, tool)
-
-    async def list_available_workflows_async(self) -> tuple[Available, ...]:
-        """`list_available_workflows`, in a thread."""
-        return await asyncio.to_thread(self.list_available_workflows)
-
-    async def cleanup_old_resume_files_async(self, retention_days: float | None = None) -> int:
-        """`cleanup_old_resume_files`, in a thread."""
-        return await asyncio.to_thread(self.cleanup_old_resume_files, retention_days)
-
-    async def validate_resume_compatibility_async(
-        self,
-        workflow: str,
-        current_workflow_content: str | None = None,
-        *,
-        workspace: Workspace | None = None,
-    ) -> Compatibility:
-        """`validate_resume_compatibility`, in a thread."""
-        return await asyncio.to_thread(
-            self.validate_resume_compatibility,
-            workflow,
-            current_workflow_content,
-            workspace=workspace,
-        )
+    save_resume_state_async = in_thread(save_resume_state)
+    load_resume_state_async = in_thread(load_resume_state)
+    track_completed_tool_async = in_thread(track_completed_tool)
+    list_available_workflows_async = in_thread(list_available_workflows)
+    cleanup_old_resume_files_async = in_thread(cleanup_old_resume_files)
+    validate_resume_compatibility_async = in_thread(validate_resume_compatibility)
 
 
 def _limits(settings: Settings) -> Limits:
