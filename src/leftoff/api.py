@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -240,20 +240,36 @@ def _choose(reading: Pass, choice: Choice) -> int:
     return choose(reading.sessions, choice, reading.where)
 
 
-class MessageCollector(Pass):
+class HeardPass(Pass):
+    """A pass that gives its messages to a listener.
+
+    Attributes:
+        on_message: gets each message, but repeated records, after the main recording of its
+            session.
+    """
+
+    on_message: Callable[[SessionState, Message], None] | None = None
+
+    def _message(self, m: Message) -> None:
+        before = self.cursor.taken.get(m.agent, 0)
+        super()._message(m)
+        # A repeated record gives its number back.
+        if self.on_message is not None and self.cursor.taken.get(m.agent, 0) == before:
+            self.on_message(self._main, m)
+
+
+class MessageCollector(HeardPass):
     """A pass that collects messages instead of evidence."""
 
     def __init__(self, where: str, format: str | None) -> None:
         super().__init__(where, format)
         self.messages: list[Message] = []
         self._numbers: list[int] = []
+        self.on_message = self._collect
 
-    def _message(self, m: Message) -> None:
-        before = self.cursor.taken.get(m.agent, 0)
-        super()._message(m)
-        if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
-            self.messages.append(m)
-            self._numbers.append(self.earlier + len(self.sessions))
+    def _collect(self, _: SessionState, m: Message) -> None:
+        self.messages.append(m)
+        self._numbers.append(self.earlier + len(self.sessions))
 
     def take(self, number: int | None = None) -> list[Message]:
         """The messages read since the last call, those of session `number` (from 1) alone

@@ -61,19 +61,19 @@ def test_clocks_that_jump(root: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ("calls", "--every", "5"),
-        ("faults", "--every", "17"),
-        ("calls", "--store", "sqlite", "--every", "7"),
+        ("kills", "--all", "--only", "save, files", "--every", "5"),
+        ("faults", "--only", "save, files", "--every", "17"),
+        ("kills", "--all", "--only", "save, sqlite", "--every", "7"),
     ],
     ids=" ".join,
 )
 def test_saves_at_system_calls(root: Path, args: tuple[str, ...]) -> None:
-    said = run(root, "kill_saves", *args)
+    said = run(root, "kill_commands", *args)
     assert " old, " in said, "no save was stopped in time"
     assert " new, " in said, "no save was stopped late"
 
 
 @pytest.mark.parametrize("store", ["files", "packed", "sqlite"])
 def test_saves_at_random_times(root: Path, store: str) -> None:
-    said = run(root, "kill_saves", "random", "--store", store, "--kills", "12")
+    said = run(root, "kill_at_random", "--store", store, "--kills", "12")
     assert "12 kills" in said

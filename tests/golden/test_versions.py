@@ -25,7 +25,7 @@ from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.review import Review
 from leftoff.live.checkpoints import plans
-from leftoff.live.last_summarized import LastSummarized
+from leftoff.live.last_summarized import exchange_position
 from leftoff.live.session import SessionManager
 from leftoff.stores.envelope import KEY, VERSIONS, checksum
 from leftoff.stores.files import FileStore
@@ -179,7 +179,7 @@ def test_what_was_asked_for_last_is_remembered(tmp_path: Path, root: Path) -> No
     path.parent.mkdir()
     shutil.copyfile(SHAPES[0] / "asked.json", path)
     summary = api.summarize(root / "corpora/sessions/claude_code/prorate.jsonl")
-    before = LastSummarized(path).exchange(summary)
+    before = exchange_position(path, summary)
     assert before is not None
     assert (before.line, before.messages) == (59, 47)
 

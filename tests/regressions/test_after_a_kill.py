@@ -115,7 +115,7 @@ def test_a_task_whose_markdown_is_held_says_so(
     """It said that "the file lock could not be acquired", and named the file of the lock."""
     from filelock import FileLock
 
-    monkeypatch.setattr("leftoff.live.checkpoints.files.LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr("leftoff.stores.atomic.LOCK_TIMEOUT", 0.05)
     box = Sandbox(tmp_path, "billing")
     box.update({"project.md": lambda _: "one"})
     (lock,) = tmp_path.rglob(".leftoff.lock")

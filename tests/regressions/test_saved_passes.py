@@ -28,7 +28,7 @@ from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
 from leftoff.incremental import saved_passes
-from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,17 +64,17 @@ def test_a_recording_that_is_written_anew_while_it_is_read(
     if before:
         kept.read_on(str(path))
     path.write_bytes(one)
-    marked = FilePosition.of
+    marked = Cursor.at
     times = 0
 
-    def of(file: BinaryIO, offset: int) -> FilePosition:
+    def at(file: BinaryIO, offset: int) -> Cursor:
         nonlocal times
         times += offset > 0
         if times == 1 and offset > 20_000:  # what was read is about to be kept
             path.write_bytes(other)
         return marked(file, offset)
 
-    monkeypatch.setattr(FilePosition, "of", of)
+    monkeypatch.setattr(Cursor, "at", at)
     kept.read_on(str(path))
     assert same(kept, path)
     assert kept.whole(str(path)) is not None

@@ -19,31 +19,29 @@ import argparse
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from tests.reliability import tracing
-from tests.reliability.tracing import verdict
+from tests.reliability import harness, tracing
+from tests.reliability.harness import Children, Unable, read_only, report
 
 import leftoff
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.last_summarized import LastSummarized
+from leftoff.live.last_summarized import exchange_position
 from leftoff.stores.files import FileStore
 from leftoff.stores.naming import file_stem
-from leftoff.stores.protocol import Store, open_store
+from leftoff.stores.protocol import Store
 
 IDS = ("a", "b", "c")
 SESSION = Path(__file__).resolve().parents[2] / "corpora/sessions/claude_code/prorate.jsonl"
@@ -59,30 +57,19 @@ class Call(NamedTuple):
     end: int
 
 
-def opened(root: Path, sort: str, patience: float = 60.0) -> Store:
-    url = f"sqlite:///{root}/kept.db" if sort == "sqlite" else str(root)
-    return open_store(url, patience=patience)
-
-
 def call(store: Store, id: str, mark: str) -> Call:
     """Saves a mark, or reads one if there is none to save."""
     begin = time.monotonic_ns()
     if mark:
-        store.save("task", id, {"mark": mark, "words": mark * 40}, text=f"# {mark}\n")
+        harness.save(store, id, mark)
         return Call("save", id, mark, begin, time.monotonic_ns())
-    kept = store.load("task", id)
-    found = ""
-    if kept is not None:
-        found = str(kept.document["mark"])
-        assert kept.document["words"] == found * 40, "torn"
-        assert {i.code for i in kept.issues} <= {"text_differs"}, str(kept.issues)
-    return Call("read", id, found, begin, time.monotonic_ns())
+    return Call("read", id, harness.mark_of(store, id), begin, time.monotonic_ns())
 
 
 def play(root: Path, sort: str, seconds: float, log: Path, who: int) -> None:
     """One process: saves and reads, and tells of each when it is done."""
     chance = random.Random(who)
-    store = opened(root, sort)
+    store = harness.opened(root, sort, 60.0)
     until = time.monotonic() + seconds
     n = 0
     with log.open("w") as out:
@@ -95,23 +82,7 @@ def play(root: Path, sort: str, seconds: float, log: Path, who: int) -> None:
 
 def together(count: int, work: Callable[[int], None]) -> list[str]:
     """Work in so many processes at once; what went wrong in them."""
-    children = []
-    with tempfile.TemporaryDirectory() as folder:
-        for who in range(count):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    work(who)
-                    code = 0
-                except BaseException as error:  # noqa: BLE001 - told to the parent
-                    Path(folder, str(who)).write_text(f"{type(error).__name__}: {error}")
-                finally:
-                    os._exit(code)
-            children.append(child)
-        codes = [os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children]
-        told = [p.read_text() for p in sorted(Path(folder).iterdir())]
-    return told or [f"a process ended with {code}" for code in codes if code]
+    return Children(*(partial(work, who) for who in range(count))).wait()
 
 
 def faults(calls: Iterable[Call]) -> Iterator[str]:
@@ -165,7 +136,7 @@ def history(sort: str, writers: int, seconds: float) -> tuple[Counter[str], list
                 kind, name, mark, begin, end = line.split()
                 by_id[name].append(Call(kind, name, mark, int(begin), int(end)))
                 counts[f"{kind}s"] += 1
-        store = opened(root, sort)
+        store = harness.opened(root, sort, 60.0)
         for name in IDS:
             last = call(store, name, "")
             by_id[name].append(last._replace(mark=last.mark or "-"))
@@ -197,15 +168,15 @@ def add_lines(root: Path, rounds: int, who: int) -> None:
 
 
 def ask(root: Path, rounds: int, who: int) -> None:
-    memory = LastSummarized(root / "asked.json")
+    memory = root / "asked.json"
     summary = leftoff.summarize(str(SESSION))
     for n in range(rounds):
         session = replace(summary.session, id=f"{who}.{n}")
         while True:
             try:
-                memory.exchange(replace(summary, session=session))
+                exchange_position(memory, replace(summary, session=session))
                 break
-            except leftoff.SourceError as error:
+            except StateError as error:
                 if "held by another" not in str(error):
                     raise
 
@@ -235,26 +206,23 @@ def updates(writers: int, rounds: int) -> tuple[Counter[str], list[str]]:
 
 
 @contextmanager
-def held(store: FileStore, id: str) -> Iterator[int]:
-    """A process that holds the lock of a document; its number."""
+def held(store: FileStore, id: str) -> Iterator[Children]:
+    """A process that holds the lock of a document."""
     read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            with store._locked_folder("task", file_stem("task", id)):
-                os.write(write, b"x")
-                time.sleep(3600)
-        finally:
-            os._exit(1)
+
+    def hold() -> None:
+        with store._locked_folder("task", file_stem("task", id)):
+            os.write(write, b"x")
+            time.sleep(3600)
+
+    holder = Children(hold)
     os.close(write)
     os.read(read, 1)
     os.close(read)
     try:
-        yield child
+        yield holder
     finally:
-        os.kill(child, signal.SIGCONT)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        holder.kill()
 
 
 def locks() -> tuple[Counter[str], list[str]]:
@@ -273,18 +241,17 @@ def locks() -> tuple[Counter[str], list[str]]:
         took = time.monotonic() - began
         if took > patience + 1.0:
             wrong.append(f"{what}: took {took:.1f} s, patience is {patience}")
-        kept = FileStore(root).load("task", "one")
-        if kept is None or kept.document["mark"] != "before":
-            wrong.append(f"{what}: {kept}")
+        if harness.mark_of(FileStore(root), "one") != "before":
+            wrong.append(f"{what}: changed")
 
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "store"
         store = FileStore(root, patience=1.0)
-        store.save("task", "one", {"mark": "before"})
-        again = partial(store.save, "task", "one", {"mark": "after"})
-        with held(store, "one") as child:
+        harness.save(store, "one", "before")
+        again = partial(harness.save, store, "one", "after")
+        with held(store, "one") as holder:
             expect("holder at work", root, 1.0, again)
-            os.kill(child, signal.SIGSTOP)
+            holder.stop()
             expect("holder stopped", root, 1.0, again)
             if store.load("task", "one") is None:
                 wrong.append("a reader was kept waiting")
@@ -293,7 +260,7 @@ def locks() -> tuple[Counter[str], list[str]]:
         counts["holder killed: saved"] += 1
         if time.monotonic() - began > 0.9:
             wrong.append("the lock of one that was killed was waited for")
-        store.save("task", "one", {"mark": "before"})
+        harness.save(store, "one", "before")
         if shutil.which("strace"):
             outcome = tracing.traced(
                 lambda: str(again()).encode(),
@@ -303,20 +270,9 @@ def locks() -> tuple[Counter[str], list[str]]:
             if "StateError" not in outcome.said:
                 wrong.append(f"no locks: {outcome.said}")
             counts["no locks on the file system: refused"] += 1
-        if os.geteuid() == 0 and _bound(root):
-            try:
-                expect("read only", root, 1.0, again)
-            finally:
-                subprocess.run(["umount", str(root)], check=False)
+        with suppress(Unable), read_only(root):
+            expect("read only", root, 1.0, again)
     return counts, wrong
-
-
-def _bound(root: Path) -> bool:
-    """Mounts a folder over itself, read only."""
-    for more in (["--bind", str(root), str(root)], ["-o", "remount,ro,bind", str(root)]):
-        if subprocess.run(["mount", *more], check=False, capture_output=True).returncode:
-            return False
-    return True
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -334,9 +290,7 @@ def main(args: Sequence[str] | None = None) -> int:
         counts, wrong = updates(given.writers, given.rounds)
     else:
         counts, wrong = locks()
-    return verdict(
-        f"{given.what}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report(given.what, began, counts, wrong)
 
 
 if __name__ == "__main__":

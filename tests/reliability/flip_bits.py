@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from tests.reliability.tracing import verdict
+from tests.reliability.harness import report
 
 import leftoff
 from leftoff import codec
@@ -244,8 +244,7 @@ def main() -> int:
     args = parser.parse_args()
     began = time.monotonic()
     counts, wrong = flipped(args.every)
-    told = f"{counts.total()} trials, {time.monotonic() - began:.0f} s, {len(wrong)} wrong"
-    return verdict(f"flips and cuts: {told}", counts, wrong)
+    return report(f"flips and cuts: {counts.total()} trials", began, counts, wrong)
 
 
 if __name__ == "__main__":

@@ -53,12 +53,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.reliability.tracing import failures, kills, traced, verdict
+from tests.reliability.harness import report
+from tests.reliability.tracing import failures, kills, traced
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, LeftoffError
-from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.follow import MIN_COPY_BYTES, PARTS, Follower
 from leftoff.summary import ContextSummary
 
@@ -281,7 +282,7 @@ class Writer:
         except (OSError, IndexError):
             return False
         with self.path.open("rb") as file:  # as it is now: an inode may be used again
-            return last["offset"] >= least and FilePosition(**last).holds(file)
+            return last["offset"] >= least and Cursor(**last).is_in(file)
 
 
 # -- the follower ----------------------------------------------------------------------------
@@ -525,9 +526,7 @@ def main() -> int:
         if counts["trials"] % 10 == 0:
             print(f"{counts['records']} records, {len(wrong)} wrong", flush=True)
         seed += 1
-    return verdict(
-        f"follow: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report("follow", began, counts, wrong)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.reliability import writers
+from tests.reliability.harness import Unable, mounted, read_only, report, run
 from tests.reliability.kill_commands import Tried
 from tests.reliability.tracing import Trial
 from tests.reliability.writers import WRITERS, Command, Work, Writer
@@ -57,22 +58,6 @@ ssize_t pwrite64(int fd, const void *b, size_t n, off64_t o) {
     return f(fd, b, less(fd, n), o);
 }
 """
-
-
-def mount(*words: str) -> None:
-    done = subprocess.run(["mount", *words], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise PermissionError(done.stderr.strip())
-
-
-@contextmanager
-def tmpfs(at: Path) -> Iterator[None]:
-    at.mkdir(parents=True, exist_ok=True)
-    mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", str(at))
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(at)], check=False)
 
 
 def used(at: Path) -> tuple[int, int]:
@@ -159,12 +144,12 @@ class Disk:
                 def begin(n: int = n) -> Work:
                     size, files = used(self.scratch)
                     most = size + n * PAGE if option == "size" else files + n
-                    mount("-o", f"remount,{option}={most}", str(self.scratch))
+                    run("mount", "-o", f"remount,{option}={most}", str(self.scratch))
                     return self.writer.run
 
                 def end() -> None:
                     most = "64m" if option == "size" else "100000"
-                    mount("-o", f"remount,{option}={most}", str(self.scratch))
+                    run("mount", "-o", f"remount,{option}={most}", str(self.scratch))
 
                 yield begin, end
 
@@ -172,15 +157,13 @@ class Disk:
             for begin, end in full(option, steps):
                 self.judge(name, begin, end)
 
-        def shut() -> Work:
-            mount("--bind", str(work), str(work))
-            mount("-o", "remount,ro,bind", str(work))
+        shut = ExitStack()
+
+        def shut_it() -> Work:
+            shut.enter_context(read_only(work))
             return self.writer.run
 
-        def open_again() -> None:
-            subprocess.run(["umount", "-l", str(work)], check=False)
-
-        self.judge("read only", shut, open_again)
+        self.judge("read only", shut_it, shut.close)
 
 
 def short(only: str, but: str, folder: Path) -> tuple[int, list[str]]:
@@ -194,7 +177,7 @@ def short(only: str, but: str, folder: Path) -> tuple[int, list[str]]:
         text=True,
     )
     if built.returncode:
-        raise PermissionError(f"no library can be built: {built.stderr.strip()[:200]}")
+        raise Unable(f"no library can be built: {built.stderr.strip()[:200]}")
     found = []
     for preload in ("", str(library)):
         told = subprocess.run(
@@ -251,12 +234,12 @@ def main() -> int:
             place, said = Path(name) / "disk", Path(name) / "said"
             said.mkdir()
             try:
-                with tmpfs(place):
+                with mounted(place, "-t", "tmpfs", "-o", "size=64m", "tmpfs"):
                     (place / "said").symlink_to(said)  # what is said is not to fill the disk
                     disk = Disk(writer, place)
                     disk.limits()
                     disk.mounts(args.steps)
-            except PermissionError as error:
+            except Unable as error:
                 print(f"skipped, no mounts: {error}")
                 shutil.rmtree(place, ignore_errors=True)
                 disk = Disk(writer, place)
@@ -269,15 +252,9 @@ def main() -> int:
             count, more = short(args.only, args.but, Path(name))
             results["short: the same"] += count - len(more)
             wrong += more
-        except PermissionError as error:
+        except Unable as error:
             print(f"skipped, short writes: {error}")
-    told = f"{results.total()} trials, {time.monotonic() - began:.0f} s, {len(wrong)} wrong"
-    print(f"full disks: {told}")
-    for name, number in sorted(results.items()):
-        print(f"  {number} {name}")
-    for line in wrong[:60]:
-        print(f"  WRONG {line}")
-    return 1 if wrong else 0
+    return report(f"full disks: {results.total()} trials", began, results, wrong, 60)
 
 
 if __name__ == "__main__":

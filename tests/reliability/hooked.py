@@ -28,7 +28,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked
-from tests.reliability.tracing import verdict
+from tests.reliability.harness import report
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -123,9 +123,7 @@ def main() -> int:
         wrong += odd
         for line in odd:
             print(f"  WRONG {line}", flush=True)
-    return verdict(
-        f"hooked: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report("hooked", began, counts, wrong)
 
 
 if __name__ == "__main__":

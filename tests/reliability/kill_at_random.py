@@ -1,15 +1,19 @@
-"""Kills hooks, their workers, commands and batches at random, all at once.
+"""Kills writers at random, all at once, again and again over the same folder.
 
     python -m tests.reliability.kill_at_random [--kills 300] [--seed 1]
+    python -m tests.reliability.kill_at_random --store files|packed|sqlite [--kills 1000]
 
-Two sessions grow; after each turn their hooks are answered and their workers work. Beside them
-resume logs are made and cleaned up, and a batch runs over the recordings. All of them are
-killed (kill -9) at a random moment, again and again, over the same folder. A log outside says
-what was acknowledged. After each kill: every document can be loaded and none that was
-acknowledged is gone; what hooks keep is whole; what one worker had acknowledged is not older
-afterwards; a batch's output is whole. From time to time everything is run once more to its end:
-the batch gives the bytes of a batch that was never killed, no wish is left, and no litter.
-For saves alone see kill_saves.py.
+Without `--store`: two sessions grow; after each turn their hooks are answered and their workers
+work. Beside them resume logs are made and cleaned up, and a batch runs over the recordings. All
+of them are killed (kill -9) at a random moment. A log outside says what was acknowledged. After
+each kill: every document can be loaded and none that was acknowledged is gone; what hooks keep
+is whole; what one worker had acknowledged is not older afterwards; a batch's output is whole.
+From time to time everything is run once more to its end: the batch gives the bytes of a batch
+that was never killed, no wish is left, and no litter.
+
+With it: four processes save to an id of their own and to a shared one. After each kill every
+document is whole, none is older than what was acknowledged, none was never saved, and the next
+start leaves no temporary file.
 """
 
 from __future__ import annotations
@@ -18,16 +22,17 @@ import argparse
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from tests.reliability import writers
+from tests.reliability import harness, writers
+from tests.reliability.harness import Acknowledged, Children
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
@@ -37,10 +42,70 @@ from leftoff.stores.files import FileStore
 LINES = (writers.SESSIONS / "claude_code/prorate.jsonl").read_bytes().splitlines(keepends=True)
 EVENTS = ("Stop", "Stop", "Stop", "PreCompact", "SessionEnd", "SessionStart")
 KINDS = ("resume_log", "checkpoint")
+NAMES = ("shared", "own-0", "own-1", "own-2", "own-3")
+
+Tell = Callable[[str], None]
+
+
+class Saves:
+    """Four writers of one store."""
+
+    longest = 0.06
+    """Seconds until they are killed, at most."""
+
+    def __init__(self, folder: Path, sort: str) -> None:
+        self.folder, self.root, self.sort = folder, folder / "store", sort
+        self.acknowledged = Acknowledged()
+        store, noted = harness.opened(self.root, sort), Acknowledged.to(folder / "log")
+        for name in NAMES:
+            noted(name, partial(harness.save, store, name))
+        self.acknowledged.take(folder / "log")
+
+    def works(self, chance: random.Random) -> list[Callable[[], None]]:
+        return [partial(self._save_for_ever, who) for who in range(4)]
+
+    def _save_for_ever(self, who: int) -> None:
+        store = harness.opened(self.root, self.sort)
+        noted = Acknowledged.to(self.folder / f"log{who}")
+        while True:
+            for name in (f"own-{who}", f"own-{who}", "shared"):
+                noted(name, partial(harness.save, store, name))
+
+    def enter(self) -> None:
+        """What each child does first."""
+
+    def wrong(self, counts: Counter[str]) -> Iterator[str]:
+        for who in range(4):
+            log = self.folder / f"log{who}"
+            counts["acknowledged"] += self.acknowledged.take(log)
+            log.unlink(missing_ok=True)
+        counts["litter before the next start"] += len(harness.litter(self.root))
+        store = harness.opened(self.root, self.sort)
+        kept: dict[str, str] = {}
+        for name in NAMES:
+            try:
+                kept[name] = harness.mark_of(store, name)
+            except (AssertionError, LeftoffError) as error:
+                yield str(error)
+                continue
+            fault = self.acknowledged.fault(name, kept[name])
+            if fault:
+                yield fault
+        if self.sort == "sqlite":  # it clears a journal away when it next writes
+            store.save("task", "other", {})
+        left = harness.litter(self.root)
+        if left:
+            yield f"litter after the next start: {left}"
+        self.acknowledged.forget(kept)
+
+    def at_the_end(self) -> Iterator[str]:
+        yield from ()
 
 
 class Place:
-    """The folder that everything happens in."""
+    """The folder in which hooks, commands and a batch work."""
+
+    longest = 1.2
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,17 +114,55 @@ class Place:
         (folder / "home").mkdir()
         self.home = self.project / ".leftoff"
         self.log = folder / "acknowledged"
+        worker.SUMMARY_TIMEOUT = 0.0
+        batch(self, "want.jsonl")
+        self.want = {
+            p.name.replace("want", "out"): p.read_bytes()
+            for p in self.project.glob("want*.jsonl")
+        }
+        for path in self.project.glob("want*"):
+            path.unlink()
+        source = self.folder / "whole.jsonl"
+        source.write_bytes(b"".join(LINES[:20]))
+        for words in (("create", str(source), "--id", "warm"), ("clean", "--keep", "5")):
+            writers.warm(self.folder, writers.Command("log", *words))
+        writers.warm(self.folder, writers.worker)
 
     def said(self, *words: object) -> None:
         """Notes on the outside what was acknowledged."""
         with self.log.open("a") as out:
             out.write(" ".join(map(str, words)) + "\n")
 
-    def acknowledged(self) -> int:
-        return self.log.read_text().count("\n") if self.log.exists() else 0
-
     def transcript(self, who: int) -> Path:
         return self.project / f"s{who}.jsonl"
+
+    def works(self, chance: random.Random) -> list[Callable[[], None]]:
+        seeds = [chance.randrange(10**9) for _ in range(3)]
+        sessions = [partial(hooked, self, who, seeds[who]) for who in range(2)]
+        return [*sessions, partial(logged, self, seeds[2]), partial(batched, self)]
+
+    def enter(self) -> None:
+        """What each child does first."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        os.chdir(self.project)
+        own = environ(self)
+        os.environ.clear()
+        os.environ.update(own)
+
+    def wrong(self, counts: Counter[str]) -> Iterator[str]:
+        yield from wrong(self)
+        grown = [self.transcript(n) for n in range(2)]
+        if all(p.exists() and p.stat().st_size > 60_000 for p in grown):
+            counts["acknowledged"] += self.log.read_text().count("\n")
+            shutil.rmtree(self.home)
+            for path in (self.log, *grown):
+                path.unlink(missing_ok=True)
+
+    def at_the_end(self) -> Iterator[str]:
+        yield from finished(self, self.want)
 
 
 def environ(place: Place) -> dict[str, str]:
@@ -90,7 +193,7 @@ def hooked(place: Place, who: int, seed: int) -> None:
         answer.answer(codec.dumps(told), {})
         worker.process_jobs(place.home, f"s{who}")
         if not queue.pending_jobs(state):
-            place.said("worker", who, queue.load(state / queue.WATCH).get("size", 0))
+            place.said("worker", who, _size(state))
 
 
 def logged(place: Place, seed: int) -> None:
@@ -126,27 +229,6 @@ def batched(place: Place) -> None:
             (place.project / "out.jsonl.index").unlink(missing_ok=True)
 
 
-def started(place: Place, work: Callable[[], None]) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setpgid(0, 0)
-            nothing = os.open(os.devnull, os.O_RDWR)
-            for number in (0, 1, 2):
-                os.dup2(nothing, number)
-            sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-            os.chdir(place.project)
-            own = environ(place)
-            os.environ.clear()
-            os.environ.update(own)
-            work()
-        except BaseException as error:  # noqa: BLE001 - told to the parent
-            (place.folder / "error").write_text(f"{type(error).__name__}: {error}")
-        finally:
-            os._exit(1)
-    return child
-
-
 def wrong(place: Place) -> Iterator[str]:
     """What is not as it was promised."""
     lines = place.log.read_text().splitlines() if place.log.exists() else []
@@ -172,7 +254,7 @@ def wrong(place: Place) -> Iterator[str]:
         least = [
             int(w[2]) for line in lines if (w := line.split())[:2] == ["worker", state.name[1:]]
         ]
-        size = queue.load(state / queue.WATCH).get("size", 0)
+        size = _size(state)
         if least and size < max(least):
             yield f"{state.name}: read to {size}, {max(least)} was acknowledged"
     names = [line.split()[1] for line in lines[-4:] if line.startswith("log ")]
@@ -187,6 +269,12 @@ def wrong(place: Place) -> Iterator[str]:
             except ValueError:
                 yield f"{path.name} is torn"
                 break
+
+
+def _size(state: Path) -> int:
+    """Bytes of a transcript that a worker has summarised."""
+    seen = queue.load(state / queue.WATCH).get("seen") or [[0, 0, 0]]
+    return int(seen[0][2])
 
 
 def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
@@ -210,84 +298,41 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
 
 
 def killed(
-    kills: int, seed: int, tell: Callable[[str], None] = lambda _: None
+    scene: Saves | Place, kills: int, seed: int, tell: Tell = lambda _: None
 ) -> tuple[Counter[str], list[str]]:
     """Kills so many times: what was counted, and what was wrong."""
     chance = random.Random(seed)
     counts: Counter[str] = Counter()
     found: list[str] = []
-    worker.SUMMARY_TIMEOUT = 0.0
-    with tempfile.TemporaryDirectory() as name:
-        place = Place(Path(name) / "work")
-        batch(place, "want.jsonl")
-        want = {
-            p.name.replace("want", "out"): p.read_bytes()
-            for p in place.project.glob("want*.jsonl")
-        }
-        for path in place.project.glob("want*"):
-            path.unlink()
-        source = place.folder / "whole.jsonl"
-        source.write_bytes(b"".join(LINES[:20]))
-        warm = writers.Command("log", "create", str(source), "--id", "warm")
-        writers.warm(place.folder, warm)
-        writers.warm(place.folder, writers.Command("log", "clean", "--keep", "5"))
-        writers.warm(place.folder, writers.worker)
-        for kill in range(kills):
-            work: list[Callable[[], None]] = [
-                lambda: hooked(place, 0, chance.randrange(10**9)),
-                lambda: hooked(place, 1, chance.randrange(10**9)),
-                lambda: logged(place, chance.randrange(10**9)),
-                lambda: batched(place),
-            ]
-            chance.random()  # the children's chances differ from kill to kill
-            children = [started(place, one) for one in work]
-            time.sleep(chance.uniform(0.05, 1.2))
-            for child in children:
-                for kill_it in (os.killpg, os.kill):
-                    try:
-                        kill_it(child, signal.SIGKILL)
-                    except ProcessLookupError:
-                        continue
-            for child in children:
-                os.waitpid(child, 0)
-            time.sleep(0.02)
-            counts["kills"] += len(children)
-            told = place.folder / "error"
-            if told.exists():
-                found.append(f"round {kill}: {told.read_text()}")
-                told.unlink()
-            news = [f"round {kill}: {w}" for w in wrong(place)]
-            if kill % 25 == 24 or kill == kills - 1:
-                counts["run to their end"] += 1
-                news += [f"round {kill}, at the end: {w}" for w in finished(place, want)]
-                tell(f"{kill + 1} rounds, {len(found)} wrong")
-            for line in news:
-                tell(f"WRONG {line}")
-            found += news
-            grown = [place.transcript(n) for n in range(2)]
-            if all(p.exists() and p.stat().st_size > 60_000 for p in grown):
-                counts["acknowledged"] += place.acknowledged()
-                shutil.rmtree(place.home)
-                for path in (place.log, place.transcript(0), place.transcript(1)):
-                    path.unlink(missing_ok=True)
-        counts["acknowledged"] += place.acknowledged()
+    for number in range(kills):
+        children = Children(*scene.works(chance), enter=scene.enter)
+        time.sleep(chance.uniform(0.04, 1) * scene.longest)
+        news = children.kill()
+        time.sleep(scene.longest / 60)
+        counts["kills"] += 1
+        news += scene.wrong(counts)
+        if number % 25 == 24 or number == kills - 1:
+            news += [f"at the end: {w}" for w in scene.at_the_end()]
+            tell(f"{number + 1} rounds, {len(found) + len(news)} wrong")
+        for line in news:
+            tell(f"WRONG round {number}: {line}")
+            found.append(f"round {number}: {line}")
     return counts, found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument(
-        "--kills", type=int, default=300, help="rounds; four are killed in each"
-    )
+    parser.add_argument("--kills", type=int, default=300, help="rounds; all are killed in each")
+    parser.add_argument("--store", choices=["files", "packed", "sqlite"])
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     began = time.monotonic()
-    counts, found = killed(args.kills, args.seed, lambda line: print(line, flush=True))
-    told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
-    print(f"random kills: {told}, {time.monotonic() - began:.0f} s, {len(found)} wrong")
-    for line in found[:20]:
-        print(f"  WRONG {line}")
-    return 1 if found else 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "work"
+        folder.mkdir()
+        scene = Saves(folder, args.store) if args.store else Place(folder / "place")
+        counts, found = killed(scene, args.kills, args.seed, harness.tell)
+    return harness.report(f"random kills, {args.store or 'commands'}", began, counts, found)
 
 
 if __name__ == "__main__":

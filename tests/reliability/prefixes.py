@@ -20,12 +20,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.reliability.tracing import verdict
+from tests.reliability.harness import report
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError
-from leftoff.incremental.saved_passes import NotResumable, SavedPass
+from leftoff.incremental.cursor import NotResumable
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.sources.open import open_lines, open_regular
 
 
@@ -122,9 +123,7 @@ def main() -> int:
         wrong += odd
         for line in odd:
             print(f"  WRONG {place.parent.name}: {line}", flush=True)
-    return verdict(
-        f"prefixes: {time.monotonic() - began:.0f} s, {len(wrong)} wrong", counts, wrong
-    )
+    return report("prefixes", began, counts, wrong)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ from tests.reliability.follow import (
 )
 
 from leftoff.errors import LeftoffError
-from leftoff.incremental.follow import LOCK, PARTS, Follower
+from leftoff.incremental.follow import PARTS, Follower
 from leftoff.sources import open as sources
 
 ASIDE = 3
@@ -161,7 +161,7 @@ def checked(home: Path, path: Path, states: list[Path]) -> list[str]:
         wrong += wrong_with(home, "claude_code", path, got)
         odd = differs(follower, got)
         wrong += [odd] if odd else []
-        known = {str(part.number) for part in follower.parts} | {PARTS, LOCK}
+        known = {str(part.number) for part in follower.parts} | {PARTS, f"{PARTS}.lock"}
         more = {p.name for p in state.iterdir()} - known
         wrong += [f"{state.name}: left over: {sorted(more)}"] if more else []
     return wrong

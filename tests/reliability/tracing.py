@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -234,13 +234,3 @@ def retried(trace: str) -> list[str]:
         elif result.startswith("-"):
             failed.add(number)
     return wrong
-
-
-def verdict(told: str, counts: Mapping[str, int], wrong: Sequence[str]) -> int:
-    """Prints what a run did and found; the exit code that says it."""
-    print(told)
-    for name, count in sorted(counts.items()):
-        print(f"  {count} {name}")
-    for line in wrong[:20]:
-        print(f"  WRONG {line}")
-    return 1 if wrong else 0

@@ -20,8 +20,9 @@ from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError, StateError
 from leftoff.incremental import follow
-from leftoff.incremental.follow import LOCK, PARTS, Follower
+from leftoff.incremental.follow import PARTS, Follower
 from leftoff.sources import open as sources
+from leftoff.stores import atomic
 from leftoff.stores.atomic import Directory
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -142,7 +143,7 @@ def test_what_is_destroyed_is_gone(how: str, path: Path, follower: Follower) -> 
     assert look.began
     assert look.gone == (str(path),)
     assert numbers(follower) == list(range(20, 25 if how == "truncate" else 50))
-    assert {p.name for p in follower.folder.iterdir()} <= {PARTS, LOCK, "2"}
+    assert {p.name for p in follower.folder.iterdir()} <= {PARTS, f"{PARTS}.lock", "2"}
 
 
 def test_a_link_is_followed_where_it_leads(path: Path, follower: Follower) -> None:
@@ -185,7 +186,7 @@ def test_a_failing_read_makes_nothing_gone(
     with monkeypatch.context() as patched:
         patched.setattr(Directory, "read", lambda *given: fails(given[1]))
         with pytest.raises(StateError, match="Input/output error; the saved state stays"):
-            follower.look()
+            Follower(path, follower.folder).look()
     assert (follower.folder / PARTS).read_bytes() == kept
     assert numbers(follower) == list(range(40))
 
@@ -214,8 +215,11 @@ def test_somebody_elses_file_in_the_folder_is_passed_over(
 def test_one_at_a_time(path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(lines("s", 0, 20))
     follower.look()
-    monkeypatch.setattr(follow, "LOCK_TIMEOUT", 0.05)
-    with FileLock(follower.folder / LOCK), pytest.raises(StateError, match="another process"):
+    monkeypatch.setattr(atomic, "LOCK_TIMEOUT", 0.05)
+    with (
+        FileLock(follower.folder / f"{PARTS}.lock"),
+        pytest.raises(StateError, match="another process"),
+    ):
         follower.look()
     assert numbers(follower) == list(range(20))
 

@@ -19,6 +19,7 @@ from leftoff import codec
 from leftoff.hooks import answer, forerunners, queue, worker
 from leftoff.hooks.arrival import is_in_transcript
 from leftoff.hooks.status import event_rows
+from leftoff.incremental.cursor import Cursor
 from leftoff.tokens import max_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -378,7 +379,7 @@ def test_a_block_that_arrived_is_not_given_again(client: Client) -> None:
 
 def test_only_what_the_agent_is_handed_counts_as_arrived(tmp_path: Path) -> None:
     first = '<leftoff session="a1">'
-    given = {"first": first, "from": 0}
+    given = {"first": first, "from": None}
     text = f"{first}\nWhat is recorded\n</leftoff>\n"
     lines = {
         True: [
@@ -401,8 +402,11 @@ def test_only_what_the_agent_is_handed_counts_as_arrived(tmp_path: Path) -> None
             assert is_in_transcript(given, str(path)) is expected
     path.write_bytes(codec.dumps(lines[True][0]))
     size = path.stat().st_size
-    assert is_in_transcript({**given, "from": size}, str(path)) is None  # nothing since
-    assert is_in_transcript({**given, "from": size + 9}, str(path)) is True  # written anew
+    with path.open("rb") as file:
+        end = codec.to_builtins(Cursor.at(file, size))
+    assert is_in_transcript({**given, "from": end}, str(path)) is None  # nothing since
+    path.write_text(f"\n{path.read_text()}")
+    assert is_in_transcript({**given, "from": end}, str(path)) is True  # written anew
     assert is_in_transcript(given, str(tmp_path / "none")) is None
     assert is_in_transcript({}, str(path)) is None
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from leftoff import ContextSummary, Pass, SourceError, StateError
+from leftoff import ContextSummary, Pass, StateError
 from leftoff.live import last_summarized
-from leftoff.live.last_summarized import LastSummarized, Position
+from leftoff.live.last_summarized import Position, exchange_position
 from leftoff.stores.atomic import Directory
 
 
@@ -23,20 +23,20 @@ def summary(identity: str, messages: int = 1) -> ContextSummary:
 
 
 def test_the_first_time_there_is_nothing_before(tmp_path: Path) -> None:
-    memory = LastSummarized(tmp_path / "state" / "asked.json")
-    assert memory.exchange(summary("a")) is None
-    assert memory.exchange(summary("b")) is None
-    assert memory.exchange(summary("a", 3)) == Position(2, 1)
-    assert memory.exchange(summary("a", 3)) == Position(4, 3)
+    memory = tmp_path / "state" / "asked.json"
+    assert exchange_position(memory, summary("a")) is None
+    assert exchange_position(memory, summary("b")) is None
+    assert exchange_position(memory, summary("a", 3)) == Position(2, 1)
+    assert exchange_position(memory, summary("a", 3)) == Position(4, 3)
 
 
 def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(last_summarized, "MAX_SESSIONS", 2)
-    memory = LastSummarized(tmp_path / "asked.json")
+    memory = tmp_path / "asked.json"
     for name in "abca":
-        memory.exchange(summary(name))
-    assert memory.exchange(summary("c")) is not None
-    assert memory.exchange(summary("b")) is None
+        exchange_position(memory, summary(name))
+    assert exchange_position(memory, summary("c")) is not None
+    assert exchange_position(memory, summary("b")) is None
 
 
 def test_two_that_ask_at_once_do_not_lose_each_other(tmp_path: Path) -> None:
@@ -44,21 +44,21 @@ def test_two_that_ask_at_once_do_not_lose_each_other(tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(24)]
     made = [summary(name) for name in names]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda one: LastSummarized(path).exchange(one), made))
-    assert all(LastSummarized(path).exchange(one) is not None for one in made)
+        list(pool.map(lambda one: exchange_position(path, one), made))
+    assert all(exchange_position(path, one) is not None for one in made)
 
 
 def test_a_damaged_memory_is_said(tmp_path: Path) -> None:
     path = tmp_path / "asked.json"
     path.write_text("{")
     with pytest.raises(StateError, match="damaged"):
-        LastSummarized(path).exchange(summary("a"))
+        exchange_position(path, summary("a"))
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SourceError, match="file"):
-        LastSummarized(tmp_path / "file" / "asked.json").exchange(summary("a"))
+    with pytest.raises(StateError, match="file"):
+        exchange_position(tmp_path / "file" / "asked.json", summary("a"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -70,8 +70,8 @@ def test_what_is_no_file_of_ours_is_refused(planted: str, tmp_path: Path) -> Non
         os.mkfifo(path)
     else:
         path.symlink_to(victim)
-    with pytest.raises(SourceError, match=r"not a regular file|is a link"):
-        LastSummarized(path).exchange(summary("a"))
+    with pytest.raises(StateError, match=r"not a regular file|is a link"):
+        exchange_position(path, summary("a"))
     assert victim.read_text() == "{}"
 
 
@@ -83,12 +83,12 @@ def test_the_folder_that_was_opened_is_written_into(
     away.mkdir()
     locked = Directory.lock
 
-    def swapped(self: Directory, name: str, patience: float) -> Any:
+    def swapped(self: Directory, name: str) -> Any:
         state.rename(tmp_path / "aside")
         state.symlink_to(away)
-        return locked(self, name, patience)
+        return locked(self, name)
 
     monkeypatch.setattr(Directory, "lock", swapped)
-    LastSummarized(state / "asked.json").exchange(summary("a"))
+    exchange_position(state / "asked.json", summary("a"))
     assert list(away.iterdir()) == []
     assert (tmp_path / "aside/asked.json").is_file()

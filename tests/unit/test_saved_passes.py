@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
-from leftoff.incremental.saved_passes import FOUND, HEAD, NotResumable, SavedPass
+from leftoff.incremental.cursor import NotResumable
+from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"

@@ -393,7 +393,7 @@ def test_a_full_disk_is_said_and_ends_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leftoff.live.session_file.write_atomic", full)
+    monkeypatch.setattr("leftoff.stores.atomic.TemporaryFile.commit", full)
     with caplog.at_level(logging.ERROR, "leftoff.live"):
         manager.update_token_usage(10, 0, message_id="a")
     assert "No space left" in caplog.text

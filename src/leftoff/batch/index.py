@@ -201,9 +201,10 @@ class Index:
                 (path_digest(file.path), self._rules),
             ).fetchone()
             if row is not None:
-                saved: SavedPosition = codec.unpack_state(row[0], SavedPosition)
-                if saved.offset <= file.size and saved.place == file.place:
-                    found[file.path] = saved
+                with suppress(ValueError):  # as another version saved it: it is read whole
+                    saved: SavedPosition = codec.unpack_state(row[0], SavedPosition)
+                    if saved.cursor.offset <= file.size:  # else it was replaced
+                        found[file.path] = saved
         return found
 
     def add(self, job: Job, result: JobResult) -> None:

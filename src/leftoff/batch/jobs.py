@@ -133,7 +133,7 @@ class Job(Struct, frozen=True):
     def size(self) -> int:
         """Bytes to read, roughly; at least 1."""
         known = sum(max(0, f.size) for f in (*self.files, *self.beside))
-        return max(1, known - sum(saved.offset for saved in self.states.values()))
+        return max(1, known - sum(saved.cursor.offset for saved in self.states.values()))
 
 
 class Counts(Struct):

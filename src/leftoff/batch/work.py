@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -28,7 +29,13 @@ from leftoff.batch.jobs import (
 from leftoff.batch.rows import Rows, session_key
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
 from leftoff.formats.thread import key64
-from leftoff.incremental.saved_positions import SavedPosition, resume_pass, save_position
+from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable
+from leftoff.incremental.saved_positions import (
+    SavedPosition,
+    feed_file,
+    resume_pass,
+    save_position,
+)
 from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, read_head
@@ -108,32 +115,24 @@ class _Opener:
     def _whole(self, path: str, format: str | None, extractors: Sequence[str]) -> Pass:
         saved = self._job.states.get(path)
         if saved is not None:
-            try:
-                return self._rest(saved, path, extractors)
-            except StateError:
-                pass  # replaced: read it whole
+            with suppress(StateError, FileReplaced):  # then it is read whole
+                reading = resume_pass(saved, path, tuple(extractors), self._wanted.builtin)
+                cursor = feed_file(reading, path, saved.cursor)
+                self.read -= saved.cursor.offset
+                return self._closed(reading, path, cursor)
+        if not is_url(path) and not is_multi_file(path):
+            with suppress(NotResumable, FileReplaced):
+                reading = Pass(path, format, extractors, self._wanted.builtin)
+                return self._closed(reading, path, feed_file(reading, path, None))
         reading = Pass(path, format, extractors, self._wanted.builtin)
         with local_copy(path) as place, open_lines(place) as lines:
             reading.feed_lines(lines)
-        return self._closed(reading, path)
+        return self._closed(reading, path, None)
 
-    def _rest(self, saved: SavedPosition, path: str, extractors: Sequence[str]) -> Pass:
-        reading = resume_pass(saved, path, tuple(extractors), self._wanted.builtin)
-        began = reading.offset
-        try:
-            with open(path, "rb", buffering=1 << 20) as file:  # noqa: PTH123
-                file.seek(began)
-                reading.feed_lines(file)
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror}") from error
-        self.read -= began
-        return self._closed(reading, path)
-
-    def _closed(self, reading: Pass, path: str) -> Pass:
-        if not is_url(path):
-            saved = save_position(reading, path)
-            if saved is not None:
-                self.states[path] = saved
+    def _closed(self, reading: Pass, path: str, cursor: Cursor | None) -> Pass:
+        saved = save_position(reading, cursor) if cursor else None
+        if saved is not None:
+            self.states[path] = saved
         reading.close()
         self.read += reading.offset
         return reading

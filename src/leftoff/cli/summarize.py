@@ -25,7 +25,7 @@ from leftoff.cli.params import (
 )
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
-from leftoff.live.last_summarized import LastSummarized
+from leftoff.live.last_summarized import exchange_position
 from leftoff.redaction.redactor import redactors
 from leftoff.rendering import changes_since, explanation
 from leftoff.rendering.render_summary import render
@@ -173,8 +173,8 @@ def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json:
 
 def _since_last(summary: ContextSummary) -> ContextSummary:
     """What is new since this was last asked for here; everything the first time."""
-    memory = LastSummarized(Path(load_here().settings.home) / "state" / "asked.json")
-    before = memory.exchange(summary)
+    path = Path(load_here().settings.home) / "state" / "asked.json"
+    before = exchange_position(path, summary)
     if before is None:
         return summary
     by_line = any(request.ref.line is not None for request in summary.user_requests)

@@ -7,10 +7,14 @@ a message of the role `developer`.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+import msgspec
+
 from leftoff import codec
+from leftoff.errors import SourceError
+from leftoff.incremental.cursor import Cursor, Tail
+from leftoff.sources.open import open_regular
 
 MAX_BYTES = 8 << 20
 """Bytes of a transcript, after the place where the block was given, that are searched: clients
@@ -27,14 +31,18 @@ def is_in_transcript(given: dict[str, Any], path: str) -> bool | None:
         path: the transcript.
     """
     first, start = given.get("first"), given.get("from")
-    if not isinstance(first, str) or not isinstance(start, int):
+    if not isinstance(first, str):
         return None
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
-            size = os.fstat(file.fileno()).st_size
-            file.seek(start if start <= size else 0)  # shorter: it was written anew
+        cursor = msgspec.convert(start, Cursor)
+    except ValueError:  # there was no transcript yet: all of it is searched
+        cursor = None
+    try:
+        with open_regular(path) as file:
+            tail = Tail(file, path, cursor)
+            file.seek(tail.offset)
             data = file.read(MAX_BYTES)
-    except OSError:
+    except SourceError:
         return None
     if not data.strip():
         return None

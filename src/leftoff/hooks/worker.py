@@ -31,6 +31,7 @@ from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings, load, user_folder
 from leftoff.sources.open import session_paths
+from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
 
 TIME_LIMIT = 300.0
@@ -140,8 +141,10 @@ class _Job:
             return "no transcript yet"
         self._check_arrival(name)
         self._read_new_lines()
-        size = Path(session_paths(self.transcript)[0]).stat().st_size
-        if name in ("start", "stop", "end") and self.watch.get("size") == size:
+        main, beside = session_paths(self.transcript)
+        stamps = [file_stamp(path) for path in (main, *(side for _, side in beside))]
+        seen = codec.parse(codec.dumps(stamps))
+        if name in ("start", "stop", "end") and self.watch.get("seen") == seen:
             if name == "end":
                 self._apply_retention(settings)
             return "nothing new"
@@ -156,7 +159,7 @@ class _Job:
         if name == "end":
             self._apply_retention(settings)
         self.watch["cost"], self.watch["at"] = time.monotonic() - began, time.time()
-        self.watch["size"] = size
+        self.watch["seen"] = seen
         self._write_watch(settings, summary)
         return "summarised"
 

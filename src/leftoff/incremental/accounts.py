@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -15,14 +13,10 @@ from leftoff.api import SessionReading, open_pass
 from leftoff.budget.account import Account, account
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
-from leftoff.errors import FormatError, SourceError
+from leftoff.errors import FormatError
 from leftoff.extraction.session_state import SessionState
-from leftoff.incremental.cursor import FilePosition
-from leftoff.sources.multi_file import is_multi_file
-from leftoff.sources.open import STDIN, open_regular, session_paths
-
-_BLOCK = 1 << 20
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+from leftoff.incremental.growing import GrowingSession, NoMessageYet
+from leftoff.sources.open import session_paths
 
 
 class SessionAccount(Struct, frozen=True):
@@ -115,10 +109,8 @@ def account_of_reading(
 
 
 class AccountFollower:
-    """Keeps the account of a growing file up to date and reads only what was added.
-
-    A file that was rewritten or replaced is read from its beginning. A recording that is one
-    document, compressed, or made of several files is read whole whenever it changes.
+    """Keeps the account of a growing session up to date and reads only what was added; see
+    `GrowingSession`.
 
     Args:
         path: a file or a session's directory.
@@ -135,14 +127,8 @@ class AccountFollower:
         format: str | None = None,
         windows: Sequence[ModelRow] = (),
     ) -> None:
-        if path == STDIN:
-            raise SourceError("standard input cannot be followed; name a file")
-        self._path, self._preset = path, preset
-        self._format, self._windows = format, windows
-        self._reading: Pass | None = None
-        self._mark: FilePosition | None = None
-        self._seen: tuple[int, ...] | None = None
-        self._latest: SessionAccount | None = None
+        self._session = GrowingSession(path, format)
+        self._preset, self._windows = preset, windows
 
     def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.
@@ -151,52 +137,14 @@ class AccountFollower:
             SourceError: the file cannot be read.
             FormatError: it is surely no recording in a known format.
         """
-        if is_multi_file(self._path):
-            latest = account_of(self._path, self._preset, windows=self._windows)
-            if latest == self._latest:
-                return None
-            self._latest = latest
-            return latest
-        main, beside = session_paths(self._path)
         try:
-            state = Path(main).stat()
-        except OSError as error:
-            raise SourceError(f"{main}: {error.strerror}") from error
-        seen = (state.st_ino, state.st_size, state.st_mtime_ns)
-        if seen == self._seen:
+            return self._session.read_on(self._account)
+        except NoMessageYet:
             return None
-        self._seen = seen
-        with open_regular(main) as file:
-            if file.read(4).startswith(_COMPRESSED):
-                return account_of(self._path, self._preset, windows=self._windows)
-            self._read_new(file, main)
-        if self._reading is None:
-            return None
-        fork = self._reading.fork()
-        try:
-            fork.close()
-        except FormatError:
-            return None  # there is no message in it yet
-        if fork.format is not None and fork.format.shape == "document":
-            self._reading, self._mark = None, None
-        return _accounted(fork, main, _children(beside), self._preset, -1, self._windows)
 
-    def _read_new(self, file: BinaryIO, path: str) -> None:
-        """Feeds what was added; everything, if it is not the file that was read before."""
-        before = self._mark
-        if self._reading is None or before is None or not before.holds(file):
-            self._reading, before = None, FilePosition.of(file, 0)
-        offset = before.offset
-        file.seek(offset)
-        while data := file.read(_BLOCK):
-            if self._reading is None:
-                self._reading = Pass(path, self._format)
-                before = FilePosition.after(file, data)
-            self._reading.feed(data)
-            offset += len(data)
-        self._mark = FilePosition.of(file, offset)
-        if not before.holds(file):  # replaced meanwhile: the next call starts over
-            self._reading, self._mark, self._seen = None, None, None
+    def _account(self, reading: Pass) -> SessionAccount:
+        main, beside = session_paths(self._session.path)
+        return _accounted(reading, main, _children(beside), self._preset, -1, self._windows)
 
 
 def __getattr__(name: str) -> object:

@@ -30,37 +30,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 from msgspec import Struct
 
-from leftoff import api, codec
+from leftoff import api
 from leftoff.analysis.continuations import groups
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import FormatError, InputError, SourceError, StateError
-from leftoff.incremental.cursor import FilePosition
-from leftoff.incremental.saved_passes import MAX_RETRIES, FileReplaced, NotResumable, SavedPass
-from leftoff.redaction.redactor import Redactor
+from leftoff.errors import Damaged, FormatError, InputError, SourceError
+from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, open_regular, session_paths
-from leftoff.stores.atomic import (
-    Directory,
-    make_directories,
-    remove_stale_temporaries,
-    write_atomic,
-)
+from leftoff.stores.locked_file import HeldFile, LockedFile
 from leftoff.summary import ContextSummary
 
-SCHEMA = "leftoff.followed/1"
-PARTS, LOCK = "followed.json", "followed.lock"
-
-LOCK_TIMEOUT = 5.0
-"""Seconds to wait for another process that uses the same folder. Chosen by hand; not
-measured."""
+PARTS = "followed.json"
 
 MIN_COPY_BYTES = 1024
 """Bytes that must have been read of a recording for a copy of it to be recognized. Chosen by
@@ -80,7 +68,7 @@ class FollowedFile(Struct, frozen=True):
     number: int
     path: str
     home: str
-    mark: FilePosition
+    mark: Cursor
     whole: bool = False
 
 
@@ -92,7 +80,7 @@ class _Followed(Struct):
         beside: bytes of its subagents' own files, which are read whole for each summary.
     """
 
-    schema: str = SCHEMA
+    schema: Literal["leftoff.followed/1"] = "leftoff.followed/1"
     path: str = ""
     last: int = 0
     parts: list[FollowedFile] = []
@@ -135,7 +123,7 @@ class Follower:
     def __init__(self, path: str | os.PathLike[str], folder: Path) -> None:
         self.path = str(path)
         self.folder = folder
-        self._saved: tuple[bytes, _Followed] | None = None
+        self._file: LockedFile[_Followed] = LockedFile(folder / PARTS, _Followed)
         if self.path == STDIN or is_multi_file(self.path):
             raise SourceError(f"{self.path}: cannot be followed; name a file that grows")
 
@@ -148,8 +136,8 @@ class Follower:
             StateError: the saved state cannot be read or written, or another process uses the
                 folder; the old state stays.
         """
-        with self._locked():
-            return self._read_all()[0]
+        with self._file.locked() as held:
+            return self._read_all(held)[0]
 
     def summary(self) -> ContextSummary:
         """The summary of the recording at the path together with the earlier ones that belong
@@ -159,9 +147,9 @@ class Follower:
             FormatError: there is no message in them in a known format.
             SourceError, StateError: as for `look`.
         """
-        with self._locked():
+        with self._file.locked() as held:
             for last in (*[False] * MAX_RETRIES, True):
-                parts = self._read_all()[1]
+                parts = self._read_all(held)[1]
                 try:
                     found = self._summary(parts)
                     if last or all(_is_at(part, part.path) for part in parts):
@@ -174,15 +162,15 @@ class Follower:
     @property
     def parts(self) -> tuple[FollowedFile, ...]:
         """The followed recordings, in the order in which they were at the path."""
-        return tuple(self._load().parts)
+        return tuple(self._load(self._file).parts)
 
-    def _read_all(self) -> tuple[Look, list[FollowedFile]]:
-        followed = self._load()
+    def _read_all(self, held: HeldFile[_Followed]) -> tuple[Look, list[FollowedFile]]:
+        followed = self._load(held)
         saved = _copy_of(followed)
         missing = _update_paths(followed)
         began = self._add_current(followed)
         if followed != saved:  # saved before it is read, because the process may be killed
-            self._save(followed)
+            self._save(held, followed)
             saved = _copy_of(followed)
         read, complete = 0, True
         refused: InputError | None = None
@@ -198,7 +186,7 @@ class Follower:
         read += abs(beside - followed.beside)
         followed.beside = beside
         if followed != saved:
-            self._save(followed)
+            self._save(held, followed)
         if refused is not None:
             raise refused
         return Look(read, complete, began, tuple(missing)), followed.parts
@@ -235,7 +223,7 @@ class Follower:
                 return index != len(followed.parts) - 1
         try:
             with open_regular(main) as file:
-                mark = FilePosition.of(file, 0)
+                mark = Cursor.at(file, 0)
         except SourceError:
             if followed.last:
                 return False  # renamed, and the next file is not there yet
@@ -269,12 +257,12 @@ class Follower:
                 if not _fits(part, file):
                     if not part.whole:
                         return 0, False, part
-                    mark = FilePosition.of(file, status.st_size)  # it was rewritten
+                    mark = Cursor.at(file, status.st_size)  # it was rewritten
                     return status.st_size, True, msgspec.structs.replace(part, mark=mark)
-                mark = FilePosition(status.st_dev, status.st_ino, before.offset, before.edges)
+                mark = Cursor(status.st_dev, status.st_ino, before.offset, before.edges)
                 whole = part.whole
                 if status.st_size != before.offset:
-                    mark = FilePosition.of(file, status.st_size)
+                    mark = Cursor.at(file, status.st_size)
                     try:
                         self._saved_pass(part).read_file(file, part.path)
                         whole = False
@@ -293,44 +281,22 @@ class Follower:
 
     # -- saved state -----------------------------------------------------------------------
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
-        try:
-            make_directories(self.folder)
-            with FileLock(self.folder / LOCK, timeout=LOCK_TIMEOUT, mode=0o600):
-                yield
-        except Timeout as error:
-            what = "another process follows with this folder; try again or name another"
-            raise StateError(f"{self.folder}: {what}") from error
-        except OSError as error:
-            where, why = error.filename or self.folder, error.strerror or error
-            raise StateError(f"{where}: {why}; the saved state stays") from error
-
-    def _load(self) -> _Followed:
+    def _load(self, file: LockedFile[_Followed] | HeldFile[_Followed]) -> _Followed:
         """The saved state; an empty one if none is valid, and then everything is read again.
 
         Raises:
-            OSError: it cannot be read. An empty state would lose files that were renamed.
+            StateError: it cannot be read. An empty state would lose files that were renamed.
         """
-        remove_stale_temporaries(self.folder / PARTS)
-        with suppress(FileNotFoundError, ValueError), Directory.open(self.folder) as folder:
-            data = folder.read(PARTS, codec.MAX_DOCUMENT)
-            if self._saved is not None and data == self._saved[0]:
-                return _copy_of(self._saved[1])
-            followed = msgspec.json.decode(data, type=_Followed)
-            if followed.schema == SCHEMA and followed.path == self.path:
-                return followed
+        with suppress(Damaged):
+            followed = file.load()
+            # A path that redaction changes or that is not valid UTF-8 does not match.
+            if followed is not None and followed.path == self.path:
+                return _copy_of(followed)
         return _Followed()
 
-    def _save(self, followed: _Followed) -> None:
+    def _save(self, held: HeldFile[_Followed], followed: _Followed) -> None:
         """Saves the state, and removes the saved passes of dropped recordings."""
-        # A path that redaction changes or that is not valid UTF-8 does not match when it is
-        # loaded: then everything is read again.
-        data = codec.dumps(Redactor().value(codec.to_builtins(followed)))
-        write_atomic(self.folder / PARTS, data)
-        self._saved = data, _copy_of(followed)
+        held.save(_copy_of(followed))
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
             if entry.name.isdecimal() and entry.name not in known:
@@ -406,7 +372,7 @@ def _is_absence(error: SourceError) -> bool:
 def _fits(part: FollowedFile, file: BinaryIO) -> bool:
     mark = part.mark
     by_words = part.whole or mark.offset >= MIN_COPY_BYTES
-    return mark.fits(file) if by_words else mark.holds(file)
+    return mark.is_copied_in(file) if by_words else mark.is_in(file)
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from leftoff.analysis.session_pass import Pass
-from leftoff.api import SessionReading
+from leftoff.api import HeardPass, SessionReading
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
@@ -42,32 +42,6 @@ class ReadResult(Struct, Generic[L], frozen=True):
     without: frozenset[int]
 
 
-class _ListeningPass(Pass):
-    """A pass that gives its messages to one listener for each conversation."""
-
-    def __init__(
-        self,
-        where: str,
-        format: str | None,
-        extractors: Sequence[str],
-        make_listener: Callable[[], Listener],
-    ) -> None:
-        # Keyed by id() of the session's main recording, which is referenced here so that its id
-        # is not reused.
-        self.listeners: dict[tuple[int, str], tuple[SessionState, Listener]] = {}
-        self._make_listener = make_listener
-        super().__init__(where, format, extractors)
-
-    def _message(self, m: Message) -> None:
-        before = self.cursor.taken.get(m.agent, 0)
-        super()._message(m)
-        if self.cursor.taken.get(m.agent, 0) == before:  # not a repeated record
-            place = (id(self._main), m.agent)
-            if place not in self.listeners:
-                self.listeners[place] = self._main, self._make_listener()
-            self.listeners[place][1].see(m)
-
-
 def read_with_listener(
     path: str | PathLike[str],
     make_listener: Callable[[], L],
@@ -88,16 +62,22 @@ def read_with_listener(
         FormatError: there is no message in a known format.
         UnknownName, UsageError: no such session.
     """
-    first: list[_ListeningPass] = []
+    main_pass: list[HeardPass] = []  # the first that is opened
+    # Keyed by id() of the session's main recording, which is referenced here so that its id is
+    # not reused.
+    listeners: dict[tuple[int, str], tuple[SessionState, L]] = {}
+
+    def hear(main: SessionState, message: Message) -> None:
+        place = id(main), message.agent
+        if place not in listeners:
+            listeners[place] = main, make_listener()
+        listeners[place][1].see(message)
 
     def opened(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
-        reading = (
-            Pass(path, format, extractors)
-            if first
-            else _ListeningPass(path, format, extractors, make_listener)
-        )
-        if isinstance(reading, _ListeningPass):
-            first.append(reading)
+        reading = HeardPass(path, format, extractors)
+        if not main_pass:
+            main_pass.append(reading)
+            reading.on_message = hear
         with open_lines(path) as lines:
             reading.feed_lines(lines)
         reading.close()
@@ -106,10 +86,9 @@ def read_with_listener(
     gathered = SessionReading(opened)
     gathered.add(str(path), format, (), session)
     main, _ = gathered.mains[0]
-    chosen = next(s for s in first[0].sessions if s[""] is main)
+    chosen = next(s for s in main_pass[0].sessions if s[""] is main)
     # A subagent's own file has nothing on the main thread: the subagent is the session.
     agent = next(name for name, r in sorted(chosen.items()) if len(r.thread))
     thread = chosen[agent].thread
-    listener: L = first[0].listeners[id(main), agent][1]  # type: ignore[assignment]
     without = frozenset(thread.abandoned() | thread.copies())
-    return ReadResult(gathered.summary(), listener, without)
+    return ReadResult(gathered.summary(), listeners[id(main), agent][1], without)

@@ -9,9 +9,8 @@ Two files in one folder: `pass.found`, to which each read appends what it found,
 What a killed reader appended without replacing the head is overwritten by the next one.
 
 A saved pass is valid for the same leftoff and rules, and for a file that still begins with what
-was read: the same device and inode, not shorter, the same first and last bytes before the
-offset. Otherwise everything is read again. A file that is rewritten during a read is detected
-and read again.
+was read (see `cursor`). Otherwise everything is read again. A file that is rewritten during a
+read is detected and read again.
 
 The saved data is redacted. If anything was redacted, the summary that `summarize` gives cannot
 be made from it, because that counts secrets and locates text by its length: then the recording
@@ -37,7 +36,14 @@ from leftoff.errors import FormatError, SourceError, StateError
 from leftoff.extraction.collector import Collector, State
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.cursor import (
+    MAX_RETRIES,
+    Cursor,
+    FileReplaced,
+    NotResumable,
+    Tail,
+)
+from leftoff.incremental.redacted import redacted_state
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular, session_paths
 from leftoff.sources.session_choice import has_work
@@ -49,23 +55,9 @@ if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half
 
 HEAD, FOUND = "pass.head", "pass.found"
 
-BLOCK = 1 << 20
 SAVE_EVERY = 64 << 20
 """Bytes read after which the state is saved, so that a killed reader loses little. Chosen by
 hand; not measured."""
-
-MAX_RETRIES = 3
-"""Retries of a read during which the recording is replaced. Chosen by hand; not measured."""
-
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-
-
-class NotResumable(SourceError):
-    """The recording is compressed or one document and has to be read whole each time."""
-
-
-class FileReplaced(SourceError):
-    """The recording was replaced or rewritten while it was read."""
 
 
 class _Head(Struct):
@@ -84,7 +76,7 @@ class _Head(Struct):
 
     leftoff: str
     rules: str
-    mark: FilePosition
+    mark: Cursor
     head: bytes
     agents: list[str]
     counts: list[int]
@@ -124,7 +116,7 @@ class SavedPass:
         """
         for last in (*[False] * MAX_RETRIES, True):
             try:
-                with open_regular(path) as file:
+                with open_regular(path, any_encoding=True) as file:
                     return self.read_file(file, path, stop=stop)
             except FileReplaced:
                 if last:
@@ -144,26 +136,20 @@ class SavedPass:
         if known is not None:
             with suppress(StateError):
                 reading = _read_on(known, path)
-        if known is None or not reading.offset:
-            known, snapshot = None, FilePosition.of(file, 0)
-        else:
-            snapshot = known.mark
-        file.seek(reading.offset)
+        if known is not None and not reading.offset:
+            known = None
+        tail = Tail(file, path, known.mark if known else None)
         total, unsaved, complete = 0, 0, True
-        while data := file.read(BLOCK):
-            if not snapshot.offset:
-                if data.startswith(_COMPRESSED):
-                    raise NotResumable(f"{path}: is compressed and cannot be read on")
-                snapshot = FilePosition.after(file, data)
+        for data in tail:
             reading.feed(data)
             total += len(data)
             unsaved += len(data)
             if unsaved >= SAVE_EVERY:
-                saved = self._save(file, reading, known, snapshot, path)
+                saved = self._save(tail, reading, known)
                 if saved is not None:
-                    known, snapshot = saved, saved.mark
+                    known = saved
                     reading = _read_on(known, path)
-                    file.seek(reading.offset)
+                    tail.go_back(known.mark)
                 unsaved = 0
             if stop():
                 complete = False
@@ -171,13 +157,13 @@ class SavedPass:
         if _is_document(reading):
             raise NotResumable(f"{path}: is one document and cannot be read on")
         if unsaved:
-            self._save(file, reading, known, snapshot, path)
+            self._save(tail, reading, known)
         return total, complete
 
     def whole(self, path: str) -> Pass | None:
         """The pass up to the last `read_on`, None if nothing valid is saved. It can be fed
         further, closed and summarized."""
-        with suppress(SourceError), open_regular(path) as file:
+        with suppress(SourceError), open_regular(path, any_encoding=True) as file:
             return self._whole(file, path)
         return None
 
@@ -216,14 +202,16 @@ class SavedPass:
             FormatError: it holds no message in a known format.
         """
         for _ in range(MAX_RETRIES):
-            with open_regular(path) as file:
+            with open_regular(path, any_encoding=True) as file:
                 reading = self._whole(file, path, exact=exact)
                 if reading is None:
                     break
-                before = FilePosition.of(file, reading.offset)
-                while data := file.read(BLOCK):
+                tail = Tail(file, path, Cursor.at(file, reading.offset))
+                for data in tail:
                     reading.feed(data)
-                if not before.holds(file):
+                try:
+                    tail.cursor()
+                except FileReplaced:
                     continue
             reading.close()
             return reading
@@ -263,19 +251,11 @@ class SavedPass:
 
     # -- saving ----------------------------------------------------------------------------
 
-    def _save(
-        self,
-        file: BinaryIO,
-        reading: Collector,
-        known: _Head | None,
-        snapshot: FilePosition,
-        path: str,
-    ) -> _Head | None:
+    def _save(self, tail: Tail, reading: Collector, known: _Head | None) -> _Head | None:
         """Saves what was found since the last save; None if nothing can be saved yet.
 
-        Args:
-            snapshot: a position taken earlier. While it matches, the file was not replaced, so
-                everything was read from one recording.
+        Raises:
+            FileReplaced: not all of it was read from one recording.
         """
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
@@ -285,19 +265,17 @@ class SavedPass:
             return None  # until the agent does something in it, too
         gate = Redactor()
         gate.last_number = known.placeholders if known else 0  # its numbering goes on
-        redacted = _redacted_head(state.head, gate)
+        redacted = redacted_state(state, gate)
         if redacted is None:
             return None
-        mark = FilePosition.of(file, state.offset)
-        if not snapshot.holds(file):
-            raise FileReplaced(f"{path}: was written anew while it was read")
+        redacted_head, evidence = redacted
+        mark = tail.cursor(state.offset)
         earlier = max(reading.earlier, known.earlier if known else 0)
         if len(reading.sessions) > 1:
             known = None  # another session begins: the saved data is not part of it
             earlier += sum(
                 any(len(r.thread) for r in s.values()) for s in reading.sessions[:-1]
             )
-        evidence = gate.value(codec.unpack_state(state.evidence, Any))
         frame = codec.pack_state(
             ([r.agent for r in recordings], codec.unpack_state(state.thread, Any), evidence)
         )
@@ -310,7 +288,7 @@ class SavedPass:
             leftoff=__version__,
             rules=rules_digest(),
             mark=mark,
-            head=redacted,
+            head=redacted_head,
             agents=[r.agent for r in recordings],
             counts=[len(r.thread) for r in recordings],
             found=end,
@@ -373,7 +351,7 @@ class SavedPass:
         same = (
             head.leftoff == __version__
             and head.rules == rules_digest()
-            and head.mark.holds(file)
+            and head.mark.is_in(file)
             and self.size >= head.found
         )
         return head if same else None
@@ -412,36 +390,3 @@ def _read_on(known: _Head, path: str) -> Collector:
         StateError: the saved data is damaged.
     """
     return Collector.resume(State(known.mark.offset, known.head, b"", b""), known.counts, path)
-
-
-def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
-    """The head of a pass, redacted; parts of it are MessagePack inside MessagePack.
-
-    None if the reader holds raw lines with a secret, in which nothing can be replaced: they
-    belong to an unfinished message and are read again.
-    """
-    head, issues = codec.unpack_state(frozen, Any)
-    parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
-    lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
-    if lines and gate.text(lines) != lines:
-        return None
-    head, parts = gate.value((head, parts))
-    for (place, name), part in zip(_parts(head), parts, strict=True):
-        place[name] = codec.pack_state(part)
-    return codec.pack_state((head, issues))
-
-
-def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """The places in a head that hold MessagePack values."""
-    found = [(head, "reader")]
-    for recording in head["recordings"]:
-        found += [(recording["extractors"], name) for name in recording["extractors"]]
-    return found
-
-
-def _bytes_in(value: Any) -> Iterator[bytes]:
-    if isinstance(value, bytes):
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _bytes_in(item)

@@ -20,12 +20,11 @@ from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.wording import brief
-from leftoff.incremental.cursor import FilePosition
+from leftoff.incremental.growing import GrowingSession
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text
 from leftoff.sources import discover
-from leftoff.sources.encodings import wide_encoding
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
 from leftoff.summary import ContextSummary
@@ -45,51 +44,25 @@ MAX_ITEM_CHARS = 1_000
 CACHE_SIZE = 8
 """Number of recordings that are cached in memory."""
 
-_BLOCK = 1 << 20
 
-
-class _CachedRecording:
-    """A recording that is read incrementally, with the summary of the last read."""
+class _CachedRecording(GrowingSession):
+    """A session that is read incrementally, with the summary of the last read."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        super().__init__(path)
         self.lock = threading.Lock()
-        self.read = self.size = 0
-        self._pass: Pass | None = None
-        self._position: FilePosition | None = None
-        self._state: list[tuple[int, ...]] = []
         self._summary: ContextSummary | None = None
 
     def summary(self) -> ContextSummary:
-        """The summary of the recording as it is now; reads only new bytes."""
+        """The summary of the session as it is now; reads only new bytes."""
         with self.lock:
-            main, beside = session_paths(self.path)
-            state = [_identity(path) for path in (main, *(side for _, side in beside))]
-            if self._summary is not None and state == self._state:
-                return self._summary
-            self.size = state[0][0]
-            self._summary, self._state = self._read_new(main), state
+            changed = self.read_on(self._summarized)
+            self._summary = changed or self._summary
+            assert self._summary is not None
             return self._summary
 
-    def _read_new(self, main: str) -> ContextSummary:
-        with open(main, "rb") as file:  # noqa: PTH123 - a path as its user spells it
-            if self._pass is None or not (self._position and self._position.holds(file)):
-                self._pass, self.read = None, 0  # written anew since, even if it is as long
-            session_pass = self._pass or Pass(main)
-            file.seek(self.read)
-            while data := file.read(_BLOCK):
-                whole = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
-                if not self.read and (whole or wide_encoding(data[:4096])):
-                    return api.summarize(self.path)
-                session_pass.feed(data)
-                self.read += len(data)
-            self._position = FilePosition.of(file, self.read)
-        closed = session_pass.fork()
-        closed.close()
-        if closed.format is not None and closed.format.shape == "document":
-            self.read = 0
-        else:
-            self._pass = session_pass
+    def _summarized(self, closed: Pass) -> ContextSummary:
+        main, _ = session_paths(self.path)
 
         def opened(path: str, **options: Any) -> Pass:
             return closed if path == main else api.open_pass(path, **options)
@@ -97,12 +70,6 @@ class _CachedRecording:
         found = api.SessionReading(opened)
         found.add(self.path, None, (), None)
         return found.summary("")
-
-
-def _identity(path: str) -> tuple[int, ...]:
-    """What changes when a file is written or replaced: its size first."""
-    status = os.stat(path)  # noqa: PTH116 - a path as its user spells it
-    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
 
 
 class Answers:

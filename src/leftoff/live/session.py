@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,8 +14,7 @@ from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
-from leftoff.live.session_file import RECENT, SessionState
-from leftoff.live.tasks import TaskBudgets, now
+from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logger
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
@@ -85,7 +83,7 @@ class SessionManager(TaskBudgets):
         session_id: str | None = None,
         settings: Settings | None = None,
         generator: Generator | None = None,
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
         self._generator = generator

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
 
 from leftoff.budget.tasks import (
+    DEFAULT_MODEL,
     CheckpointMetadata,
     Crossed,
     Handoff,
@@ -19,10 +22,8 @@ from leftoff.budget.tasks import (
     limit_of,
 )
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
-from leftoff.errors import UnknownName, UsageError
+from leftoff.errors import Damaged, StateError, UnknownName, UsageError
 from leftoff.handover.decision_table import MAX_HANDOFFS
-from leftoff.live import session_file as states
-from leftoff.live.session_file import SessionState
 from leftoff.live.telemetry import (
     CHECKPOINT_CREATED,
     CONTEXT_DUMP_REQUESTED,
@@ -33,10 +34,52 @@ from leftoff.live.telemetry import (
     Subscriber,
     logger,
 )
+from leftoff.model import Usage
 from leftoff.settings import Settings
+from leftoff.stores.locked_file import HeldFile, LockedFile
 
 MAX_CROSSINGS = 32
 """Number of threshold crossings that are saved for a task."""
+
+
+RECENT = 256
+"""Number of API responses whose usage is saved, to recognise repeated reports."""
+
+
+class SessionState(Struct):
+    """The saved state of a running session.
+
+    Attributes:
+        basis: "sum" or "occupancy", decided by the first call; "" before it.
+        used: tokens used on that basis.
+        spent: tokens over distinct API calls.
+        armed: the session's thresholds that have fired since the last compaction.
+        calls: usage by response id of the latest `RECENT` responses that have an id.
+        counts: `used` after each of the latest calls since the last compaction.
+        logged_for: reasons for which a resume log was written since the last compaction.
+        unlogged: tokens were used since the last resume log.
+    """
+
+    session_id: str
+    schema: Literal["leftoff.session/1"] = "leftoff.session/1"
+    basis: str = ""
+    used: int = 0
+    spent: Usage = Usage()
+    stop_reason: str = ""
+    model: str = DEFAULT_MODEL
+    started: str = ""
+    updated: str = ""
+    status: str = "active"
+    armed: FiredThresholds = FiredThresholds()
+    calls: dict[str, Usage] = field(default_factory=dict)
+    counts: list[int] = field(default_factory=list)
+    logged_for: tuple[str, ...] = ()
+    unlogged: bool = False
+    tasks: dict[str, TaskDocument] = field(default_factory=dict)
+
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the current time, with its zone."""
 
 
 def now() -> datetime:
@@ -65,16 +108,18 @@ class TaskBudgets:
         *,
         session_id: str | None = None,
         settings: Settings | None = None,
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         self.settings = settings or Settings()
-        self._file = None if path is None else states.StateFile(Path(path))
+        self._file: LockedFile[SessionState] | None = (
+            None if path is None else LockedFile(Path(path), SessionState)
+        )
         self._clock = clock
         self._handoff = self.settings.preset_of("handoff")
         self._lock = threading.RLock()
         self._channel = Channel()
         self._owns_file = True
-        saved = self._file.found if self._file else None
+        saved = self._found = self._file.load() if self._file else None
         if saved is None or session_id not in {None, saved.session_id}:
             saved = self._new_session(session_id)
         self._state = saved
@@ -90,49 +135,52 @@ class TaskBudgets:
         Args:
             begins: a new session replaces the one in the file.
         """
-        with self._lock, self._locked(begins=begins) as writable:
+        with self._lock, ExitStack() as stack:
+            held = self._held(stack, begins=begins)
             try:
                 yield self._state
             finally:
                 self._state.updated = self._clock().isoformat()
-                if writable and self._file:
+                if held is not None and self._owns_file:
                     with self._errors_logged():
-                        self._file.save(self._state)
+                        held.save(self._state)
+                    self._found = self._state
         self._channel.deliver()
 
-    @contextmanager
-    def _locked(self, *, begins: bool) -> Iterator[bool]:
-        """Locks the file and loads what another process has changed. Yields whether this
-        session may be saved to the file."""
-        with ExitStack() as stack:
-            writable = False
-            if self._file is not None:
-                with self._errors_logged():
-                    changed = stack.enter_context(self._file.held())
-                    self._replace_state(self._file.found if changed and not begins else None)
-                    self._owns_file = writable = self._owns_file or begins
-            yield writable
+    def _held(self, stack: ExitStack, *, begins: bool) -> HeldFile[SessionState] | None:
+        """Locks the file and loads what another process has changed."""
+        held: HeldFile[SessionState] | None = None
+        if self._file is None:
+            return held
+        with self._errors_logged():
+            held = stack.enter_context(self._file.locked())
+            before, self._found = self._found, held.load()
+            if begins:
+                self._owns_file = True
+            elif self._found is not None and self._found is not before:
+                self._replace_state(self._found)
+        return held
 
-    def _replace_state(self, found: SessionState | None) -> None:
+    def _replace_state(self, found: SessionState) -> None:
         """Replaces the state by one that another process has saved. If that is another session,
         this one is no longer saved."""
-        if found is None:
-            return
         if found.session_id == self._state.session_id:
             self._state, self._owns_file = found, True
-        elif self._owns_file and self._file is not None:
+        elif self._owns_file:
             self._owns_file = False
             what = "another session was begun in it; this one is no longer saved"
-            logger.error("%s: %s", self._file.path, what)
+            logger.error("%s: %s", self._file.path if self._file else "", what)
 
     @contextmanager
     def _errors_logged(self) -> Iterator[None]:
-        """Logs an `OSError` instead of raising it: a full disk must not end the session."""
+        """Logs that the file cannot be used instead of raising it: a full disk must not end the
+        session."""
         try:
             yield
-        except OSError as error:
-            where = self._file.path if self._file else ""
-            logger.error("%s: the session is not saved (%s)", where, error.strerror)
+        except Damaged:
+            raise
+        except StateError as error:
+            logger.error("the session is not saved: %s", error)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Calls `subscriber` with every later `Event`; returns a function that ends that."""

@@ -55,6 +55,15 @@ def wide_encoding(head: bytes) -> str:
     return ""
 
 
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""How files that these programs compressed begin."""
+
+
+def is_plain(head: bytes) -> bool:
+    """Whether a file that begins so holds its text as it is: not compressed, not in UTF-16."""
+    return not head.startswith((GZIP, ZSTD)) and not wide_encoding(head)
+
+
 _WIDE = re.compile(rb"(?:[ -~]\x00){8}|(?:\x00[ -~]){8}")
 
 

@@ -18,12 +18,11 @@ from typing import IO, Any, BinaryIO, cast
 
 from leftoff.codec import MAX_DOCUMENT, MAX_LINE
 from leftoff.errors import SourceError
-from leftoff.sources.encodings import Utf8Reader, wide_encoding
+from leftoff.sources.encodings import GZIP, ZSTD, Utf8Reader, is_plain, wide_encoding
 from leftoff.sources.multi_file import is_multi_file, join_files
 
 STDIN = "-"
 NO_NAME = "the name is empty: name a file, or - for standard input"
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 MAX_UNPACKED = 4 << 30
 """Bytes that a compressed recording may unpack to."""
@@ -84,7 +83,7 @@ def read_head(path: str, size: int) -> bytes:
             head = plain.read(size)
         except OSError as error:
             raise SourceError(f"{path}: {_why(error)}") from error
-    if head[:2] != _GZIP and head[:4] != _ZSTD and not wide_encoding(head[:4096]):
+    if is_plain(head[:4096]):
         return head
     with open_recoded(path) as (stream, _):
         try:
@@ -107,17 +106,19 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
 
 
 @contextmanager
-def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def open_regular(
+    path: str | os.PathLike[str], *, any_encoding: bool = False
+) -> Iterator[BinaryIO]:
     """A regular file, open for reading as it is.
 
     Raises:
-        SourceError: missing, no regular file, unreadable, in UTF-16 or UTF-32; also where
-            reading on fails.
+        SourceError: missing, no regular file, unreadable, in UTF-16 or UTF-32 (unless
+            `any_encoding`); also where reading on fails.
     """
     with _regular(path, 1 << 16) as file:
         try:
             encoding = wide_encoding(cast("io.BufferedReader", file).peek(4096)[:4096])
-            if encoding:
+            if encoding and not any_encoding:
                 name = encoding[:6].upper()
                 raise SourceError(f"{path}: is in {name}; here only UTF-8 is read: convert it")
             yield file
@@ -156,10 +157,10 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         raise SourceError(f"{path}: {_about_directory(path)}")
     with cast("io.BufferedReader", _regular(path, 1 << 20)) as file:
         magic = file.peek(6)[:6]
-        if magic[:2] == _GZIP:
+        if magic.startswith(GZIP):
             with _gunzip(file) as unpacked:
                 yield unpacked
-        elif magic[:4] == _ZSTD:
+        elif magic.startswith(ZSTD):
             with _unzstd(file, path) as unpacked:
                 yield unpacked
         else:

@@ -45,6 +45,9 @@ with suppress(ImportError):  # Windows
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _HAS_DIR_FD: Final = {os.open, os.rename, os.link, os.unlink, os.mkdir} <= os.supports_dir_fd
+LOCK_TIMEOUT = 10.0
+"""Seconds to wait for another process that holds a lock. Chosen by hand; not measured."""
+
 _POLL_INTERVAL: Final = 0.005
 """Seconds between two attempts to take a lock. Chosen by hand; not measured."""
 
@@ -248,13 +251,17 @@ class Directory:
             staged.close()
 
     @contextmanager
-    def lock(self, name: str, timeout: float) -> Iterator[None]:
+    def lock(self, name: str, timeout: float | None = None) -> Iterator[None]:
         """Holds an exclusive lock on a lock file, which is created, until the block ends.
 
+        Args:
+            timeout: seconds to wait for another process; `LOCK_TIMEOUT` by default.
+
         Raises:
-            TimeoutError: another process held the lock for `timeout` seconds.
+            TimeoutError: another process held the lock for longer.
             OSError: the file cannot be created or locked, or is a link.
         """
+        timeout = LOCK_TIMEOUT if timeout is None else timeout
         if fcntl is None or self._dir_fd is None:
             from filelock import FileLock, Timeout
 
@@ -449,6 +456,22 @@ def make_directories(path: Path) -> None:
     for directory in reversed(missing):
         with Directory.open(directory.parent) as parent:
             parent.mkdir(directory.name)
+
+
+def file_stamp(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    """What changes whenever a file is written or replaced; None if there is none. Equal stamps
+    mean an unchanged file, different ones may: `incremental.cursor` looks at the content."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path as its user spells it
+    except OSError:
+        return None
+    return stamp_of(status)
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, ...]:
+    """The stamp of a file from its status."""
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times
 
 
 @contextmanager

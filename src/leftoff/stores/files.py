@@ -27,7 +27,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
 from leftoff.settings import Settings
-from leftoff.stores.atomic import Directory, NotSynced, make_directories
+from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, NotSynced, make_directories
 from leftoff.stores.envelope import (
     RedactorFactory,
     differing_paths,
@@ -60,9 +60,6 @@ from leftoff.stores.naming import (
     location_of,
 )
 from leftoff.stores.protocol import Entry, StoredDocument
-
-LOCK_TIMEOUT: Final = 10.0
-"""Seconds to wait for another writer of the same document. Chosen by hand; not measured."""
 
 _LOCKS: Final = ".locks"
 _LOCK_STRIPES: Final = 256

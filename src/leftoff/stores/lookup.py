@@ -12,6 +12,7 @@ from msgspec import Struct
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.errors import Damaged, StateError, TooNew
 from leftoff.model import Issue
+from leftoff.sources.encodings import GZIP
 from leftoff.stores.atomic import Directory
 from leftoff.stores.envelope import Unsealed, checksum, read_header, unseal
 from leftoff.stores.naming import (
@@ -181,7 +182,7 @@ def decompress(data: bytes, where: str) -> bytes:
     Raises:
         Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`.
     """
-    if data[:2] != b"\x1f\x8b":
+    if not data.startswith(GZIP):
         return data
     unpacker = zlib.decompressobj(31)
     try:

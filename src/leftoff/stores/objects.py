@@ -8,39 +8,21 @@ the time of saving stand in the document, so `list` reads all documents.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, overload
 
-from leftoff import codec
+from msgspec.structs import replace
+
 from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
-from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.envelope import (
-    RedactorFactory,
-    Unsealed,
-    checksum,
-    read_header_or_none,
-    redactor_for,
-    reseal,
-    sanitize,
-    seal,
-    unseal,
-)
-from leftoff.stores.naming import (
-    JSON,
-    MARKDOWN,
-    check_id,
-    file_stem,
-    location_of,
-    parse_file_name,
-)
-from leftoff.stores.protocol import Entry, StoredDocument
+from leftoff.stores.envelope import RedactorFactory, read_header, redactor_for
+from leftoff.stores.naming import JSON, MARKDOWN, file_stem, location_of, parse_file_name
+from leftoff.stores.sealed import Change, Row, SealedStore
 
 
-class ObjectStore:
+class ObjectStore(SealedStore):
     """Documents as objects under a URL.
 
     Args:
@@ -56,6 +38,7 @@ class ObjectStore:
     def __init__(
         self, url: str, *, gate: RedactorFactory = redactor_for, **options: Any
     ) -> None:
+        super().__init__(gate)
         try:
             import fsspec
         except ImportError as error:
@@ -73,94 +56,51 @@ class ObjectStore:
             raise UsageError(f"{url}: {error}") from error
         self._root = root.rstrip("/")
         self._scheme = scheme
-        self._gate = gate
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = sanitize(kind, document, text, self._gate)
-        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
-        with self._translate_errors(where):
-            pinned = False
-            before = self._get(path + JSON)
-            if before is not None:
-                known = read_header_or_none(kind, before, where)
-                pinned = known is not None and known.pinned
-            data = codec.dumps(seal(kind, id, given, pinned=pinned, saved=time.time()))
-            self._system.pipe_file(path + JSON, data)
-            if given.text:
-                self._system.pipe_file(path + MARKDOWN, given.text.encode())
-            else:
-                self._remove(path + MARKDOWN)
-        return where
+    seals_time = True
 
-    def load(self, kind: str, id: str) -> StoredDocument | None:
-        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
-        with self._translate_errors(where):
-            data = self._get(path + JSON)
-            if data is None:
-                return None
-            opened = unseal(kind, data, where)
-            sums = opened.header.text if opened.header else ""
-            words = (self._get(path + MARKDOWN) or b"") if sums else b""
-        if checksum(words) == sums or not sums:
-            return StoredDocument(opened.document, opened.issues, where, words.decode())
-        message = f"{where}: its markdown is not of this document; left out"
-        issue = Issue("text_differs", "warning", message)
-        return StoredDocument(opened.document, (*opened.issues, issue), where)
+    def _read(self, kind: str, id: str) -> Row | None:
+        with self._translate_errors(self._where(kind, id)):
+            return _row(kind, self._get(self._path(kind, id) + JSON))
 
-    def list(self, kind: str) -> list[Entry]:
+    def _read_text(self, kind: str, id: str) -> str:
+        with self._translate_errors(self._where(kind, id)):
+            return (self._get(self._path(kind, id) + MARKDOWN) or b"").decode(errors="replace")
+
+    def _rows(self, kind: str) -> Iterator[tuple[str, Row]]:
         folder = f"{self._root}/{location_of(kind).folder}"
         with self._translate_errors(folder):
             try:
                 found = self._system.ls(folder, detail=True)
             except FileNotFoundError:
-                return []
+                return
             known = {info["name"].rpartition("/")[2]: info for info in found}
             split = [parse_file_name(kind, name) for name in sorted(known)]
             ids = [parts[0] for parts in split if parts is not None and parts[1] == JSON]
             paths = [self._path(kind, name) + JSON for name in ids]
             read = self._system.cat_ranges(paths, None, None, on_error="return")
-        entries = [
-            self._entry(kind, name, data, known)
-            for name, data in zip(ids, read, strict=True)
-            if not isinstance(data, FileNotFoundError)
-        ]
-        return sorted(entries, key=lambda e: (-e.saved, e.id))
+        for name, data in zip(ids, read, strict=True):
+            if isinstance(data, FileNotFoundError):
+                continue
+            stem = file_stem(kind, name)
+            sizes = (known.get(stem + ending, {}).get("size") for ending in (JSON, MARKDOWN))
+            row = _row(kind, data if isinstance(data, bytes) else b"")
+            saved = row.saved if row.saved >= 0 else _changed(known[stem + JSON])
+            yield name, replace(row, saved=saved, size=sum(size or 0 for size in sizes))
 
-    def _entry(self, kind: str, id: str, data: Any, known: Mapping[str, Any]) -> Entry:
-        name, where = file_stem(kind, id), self._where(kind, id)
-        size = sum(known.get(name + ending, {}).get("size") or 0 for ending in (JSON, MARKDOWN))
-        opened = _unseal_or_none(kind, data)
-        if opened is not None and opened.header is not None and opened.header.saved is not None:
-            return Entry(id, where, opened.header.saved, size, opened.pinned)
-        return Entry(id, where, _changed(known[name + JSON]), size, readable=opened is not None)
-
-    def delete(self, kind: str, id: str) -> bool:
-        path = self._path(kind, check_id(kind, id))
+    def _change(self, kind: str, id: str, change: Change) -> None:
+        path = self._path(kind, id)
         with self._translate_errors(self._where(kind, id)):
-            self._remove(path + MARKDOWN)
-            return self._remove(path + JSON)
-
-    def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Pins or unpins a document. False if there is none."""
-        path, where = self._path(kind, check_id(kind, id)), self._where(kind, id)
-        with self._translate_errors(where):
-            data = self._get(path + JSON)
-            if data is None:
-                return False
-            sealed = reseal(unseal(kind, data, where), pinned=pinned)
-            self._system.pipe_file(path + JSON, codec.dumps(sealed))
-        return True
-
-    def drop(self, kind: str, entry: Entry) -> bool:
-        """Removes a document if it is still the one of that entry, readable and not pinned."""
-        path = self._path(kind, check_id(kind, entry.id))
-        with self._translate_errors(entry.where):
-            opened = _unseal_or_none(kind, self._get(path + JSON))
-            header = opened.header if opened is not None else None
-            if header is None or header.pinned or header.saved != entry.saved:
-                return False
-            self._remove(path + MARKDOWN)
-            return self._remove(path + JSON)
+            row = change(_row(kind, self._get(path + JSON)))
+            if row is None:
+                self._remove(path + MARKDOWN)
+                self._remove(path + JSON)
+            elif isinstance(row, Row):
+                self._system.pipe_file(path + JSON, row.data)
+                if row.text:
+                    self._system.pipe_file(path + MARKDOWN, row.text.encode())
+                elif row.text is not None:
+                    self._remove(path + MARKDOWN)
 
     def _path(self, kind: str, id: str) -> str:
         return f"{self._root}/{location_of(kind).folder}/{file_stem(kind, id)}"
@@ -196,13 +136,24 @@ class ObjectStore:
             raise StateError(f"{where}: the object store failed: {words}") from error
 
 
-def _unseal_or_none(kind: str, data: Any) -> Unsealed | None:
-    if not isinstance(data, bytes):
+@overload
+def _row(kind: str, data: bytes) -> Row: ...
+
+
+@overload
+def _row(kind: str, data: bytes | None) -> Row | None: ...
+
+
+def _row(kind: str, data: bytes | None) -> Row | None:
+    """The row of an object: pin and time (-1 where none is known) are in its document."""
+    if data is None:
         return None
-    try:
-        return unseal(kind, data, "")
-    except StateError:
-        return None
+    header = None
+    with suppress(StateError):
+        header = read_header(kind, data, "")
+    if header is None:
+        return Row(data, None, -1.0, pinned=False)
+    return Row(data, None, -1.0 if header.saved is None else header.saved, header.pinned)
 
 
 def _changed(info: Mapping[str, Any]) -> float:

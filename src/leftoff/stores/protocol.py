@@ -9,7 +9,7 @@ object store. A saved document is redacted and gets a checksum (`envelope`).
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -26,6 +26,8 @@ __all__ = [
     "Store",
     "StoreOpener",
     "StoredDocument",
+    "list_together",
+    "load_first",
     "open_store",
     "stores",
 ]
@@ -126,6 +128,21 @@ class PrunableStore(Store, Protocol):
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
         ...
+
+
+def load_first(among: Sequence[Store], kind: str, id: str) -> StoredDocument | None:
+    """The document of that id in the first store that has it."""
+    found = (store.load(kind, id) for store in among)
+    return next((document for document in found if document is not None), None)
+
+
+def list_together(among: Sequence[Store], kind: str) -> list[Entry]:
+    """Every document of a kind in several stores, newest first; those of the first store hide
+    those of the same id in the others."""
+    if len(among) == 1:
+        return among[0].list(kind)  # in the order of a store that knows no times, too
+    known = {entry.id: entry for store in reversed(among) for entry in store.list(kind)}
+    return sorted(known.values(), key=lambda entry: (-entry.saved, entry.id))
 
 
 class StoreOpener(Protocol):

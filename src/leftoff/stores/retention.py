@@ -76,14 +76,15 @@ def prune(
     for rank, entry in enumerate(store.list(kind)):
         removable = entry.readable and not entry.pinned and entry.id != spare
         if removable and retention.allows(rank, now - entry.saved):
-            if dry_run or _drop(store, kind, entry):
+            if dry_run or drop(store, kind, entry):
                 removed.append(entry)
                 continue
         retained.append(entry)
     return Pruned(tuple(removed), tuple(retained))
 
 
-def _drop(store: Store, kind: str, entry: Entry) -> bool:
+def drop(store: Store, kind: str, entry: Entry) -> bool:
+    """Removes a document, if possible only if it is still the one of that entry."""
     if isinstance(store, PrunableStore):
         return store.drop(kind, entry)
     return store.delete(kind, entry.id)

@@ -9,27 +9,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from leftoff import codec
 from leftoff.errors import Damaged, StateError, TooNew, Unsure, UsageError
-from leftoff.stores.atomic import make_directories, open_private
-from leftoff.stores.envelope import (
-    RedactorFactory,
-    read_header,
-    read_header_or_none,
-    redactor_for,
-    reseal,
-    sanitize,
-    seal,
-    unseal,
-)
-from leftoff.stores.naming import check_id, location_of
-from leftoff.stores.protocol import Entry, StoredDocument
+from leftoff.stores.atomic import LOCK_TIMEOUT, make_directories, open_private
+from leftoff.stores.envelope import RedactorFactory, redactor_for
+from leftoff.stores.sealed import Change, Row, SealedStore
 
 VERSION: Final = 1
 """Of the table; in the database as `user_version`."""
@@ -54,7 +42,7 @@ ON CONFLICT (kind, id) DO UPDATE SET
 _SIZE = "length(document) + length(CAST(text AS BLOB))"
 
 
-class SqliteStore:
+class SqliteStore(SealedStore):
     """Documents in one database file.
 
     Args:
@@ -69,107 +57,41 @@ class SqliteStore:
         path: str | os.PathLike[str],
         *,
         gate: RedactorFactory = redactor_for,
-        timeout: float = 10.0,
+        timeout: float = LOCK_TIMEOUT,
         patience: float | None = None,
     ) -> None:
+        super().__init__(gate)
         self.path = Path(path)
-        self._gate = gate
         self._timeout = timeout if patience is None else patience
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = sanitize(kind, document, text, self._gate)
-        where = self._where(kind, check_id(kind, id))
-        with self._writing() as connection:
-            pinned = False
-            row = connection.execute(
-                "SELECT document, pinned FROM documents WHERE kind = ? AND id = ?", (kind, id)
-            ).fetchone()
-            if row is not None:
-                pinned = bool(row[1])
-                read_header_or_none(kind, row[0], where)
-            data = codec.dumps(seal(kind, id, given, pinned=pinned))
-            connection.execute(_UPSERT, (kind, id, data, given.text, time.time(), pinned))
-        return where
-
-    def load(self, kind: str, id: str) -> StoredDocument | None:
-        where = self._where(kind, check_id(kind, id))
+    def _read(self, kind: str, id: str) -> Row | None:
         with self._reading() as connection:
-            if connection is None:
-                return None
-            row: tuple[bytes, str] | None = connection.execute(
-                "SELECT document, text FROM documents WHERE kind = ? AND id = ?", (kind, id)
-            ).fetchone()
-        if row is None:
-            return None
-        opened = unseal(kind, bytes(row[0]), where)
-        return StoredDocument(opened.document, opened.issues, where, row[1])
+            return None if connection is None else _row(connection, kind, id)
 
-    def list(self, kind: str) -> list[Entry]:
-        location_of(kind)
+    def _rows(self, kind: str) -> Iterator[tuple[str, Row]]:
         with self._reading() as connection:
-            if connection is None:
-                return []
-            rows = connection.execute(
-                f"SELECT id, saved, {_SIZE}, pinned, document FROM documents "  # noqa: S608
-                "WHERE kind = ? ORDER BY saved DESC, id",
-                (kind,),
-            ).fetchall()
-        return [
-            Entry(
-                name,
-                self._where(kind, name),
-                saved,
-                size,
-                bool(pinned),
-                _readable(kind, document),
-            )
-            for name, saved, size, pinned, document in rows
-        ]
+            rows = []
+            if connection is not None:
+                rows = connection.execute(
+                    "SELECT id, document, saved, pinned, "  # noqa: S608
+                    f"{_SIZE} FROM documents WHERE kind = ?",
+                    (kind,),
+                ).fetchall()
+        for name, data, saved, pinned, size in rows:
+            yield name, Row(bytes(data), None, saved, bool(pinned), size)
 
-    def delete(self, kind: str, id: str) -> bool:
-        check_id(kind, id)
-        if not self.path.exists():
-            return False
+    def _change(self, kind: str, id: str, change: Change) -> None:
+        if not self.path.exists() and not isinstance(change(None), Row):
+            return  # without making a database
         with self._writing() as connection:
-            done = connection.execute(
-                "DELETE FROM documents WHERE kind = ? AND id = ?", (kind, id)
-            ).rowcount
-        return done > 0
-
-    def pin(self, kind: str, id: str, pinned: bool) -> bool:
-        """Pins or unpins a document. False if there is none."""
-        where = self._where(kind, check_id(kind, id))
-        if not self.path.exists():
-            return False
-        with self._writing() as connection:
-            row = connection.execute(
-                "SELECT document FROM documents WHERE kind = ? AND id = ?", (kind, id)
-            ).fetchone()
+            row = change(_row(connection, kind, id))
             if row is None:
-                return False
-            data = codec.dumps(reseal(unseal(kind, bytes(row[0]), where), pinned=pinned))
-            connection.execute(
-                "UPDATE documents SET document = ?, pinned = ? WHERE kind = ? AND id = ?",
-                (data, pinned, kind, id),
-            )
-        return True
-
-    def drop(self, kind: str, entry: Entry) -> bool:
-        """Removes a document if it is still the one of that entry, readable and not pinned."""
-        check_id(kind, entry.id)
-        with self._writing() as connection:
-            key = (kind, entry.id, entry.saved)
-            row = connection.execute(
-                "SELECT document FROM documents "
-                "WHERE kind = ? AND id = ? AND saved = ? AND NOT pinned",
-                key,
-            ).fetchone()
-            if row is None or not _readable(kind, row[0]):
-                return False
-            connection.execute(
-                "DELETE FROM documents WHERE kind = ? AND id = ? AND saved = ?", key
-            )
-        return True
+                connection.execute(
+                    "DELETE FROM documents WHERE kind = ? AND id = ?", (kind, id)
+                )
+            elif isinstance(row, Row):
+                values = row.data, row.text, row.saved, row.pinned
+                connection.execute(_UPSERT, (kind, id, *values))
 
     def _where(self, kind: str, id: str) -> str:
         return f"{self.path}#{kind}/{id}"
@@ -252,12 +174,15 @@ class SqliteStore:
             raise StateError(f"{self.path}: cannot be {what} ({error.strerror})") from error
 
 
-def _readable(kind: str, data: bytes) -> bool:
-    try:
-        read_header(kind, data, "")
-    except StateError:
-        return False
-    return True
+def _row(connection: sqlite3.Connection, kind: str, id: str) -> Row | None:
+    found = connection.execute(
+        "SELECT document, text, saved, pinned FROM documents WHERE kind = ? AND id = ?",
+        (kind, id),
+    ).fetchone()
+    if found is None:
+        return None
+    data, text, saved, pinned = found
+    return Row(bytes(data), text, saved, bool(pinned))
 
 
 def open_sqlite(where: str, **options: Any) -> SqliteStore:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ from leftoff.live.checkpoints.agents import Agent, Answer
 from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.checkpoints.plans import LateDump, Plan, Plans
 from leftoff.live.checkpoints.recorded import CheckpointSource
+from leftoff.live.tasks import Clock
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 
@@ -57,7 +57,7 @@ class DumpWriter:
         clock: returns the current time, with its zone.
     """
 
-    def __init__(self, plans: Plans, clock: Callable[[], datetime]) -> None:
+    def __init__(self, plans: Plans, clock: Clock) -> None:
         self._plans, self._clock = plans, clock
         self._manager = plans.manager
 

@@ -8,17 +8,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from leftoff import workspace
-from leftoff.errors import StateError, Unsure
+from leftoff.errors import StateError
 from leftoff.handover.checkpoint import roles
 from leftoff.handover.checkpoint.file_names import SANDBOX, validate_name
 from leftoff.redaction.redactor import Redactor, is_secret_path
-from leftoff.stores.atomic import Directory, NotSynced
+from leftoff.stores.atomic import Directory
+from leftoff.stores.locked_file import state_errors
 
 MAX_FILE_BYTES = 16 << 20
 """Maximum size in bytes of a markdown file that we change; a larger one is an error."""
-
-LOCK_TIMEOUT = 5.0
-"""Seconds to wait for another process that holds the lock of the folder."""
 
 GIT_TIMEOUT = 1.0
 """Time limit of git in seconds."""
@@ -62,49 +60,28 @@ class Sandbox:
             StateError: one cannot be read or written, or is not a regular file.
         """
         written: dict[str, str] = {}
-        try:
-            with self._open() as folder, self._locked(folder):
-                folder.remove_stale_temporaries()
-                for name, change in changes.items():
-                    before = _read_text(folder, name)
-                    after = Redactor().text(change(before))
-                    if after != before:
-                        data = after.encode("utf-8", "replace")
-                        with folder.stage(name, data) as staged:
-                            staged.commit()
-                    written[name] = after
-                folder.fsync()
-        except OSError as error:
-            raise StateError(f"{self._where()}: {error.strerror or error}") from error
+        with self._open() as folder, folder.lock(".leftoff.lock"):
+            folder.remove_stale_temporaries()
+            for name, change in changes.items():
+                before = _read_text(folder, name)
+                after = Redactor().text(change(before))
+                if after != before:
+                    with folder.stage(name, after.encode("utf-8", "replace")) as staged:
+                        staged.commit()
+                written[name] = after
+            folder.fsync()
         return written
-
-    @contextmanager
-    def _locked(self, folder: Directory) -> Iterator[None]:
-        """Holds the lock of the folder."""
-        try:
-            with folder.lock(".leftoff.lock", LOCK_TIMEOUT):
-                yield
-        except TimeoutError as error:
-            raise StateError(f"{self._where()}: held by another process") from error
-        except NotSynced as error:
-            why = f"written, but not certain to stay ({error.strerror})"
-            raise Unsure(f"{self._where()}: {why}") from error
-
-    def _where(self) -> str:
-        return f"{self.directory}/{SANDBOX}/{self.project}"
 
     @contextmanager
     def _open(self) -> Iterator[Directory]:
         """Opens the folder; creates it if it is missing."""
-        try:
-            with ExitStack() as stack:
-                folder = stack.enter_context(Directory.open(self.directory))
-                for name in (*SANDBOX.split("/"), self.project):
-                    folder.mkdir(name)
-                    folder = stack.enter_context(folder.subdirectory(name))
-                yield folder
-        except OSError as error:
-            raise StateError(f"{self._where()}: {error.strerror or error}") from error
+        where = f"{self.directory}/{SANDBOX}/{self.project}"
+        with state_errors(where), ExitStack() as stack:
+            folder = stack.enter_context(Directory.open(self.directory))
+            for name in (*SANDBOX.split("/"), self.project):
+                folder.mkdir(name)
+                folder = stack.enter_context(folder.subdirectory(name))
+            yield folder
 
 
 def _read_text(folder: Directory, name: str) -> str:

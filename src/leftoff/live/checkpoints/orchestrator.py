@@ -50,7 +50,7 @@ from leftoff.live.checkpoints.recorded import (
     Recording,
     checkpoint_source,
 )
-from leftoff.live.tasks import TaskBudgets, now
+from leftoff.live.tasks import Clock, TaskBudgets, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
@@ -133,7 +133,7 @@ class CheckpointOrchestrator:
         known_roles: Mapping[str, roles.Role] | None = None,
         helper: bool = True,
         diff: Callable[..., str | None] = git_diff,
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         self.manager, self.store, self.helper = manager, store, helper
         self._options = manager.settings.token_budget

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -15,7 +13,7 @@ from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
 from leftoff.handover.decision_table import TaskProgress
-from leftoff.live.tasks import TaskBudgets
+from leftoff.live.tasks import Clock, TaskBudgets
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
@@ -120,9 +118,7 @@ class Plans:
         clock: returns the current time, with its zone.
     """
 
-    def __init__(
-        self, manager: TaskBudgets, store: Store, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, manager: TaskBudgets, store: Store, clock: Clock) -> None:
         self.manager, self.store = manager, store
         self._clock = clock
         preset = manager.settings.preset_of("handoff")

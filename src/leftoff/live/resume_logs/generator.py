@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, cast, get_args
@@ -15,19 +16,14 @@ from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
-from leftoff.live.resume_logs.backends import (
-    BackendLogStorage,
-    LogStorage,
-    StorageBackend,
-    StoreLogStorage,
-)
-from leftoff.live.tasks import now
+from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
+from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, Store
-from leftoff.stores.retention import Retention
+from leftoff.stores.protocol import Entry, Store, list_together, load_first
+from leftoff.stores.retention import Retention, pin, prune
 from leftoff.summary import ContextSummary
 
 BUILT_IN: tuple[str, ...] = get_args(Trigger)
@@ -87,14 +83,13 @@ class ResumeLogGenerator:
         *,
         store: Store | None = None,
         project: str | Path = ".",
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         self.settings = config if isinstance(config, Settings) else _settings(config or {})
         self._clock = clock
         older = [] if store else _foreign_stores(Path(project))
-        self._storage: LogStorage = StoreLogStorage(
-            store or store_for(self.settings, project), older
-        )
+        # Those after the first belong to other programs: they are read, never written.
+        self._stores: tuple[Store, ...] = (store or store_for(self.settings, project), *older)
         self._providers: list[SectionProvider] = []
         self._conditions: list[TriggerCondition] = []
         self.removed: tuple[Path, ...] = ()
@@ -145,9 +140,9 @@ class ResumeLogGenerator:
             if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
         ]
         if len(wanted) > 1:
-            self._storage = StoreLogStorage(cast("Store", backend))
+            self._stores = (cast("Store", backend),)
         else:
-            self._storage = BackendLogStorage(cast("StorageBackend", backend))
+            self._stores = (BackendStore(cast("StorageBackend", backend)),)
 
     # -- making --------------------------------------------------------------------------------
 
@@ -276,7 +271,11 @@ class ResumeLogGenerator:
             StateError: it cannot be stored; an older log of the session stays.
         """
         with_page = self.options.format == "markdown"
-        where = self._storage.save(resume_log, self.max_tokens if with_page else None)
+        text = resume_log.to_markdown(self.max_tokens) if with_page else ""
+        session = resume_log.session_id
+        where = self._stores[0].save(KIND, session, resume_log.to_dict(), text=text)
+        if text and "://" not in where and where.endswith((".json", ".gz")):
+            where = where.removesuffix(".gz").removesuffix(".json") + ".md"
         cleanup = self.options.cleanup
         self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
@@ -294,16 +293,19 @@ class ResumeLogGenerator:
         Raises:
             StateError: the log and its backup are damaged.
         """
-        return self._storage.load(session_id)
+        stored = load_first(self._stores, KIND, session_id)
+        for issue in stored.issues if stored else ():
+            logger.warning("resume log %s: %s", session_id, issue.what)
+        return None if stored is None else ResumeLog.from_dict(stored.document)
 
     def list_resume_logs(self) -> list[tuple[str, Path]]:
         """The session id and path of every log, newest first."""
-        return [(entry.id, Path(entry.where)) for entry in self._storage.list()]
+        return [(entry.id, Path(entry.where)) for entry in self.entries()]
 
     def entries(self) -> list[Entry]:
         """Every log with when it was saved, its size, and whether it is pinned or damaged;
         newest first."""
-        return self._storage.list()
+        return list_together(self._stores, KIND)
 
     def pin_resume_log(self, session_id: str, *, pinned: bool = True) -> None:
         """Pins a log, which protects it from retention, or unpins it.
@@ -312,14 +314,14 @@ class ResumeLogGenerator:
             UnknownName: there is no such log.
             UsageError: the backend does not support it.
         """
-        if not self._storage.pin(session_id, pinned=pinned):
-            raise UnknownName("resume log", session_id, [e.id for e in self._storage.list()])
+        if not pin(self._stores[0], KIND, session_id, pinned):
+            raise UnknownName("resume log", session_id, [e.id for e in self.entries()])
 
     def get_latest_resume_log(self) -> ResumeLog | None:
         """The newest log that can be read, None if there is none."""
-        for entry in self._storage.list():
+        for entry in self.entries():
             try:
-                log = self._storage.load(entry.id)
+                log = self.load_resume_log(entry.id)
             except LeftoffError as error:
                 logger.warning("resume log %s: %s", entry.id, error)
                 continue
@@ -329,7 +331,7 @@ class ResumeLogGenerator:
 
     def delete_resume_log(self, session_id: str) -> bool:
         """Removes a log; False if there is none."""
-        return self._storage.delete(session_id)
+        return self._stores[0].delete(KIND, session_id)
 
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
@@ -349,24 +351,27 @@ class ResumeLogGenerator:
     def _pruned(
         self, retention: Retention, *, dry_run: bool = False, spare: str = ""
     ) -> tuple[Path, ...]:
-        removed = self._storage.prune(retention, self._clock(), dry_run=dry_run, spare=spare)
-        return tuple(Path(where) for where in removed)
+        now = self._clock().timestamp()
+        store = self._stores[0]
+        done = prune(store, KIND, retention, now=now, dry_run=dry_run, spare=spare)
+        return tuple(Path(entry.where) for entry in done.removed)
 
     def get_stats(self) -> dict[str, Any]:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and
         `by_trigger`: how many logs were made for which reason."""
-        entries = self._storage.list()
+        entries = self.entries()
         reasons: Counter[str] = Counter()
         for entry in entries:
             try:
-                log = self._storage.load(entry.id)
+                log = self.load_resume_log(entry.id)
             except LeftoffError:
                 reasons["unreadable"] += 1
                 continue
             if log is not None:
                 reasons[str(log.metadata.get("trigger") or "manual")] += 1
         zone = self._clock().tzinfo
-        times = [datetime.fromtimestamp(e.saved, zone).isoformat() for e in entries]
+        known = [e.saved for e in entries if e.saved < math.inf]
+        times = [datetime.fromtimestamp(saved, zone).isoformat() for saved in known]
         return {
             "count": len(entries),
             "bytes": sum(e.size for e in entries),

@@ -12,11 +12,12 @@ each other: the last save wins.
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -49,12 +50,14 @@ from leftoff.handover.resume_state.running_workflow import (
     with_tool,
 )
 from leftoff.live.resume_states.tracking import Tracked, Tracking
+from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, PrunableStore, Store
+from leftoff.stores.protocol import Entry, Store, list_together, load_first
+from leftoff.stores.retention import drop
 from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
@@ -65,6 +68,22 @@ CLEANUP = "cleanup_metadata.json"
 DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
 """The folder of dotnet-prompt's states (seed 004). They are read, and written only if
 `storage_location` names this folder."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A method to be awaited: it runs in a thread."""
+
+    @functools.wraps(method)
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    awaited.__name__ = f"{method.__name__}_async"
+    awaited.__doc__ = f"`{method.__name__}`, in a thread."
+    return awaited
 
 
 class Found(Struct, frozen=True):
@@ -130,10 +149,12 @@ class FileResumeStateManager:
         session_id: str = "",
         bounds: Bounds | None = None,
         limits: Limits | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = now,
     ) -> None:
         self.settings = settings or Settings()
-        self.store, self._others = (store, ()) if store else _stores(self.settings)
+        # Those after the first belong to another program: they are read, never written.
+        self._stores = (store,) if store else _stores(self.settings)
+        self.store = self._stores[0]
         self.bounds = bounds or Bounds()
         self.limits = limits or _limits(self.settings)
         self._clock = clock
@@ -291,9 +312,7 @@ class FileResumeStateManager:
         Raises:
             StateError: it and its backup are damaged; both files stay.
         """
-        stored = self.store.load(KIND, workflow)
-        for other in self._others:
-            stored = stored or other.load(KIND, workflow)
+        stored = load_first(self._stores, KIND, workflow)
         if stored is None:
             return None
         try:
@@ -322,11 +341,7 @@ class FileResumeStateManager:
 
     def list_available_workflows(self) -> tuple[Available, ...]:
         """Every saved workflow, most recently active first, damaged ones last."""
-        entries: dict[str, Entry] = {}
-        for store in (self.store, *self._others):
-            for entry in store.list(KIND):
-                entries.setdefault(entry.id, entry)
-        listed = [self._available(entry) for entry in entries.values()]
+        listed = [self._available(entry) for entry in list_together(self._stores, KIND)]
         return tuple(
             sorted(listed, key=lambda a: (not a.problem, a.last_activity), reverse=True)
         )
@@ -408,9 +423,7 @@ class FileResumeStateManager:
     def _drop(self, entry: Entry) -> bool:
         with self._lock:
             self._workflows.pop(entry.id, None)
-        if isinstance(self.store, PrunableStore):
-            return self.store.drop(KIND, entry)
-        return self.store.delete(KIND, entry.id)
+        return drop(self.store, KIND, entry)
 
     def _write_cleanup_metadata(self, done: Cleaned, now: datetime) -> None:
         """Writes `cleanup_metadata.json`, if the store has a folder."""
@@ -460,49 +473,12 @@ class FileResumeStateManager:
 
     # -- the same, awaited -----------------------------------------------------------------
 
-    async def save_resume_state_async(
-        self,
-        workflow: str | None,
-        context: WorkflowExecutionContext,
-        chat_history: Sequence[ChatMessage] = (),
-    ) -> str:
-        """`save_resume_state`, in a thread."""
-        return await asyncio.to_thread(self.save_resume_state, workflow, context, chat_history)
-
-    async def load_resume_state_async(
-        self, workflow: str
-    ) -> tuple[WorkflowExecutionContext, tuple[ChatMessage, ...]] | None:
-        """`load_resume_state`, in a thread."""
-        return await asyncio.to_thread(self.load_resume_state, workflow)
-
-    async def track_completed_tool_async(
-        self, workflow: str | None, tool: CompletedTool
-    ) -> None:
-        """`track_completed_tool`, in a thread."""
-        await asyncio.to_thread(self.track_completed_tool, workflow, tool)
-
-    async def list_available_workflows_async(self) -> tuple[Available, ...]:
-        """`list_available_workflows`, in a thread."""
-        return await asyncio.to_thread(self.list_available_workflows)
-
-    async def cleanup_old_resume_files_async(self, retention_days: float | None = None) -> int:
-        """`cleanup_old_resume_files`, in a thread."""
-        return await asyncio.to_thread(self.cleanup_old_resume_files, retention_days)
-
-    async def validate_resume_compatibility_async(
-        self,
-        workflow: str,
-        current_workflow_content: str | None = None,
-        *,
-        workspace: Workspace | None = None,
-    ) -> Compatibility:
-        """`validate_resume_compatibility`, in a thread."""
-        return await asyncio.to_thread(
-            self.validate_resume_compatibility,
-            workflow,
-            current_workflow_content,
-            workspace=workspace,
-        )
+    save_resume_state_async = in_thread(save_resume_state)
+    load_resume_state_async = in_thread(load_resume_state)
+    track_completed_tool_async = in_thread(track_completed_tool)
+    list_available_workflows_async = in_thread(list_available_workflows)
+    cleanup_old_resume_files_async = in_thread(cleanup_old_resume_files)
+    validate_resume_compatibility_async = in_thread(validate_resume_compatibility)
 
 
 def _limits(settings: Settings) -> Limits:
@@ -515,10 +491,10 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _stores(settings: Settings) -> tuple[Store, tuple[Store, ...]]:
+def _stores(settings: Settings) -> tuple[Store, ...]:
     """The store that the settings name, and that of dotnet-prompt if its folder exists."""
     ours = store_for(settings)
     theirs = Path(DOTNET_PROMPT_FOLDER)
     if not theirs.is_dir() or theirs.resolve() == ours.folder(KIND).resolve():
-        return ours, ()
-    return ours, (FileStore(ours.root, places={KIND: theirs}),)
+        return (ours,)
+    return ours, FileStore(ours.root, places={KIND: theirs})

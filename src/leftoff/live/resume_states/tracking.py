@@ -6,13 +6,13 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.resume_state.document import CompletedTool
+from leftoff.live.tasks import now
 from leftoff.redaction.redactor import Redactor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,7 +56,7 @@ class Tracking:
         self._began = ""
 
     def __enter__(self) -> Self:
-        self._began = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._began = now().isoformat(timespec="milliseconds")
         return self
 
     def __exit__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from leftoff.errors import ClientError, SourceError, StateError, UnknownName, UsageError
+from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.handover.review import (
     DEFAULT_MODEL,
     PERMANENT_FAILURES,
@@ -29,12 +29,11 @@ from leftoff.handover.review import (
 )
 from leftoff.handover.review_metrics import ReviewMetrics, metrics
 from leftoff.live.reviews.clients import Answer, Client, Failure, ReviewCalls
-from leftoff.live.tasks import now
+from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
 from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
-from leftoff.stores.atomic import create_and_open
-from leftoff.stores.lookup import error_text
+from leftoff.stores.locked_file import lock_file
 from leftoff.stores.protocol import Store
 from leftoff.tokens import estimate_tokens
 
@@ -43,9 +42,6 @@ KIND = "review"
 
 TIME_LIMIT = 600.0
 """Time limit of a review in seconds, with the attempt to resume."""
-
-LOCK_TIMEOUT = 30.0
-"""Seconds to wait for the lock while another process saves a review."""
 
 
 class ReviewRequest(Struct, frozen=True):
@@ -115,7 +111,7 @@ class Reviewer:
         environ: Mapping[str, str] | None = None,
         limit: float = TIME_LIMIT,
         lock: Path | None = None,
-        clock: Callable[[], datetime] = now,
+        clock: Clock = now,
     ) -> None:
         self.client = client
         self.settings = load_here().settings if settings is None else settings
@@ -206,7 +202,7 @@ class Reviewer:
         if isinstance(outcome, Failure):
             made = msgspec.structs.replace(made, error=outcome.kind, failure=outcome.words)
             if previous is not None:  # a first prompt without an answer is not saved
-                with suppress(StateError, SourceError):  # the client's failure is raised
+                with suppress(StateError):  # the client's failure is raised
                     self._save_round(previous.review_id, made, invalid_id=invalid_id)
             raise ClientError(f"{self.client.name} gave no answer: {outcome.words}")
         usage = outcome.usage
@@ -219,7 +215,7 @@ class Reviewer:
             review_id = self._save_round(
                 review_id, made, invalid_id=invalid_id, session_id=outcome.session_id
             )
-        except (StateError, SourceError) as error:  # the answer must not be lost for that
+        except StateError as error:  # the answer must not be lost for that
             unsaved = str(error)
         return ReviewResult(review_id, outcome.text, made, unsaved)
 
@@ -268,21 +264,10 @@ class Reviewer:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with self._lock:
-            if self._lock_file is None:
-                yield
-                return
-            where = self._lock_file
-            with ExitStack() as stack:
-                try:
-                    folder = stack.enter_context(create_and_open(where.parent))
-                    stack.enter_context(folder.lock(where.name, LOCK_TIMEOUT))
-                except TimeoutError as error:
-                    raise SourceError(f"{where}: held by another process; try again") from error
-                except OSError as error:
-                    why = f"cannot be locked ({error_text(error)})"
-                    raise SourceError(f"{where}: {why}") from error
-                yield
+        with self._lock, ExitStack() as stack:
+            if self._lock_file is not None:
+                stack.enter_context(lock_file(self._lock_file, planted=True))
+            yield
 
     def load(self, review_id: str) -> Review:
         """Loads a review.

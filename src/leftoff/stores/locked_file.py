@@ -1,0 +1,164 @@
+"""A small file of one typed value that several processes change: locked, replaced whole.
+
+file = LockedFile(folder / "counts.json", dict[str, int])
+with file.locked() as held:
+counts = held.load() or {}
+held.save({**counts, "a": counts.get("a", 0) + 1})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from leftoff import codec
+from leftoff.errors import Damaged, StateError, Unsure
+from leftoff.redaction.redactor import Redactor
+from leftoff.stores.atomic import (
+    Directory,
+    NotSynced,
+    create_and_open,
+    make_directories,
+    remove_stale_temporaries,
+    stamp_of,
+)
+from leftoff.stores.lookup import error_text
+
+T = TypeVar("T")
+
+
+@contextmanager
+def state_errors(where: str | Path) -> Iterator[None]:
+    """Raises errors of the operating system as `StateError` that names a file; those that name
+    another file name that."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise StateError(f"{where}: held by another process; try again") from error
+    except NotSynced as error:
+        why = f"written, but not certain to stay ({error.strerror})"
+        raise Unsure(f"{where}: {why}") from error
+    except OSError as error:
+        place = error.filename if Path(str(error.filename)).is_absolute() else where
+        why = f"{error_text(error)}; the saved state stays"
+        raise StateError(f"{place}: {why}") from error
+
+
+@contextmanager
+def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
+    """The folder of a lock file, opened and created where it is missing, while the lock is
+    held.
+
+    Args:
+        planted: the folder may have come with a repository, and then must not be a link.
+
+    Raises:
+        StateError: another process held it for `LOCK_TIMEOUT` seconds, or the folder cannot be
+            used.
+    """
+    with state_errors(path):
+        make_directories(path.parent.parent if planted else path.parent)
+        opened = create_and_open if planted else Directory.open
+        with opened(path.parent) as folder, folder.lock(path.name):
+            yield folder
+
+
+class LockedFile(Generic[T]):
+    """A JSON file that holds one value; readers take no lock.
+
+    Each process sees the changes of the others: the value is loaded again where the file
+    changed, and is the same object as before where it did not. What is saved is redacted.
+
+    Args:
+        path: the file; its folder is created when it is first locked.
+        type: what it holds, for `msgspec`. A field `schema` that is a `Literal` refuses files
+            of another kind.
+        planted: see `lock_file`.
+    """
+
+    def __init__(self, path: Path, type: Any, *, planted: bool = False) -> None:
+        self.path, self._type, self._planted = path, type, planted
+        self._lock = path.with_name(f"{path.name}.lock")
+        self._stamp: tuple[int, ...] | None = None
+        self._value: T | None = None
+
+    def load(self) -> T | None:
+        """The value; None if there is no file.
+
+        Raises:
+            Damaged: the file holds something else.
+            StateError: it cannot be read.
+        """
+        remove_stale_temporaries(self.path)
+        if not self.path.parent.is_dir():
+            return None
+        with state_errors(self.path), Directory.open(self.path.parent) as folder:
+            return self._load(folder)
+
+    @contextmanager
+    def locked(self) -> Iterator[HeldFile[T]]:
+        """Holds the lock until the block ends; errors of files in the block are raised as
+        `StateError`, too.
+
+        Raises:
+            StateError: another process held it for `LOCK_TIMEOUT` seconds, or the file cannot
+                be read or written.
+        """
+        with lock_file(self._lock, planted=self._planted) as folder, state_errors(self.path):
+            with suppress(OSError):
+                folder.remove_stale_temporaries(self.path.name)
+            yield HeldFile(self, folder)
+
+    def _load(self, folder: Directory) -> T | None:
+        name = self.path.name
+        try:
+            stamp = stamp_of(folder.stat(name))
+            if stamp == self._stamp:
+                return self._value
+            # The stamp was taken before: a change in between is loaded again.
+            self._value = msgspec.json.decode(
+                folder.read(name, codec.MAX_DOCUMENT), type=self._type
+            )
+            self._stamp = stamp
+        except FileNotFoundError:
+            self._value = self._stamp = None
+        except ValueError as error:
+            what = f"damaged ({error}); remove the file to begin anew"
+            raise Damaged(f"{self.path}: {what}") from error
+        return self._value
+
+    def _save(self, folder: Directory, value: T) -> None:
+        data = codec.dumps(Redactor().value(codec.to_builtins(value)))
+        with folder.stage(self.path.name, data) as staged:
+            staged.commit()
+        self._stamp, self._value = stamp_of(folder.stat(self.path.name)), value
+        folder.fsync()
+
+
+class HeldFile(Generic[T]):
+    """A `LockedFile` of which this process holds the lock."""
+
+    def __init__(self, file: LockedFile[T], folder: Directory) -> None:
+        self._file, self._folder = file, folder
+
+    def load(self) -> T | None:
+        """The value, as `LockedFile.load` gives it.
+
+        Raises:
+            Damaged: the file holds something else.
+        """
+        return self._file._load(self._folder)
+
+    def save(self, value: T) -> None:
+        """Replaces the file, atomically and durably.
+
+        Raises:
+            StateError: it cannot be written; the old content stays. `Unsure`: it is written,
+                but a power cut may undo that.
+        """
+        with state_errors(self._file.path):
+            self._file._save(self._folder, value)

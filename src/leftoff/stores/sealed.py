@@ -1,0 +1,190 @@
+"""What stores without files of their own have in common: sealing, pins, retention's promises.
+
+A store says how one document is read, replaced in a transaction, and listed; everything else
+stands here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from leftoff import codec
+from leftoff.errors import StateError
+from leftoff.model import Issue
+from leftoff.stores.envelope import (
+    RedactorFactory,
+    checksum,
+    read_header,
+    read_header_or_none,
+    reseal,
+    sanitize,
+    seal,
+    unseal,
+)
+from leftoff.stores.naming import check_id, location_of
+from leftoff.stores.protocol import Entry, StoredDocument
+
+
+class Row(Struct, frozen=True):
+    """A stored document as a store holds it.
+
+    Attributes:
+        data: the sealed document.
+        text: its markdown; None where it was not read, and to leave it as it is.
+        saved: seconds since 1970.
+        size: bytes that it takes; known of rows in a list.
+    """
+
+    data: bytes
+    text: str | None
+    saved: float
+    pinned: bool
+    size: int = 0
+
+
+SAME: Final = "same"
+"""What a change returns that changes nothing."""
+
+Change: TypeAlias = Callable[[Row | None], "Row | str | None"]
+"""What becomes of a document (None: there is none): a row, None to remove it, or `SAME`. It may
+be called again where another process was faster."""
+
+
+class SealedStore:
+    """A store of sealed documents.
+
+    Args:
+        gate: makes the redactor for a document of a kind.
+    """
+
+    seals_time = False
+    """Whether the time of saving has to stand in the document."""
+
+    def __init__(self, gate: RedactorFactory) -> None:
+        self._gate = gate
+
+    # -- what a store provides -------------------------------------------------------------
+
+    def _where(self, kind: str, id: str) -> str:
+        raise NotImplementedError
+
+    def _read(self, kind: str, id: str) -> Row | None:
+        raise NotImplementedError
+
+    def _read_text(self, kind: str, id: str) -> str:
+        """The markdown of a row without it."""
+        raise NotImplementedError
+
+    def _change(self, kind: str, id: str, change: Change) -> None:
+        """Replaces a document by what `change` makes of it, in a transaction."""
+        raise NotImplementedError
+
+    def _rows(self, kind: str) -> Iterable[tuple[str, Row]]:
+        """Every document of a kind, by id, in no order."""
+        raise NotImplementedError
+
+    # -- what stores promise ---------------------------------------------------------------
+
+    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+        given = sanitize(kind, document, text, self._gate)
+        where = self._where(kind, check_id(kind, id))
+
+        def change(row: Row | None) -> Row:
+            if row is not None:
+                read_header_or_none(kind, row.data, where)  # a newer one stays
+            pinned, now = row is not None and row.pinned, time.time()
+            saved = now if self.seals_time else None
+            data = codec.dumps(seal(kind, id, given, pinned=pinned, saved=saved))
+            return Row(data, given.text, now, pinned)
+
+        self._change(kind, id, change)
+        return where
+
+    def load(self, kind: str, id: str) -> StoredDocument | None:
+        where = self._where(kind, check_id(kind, id))
+        row = self._read(kind, id)
+        if row is None:
+            return None
+        opened = unseal(kind, row.data, where)
+        expected = opened.header.text if opened.header else ""
+        text = row.text
+        if text is None:
+            text = self._read_text(kind, id) if expected else ""
+        if not expected or checksum(text.encode()) == expected:
+            return StoredDocument(opened.document, opened.issues, where, text)
+        message = f"{where}: its markdown is not of this document; left out"
+        issue = Issue("text_differs", "warning", message)
+        return StoredDocument(opened.document, (*opened.issues, issue), where)
+
+    def list(self, kind: str) -> list[Entry]:
+        location_of(kind)
+        entries = [
+            Entry(
+                name,
+                self._where(kind, name),
+                row.saved,
+                row.size,
+                row.pinned,
+                _readable(kind, row),
+            )
+            for name, row in self._rows(kind)
+        ]
+        return sorted(entries, key=lambda e: (-e.saved, e.id))
+
+    def delete(self, kind: str, id: str) -> bool:
+        check_id(kind, id)
+        there = False
+
+        def change(row: Row | None) -> None:
+            nonlocal there
+            there = row is not None
+
+        self._change(kind, id, change)
+        return there
+
+    def pin(self, kind: str, id: str, pinned: bool) -> bool:
+        """Pins or unpins a document. False if there is none."""
+        where = self._where(kind, check_id(kind, id))
+        there = False
+
+        def change(row: Row | None) -> Row | str:
+            nonlocal there
+            there = row is not None
+            if row is None:
+                return SAME
+            data = codec.dumps(reseal(unseal(kind, row.data, where), pinned=pinned))
+            return replace(row, data=data, pinned=pinned)
+
+        self._change(kind, id, change)
+        return there
+
+    def drop(self, kind: str, entry: Entry) -> bool:
+        """Removes a document if it is still the one of that entry, readable and not pinned."""
+        check_id(kind, entry.id)
+        dropped = False
+
+        def change(row: Row | None) -> str | None:
+            nonlocal dropped
+            dropped = (
+                row is not None
+                and row.saved == entry.saved
+                and not row.pinned
+                and _readable(kind, row)
+            )
+            return None if dropped else SAME
+
+        self._change(kind, entry.id, change)
+        return dropped
+
+
+def _readable(kind: str, row: Row) -> bool:
+    try:
+        read_header(kind, row.data, "")
+    except StateError:
+        return False
+    return True

@@ -1,0 +1,226 @@
+"""What the programs share that kill, cut, crowd and fill: children, documents that show by their
+mark which save they are of, the log of what was acknowledged, mounts, and the report."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from leftoff.stores.protocol import Store, open_store
+
+# -- children --------------------------------------------------------------------------------
+
+
+class Children:
+    """Forked processes, each with work of its own; what went wrong in them is in `errors`."""
+
+    def __init__(
+        self, *works: Callable[[], object], enter: Callable[[], None] | None = None
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.pids = []
+        for number, work in enumerate(works):
+            child = os.fork()
+            if child == 0:
+                self._work(number, work, enter)
+            self.pids.append(child)
+
+    def _work(
+        self, number: int, work: Callable[[], object], enter: Callable[[], None] | None
+    ) -> None:
+        code = 1
+        try:
+            with suppress(OSError):
+                os.setpgid(0, 0)
+            if enter:
+                enter()
+            work()
+            code = 0
+        except BaseException as error:  # noqa: BLE001 - told to the parent
+            Path(self._folder.name, str(number)).write_text(f"{type(error).__name__}: {error}")
+        finally:
+            os._exit(code)
+
+    def stop(self) -> None:
+        """Stops them where they are."""
+        for pid in self.pids:
+            os.kill(pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        for pid in self.pids:
+            os.kill(pid, signal.SIGCONT)
+
+    def kill(self) -> list[str]:
+        """Kills them and what they started; what had gone wrong before."""
+        for pid in self.pids:
+            for kill in (os.killpg, os.kill):
+                for number in (signal.SIGKILL, signal.SIGCONT):
+                    with suppress(ProcessLookupError):
+                        kill(pid, number)
+        return [told for told in self.wait() if not told.startswith("a process ended")]
+
+    def wait(self) -> list[str]:
+        """Waits for their ends; what went wrong."""
+        codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in self.pids]
+        told = [p.read_text() for p in sorted(Path(self._folder.name).iterdir())]
+        self._folder.cleanup()
+        return told or [f"a process ended with {code}" for code in codes if code]
+
+
+# -- marked documents ------------------------------------------------------------------------
+
+FILLER = "The order of the lines is kept, because the index is built at the end. " * 120
+
+
+def opened(root: Path, sort: str, patience: float = 5.0) -> Store:
+    """A store below a folder: files, packed (compressed files) or sqlite."""
+    if sort == "sqlite":
+        return open_store(f"sqlite:///{root}/kept.sqlite", patience=patience)
+    return open_store(root, patience=patience, compress={"task": 0} if sort == "packed" else {})
+
+
+def document(mark: str) -> dict[str, Any]:
+    return {"mark": mark, "words": [mark] * 20, "filler": FILLER}
+
+
+def save(store: Store, id: str, mark: str) -> None:
+    store.save("task", id, document(mark), text=f"# {mark}\n\n{FILLER}\n{mark}\n")
+
+
+def mark_of(store: Store, id: str) -> str:
+    """The mark of a kept document, "" if there is none; an AssertionError where it is not one
+    whole document."""
+    kept = store.load("task", id)
+    if kept is None:
+        return ""
+    mark = str(kept.document.get("mark"))
+    assert kept.document == document(mark), f"{id}: torn"
+    assert kept.text in {"", f"# {mark}\n\n{FILLER}\n{mark}\n"}, f"{id}: another's markdown"
+    codes = {issue.code for issue in kept.issues}
+    assert codes <= {"text_differs"}, f"{id}: {kept.issues}"
+    return mark
+
+
+def litter(root: Path) -> list[str]:
+    return [str(p) for p in root.rglob("*") if p.name.endswith((".tmp", "-journal"))]
+
+
+class Acknowledged:
+    """What writers tried and what was acknowledged, with times, which all processes share."""
+
+    def __init__(self) -> None:
+        self.began: dict[tuple[str, str], int] = {}
+        self.ended: dict[tuple[str, str], int] = {}
+
+    @staticmethod
+    def to(log: Path) -> Callable[[str, Callable[[str], object]], None]:
+        """What does a save under an id with a mark of its own, and notes it in a log."""
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+        def noted(id: str, do: Callable[[str], object]) -> None:
+            mark = f"{os.getpid()}.{time.monotonic_ns()}"
+            os.write(out, f"try {id} {mark} {time.monotonic_ns()}\n".encode())
+            do(mark)
+            os.write(out, f"ack {id} {mark} {time.monotonic_ns()}\n".encode())
+
+        return noted
+
+    def take(self, log: Path) -> int:
+        """Reads a log, if there is one; tells how many saves it acknowledges."""
+        before = len(self.ended)
+        for line in log.read_text().splitlines() if log.exists() else ():
+            word, name, mark, at = line.split()
+            (self.began if word == "try" else self.ended)[name, mark] = int(at)
+        return len(self.ended) - before
+
+    @property
+    def ids(self) -> set[str]:
+        return {name for name, _ in self.began}
+
+    def fault(self, id: str, mark: str) -> str:
+        """Why this cannot be what is kept under an id, "" if it can."""
+        if mark and (id, mark) not in self.began:
+            return f"{id}: invented: {mark} was never saved"
+        end = self.ended.get((id, mark)) if mark else -1
+        if end is None:
+            return ""  # killed on the way: it may have come late
+        later = [
+            other
+            for (known, other), at in self.began.items()
+            if known == id and at > end and (known, other) in self.ended
+        ]
+        return f"{id}: lost: {mark!r} is kept, {later[-1]} was acknowledged" if later else ""
+
+    def forget(self, kept: Mapping[str, str]) -> None:
+        """Keeps only what is kept now: earlier saves can no longer matter."""
+        now = set(kept.items())
+        self.began = {k: v for k, v in self.began.items() if k in now}
+        self.ended = {k: v for k, v in self.ended.items() if k in now}
+
+
+# -- mounts ----------------------------------------------------------------------------------
+
+
+class Unable(Exception):
+    """It cannot be tried here."""
+
+
+def run(*command: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise Unable(f"there is no {command[0]}") from error
+    if done.returncode:
+        raise Unable(f"{' '.join(command[:3])}: {done.stderr.strip()}")
+
+
+@contextmanager
+def mounted(at: Path, *words: str) -> Iterator[None]:
+    """A mount, as `mount` spells it, over a folder."""
+    at.mkdir(parents=True, exist_ok=True)
+    run("mount", *words, str(at))
+    try:
+        yield
+    finally:
+        for _ in range(50):
+            if not subprocess.run(
+                ["umount", str(at)], check=False, capture_output=True
+            ).returncode:
+                break
+            time.sleep(0.1)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder mounted over itself, read only."""
+    with mounted(folder, "--bind", str(folder)):
+        run("mount", "-o", "remount,ro,bind", str(folder))
+        yield
+
+
+# -- the report ------------------------------------------------------------------------------
+
+
+def report(
+    what: str, began: float, counts: Counter[str], wrong: Sequence[str], show: int = 20
+) -> int:
+    """Prints what a run did and found; the exit code that says it."""
+    print(f"{what}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
+    for name, count in sorted(counts.items()):
+        print(f"  {count} {name}")
+    for line in wrong[:show]:
+        print(f"  WRONG {line}")
+    return 1 if wrong else 0
+
+
+def tell(line: str) -> None:
+    """Says how far it is."""
+    print(line, flush=True)
