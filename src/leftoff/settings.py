@@ -537,8 +537,15 @@ def _number(text: str, kind: type) -> Any:
         return text
 
 
-def load_here(flags: Mapping[str, Any] | None = None) -> LoadedSettings:
-    """The effective settings in the current directory of this process.
+def load_here(
+    flags: Mapping[str, Any] | None = None, project: str | os.PathLike[str] = "."
+) -> LoadedSettings:
+    """What is in force here: the settings of every command, and those that the classes of the
+    library have where they are given none.
+
+    Args:
+        flags: as for `load`.
+        project: the folder; by default the current directory of this process.
 
     Raises:
         UsageError, SourceError: as for `load`.
@@ -546,7 +553,7 @@ def load_here(flags: Mapping[str, Any] | None = None) -> LoadedSettings:
     return load(
         flags=flags,
         environ=os.environ,
-        project=Path.cwd(),
+        project=project,
         user=user_folder(os.environ),
     )
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff import codec
 from leftoff.cli.output import deliver
 from leftoff.cli.params import chosen_session, path_of, warn_of_several
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.compatibility import assess
-from leftoff.handover.resume_state.document import ResumeState, unpacked
+from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import (
     ADDED_TEXTS,
@@ -293,7 +294,7 @@ def _from_file(
 ) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
-        data = unpacked(read_whole(path))
+        data = codec.unpacked(read_whole(path))
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: damaged: {error}") from error
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"

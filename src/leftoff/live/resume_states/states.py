@@ -51,7 +51,7 @@ from leftoff.handover.resume_state.running_workflow import (
 from leftoff.live.resume_states.tracking import Tracked, Tracking
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
-from leftoff.settings import Settings
+from leftoff.settings import Settings, load_here
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.protocol import Entry, PrunableStore, Store
@@ -113,8 +113,8 @@ class FileResumeStateManager:
 
     Args:
         store: stores the states.
-        settings: how often a running workflow is saved, and the retention of states; the
-            defaults if None.
+        settings: how often a running workflow is saved, and the retention of states; those in
+            force here (`load_here`) if None.
         session_id: the name under which calls without a workflow are saved; by default
             "session".
         bounds: size limits of a saved state.
@@ -132,7 +132,7 @@ class FileResumeStateManager:
         limits: Limits | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or load_here().settings
         self.store, self._others = (store, ()) if store else _stores(self.settings)
         self.bounds = bounds or Bounds()
         self.limits = limits or _limits(self.settings)
