@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from leftoff import codec
@@ -27,19 +26,12 @@ from leftoff.batch.jobs import (
 )
 from leftoff.batch.rows import Rows, session_key
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
-from leftoff.formats.thread import key64
 from leftoff.incremental.saved_positions import SavedPosition, resume_pass, save_position
 from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, read_head
 from leftoff.summary import ContextSummary
-
-HEADER_BYTES = 32 * 1024
-"""Bytes of a file that are searched for its header. Chosen by hand; not measured."""
-
-_FIRST = 8
-"""First records whose ids are compared: a fork begins with those of its origin. Chosen by hand;
-not measured."""
 
 
 def run_chunk(data: bytes) -> bytes:
@@ -61,23 +53,10 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
         if is_multi_file(file.path):
             return FileHeader()
         with local_copy(file.path) as path:
-            data = read_head(path, HEADER_BYTES)
-        reading = Pass(file.path, wanted.format or None, builtin=())
-        complete = len(data) < HEADER_BYTES
-        lines = data.splitlines(keepends=True)
-        reading.feed_lines(islice(lines, len(lines) - (not complete)))
-        if complete and reading.format is None:
-            reading.close()
-    except (LeftoffError, ValueError, RecursionError):
+            data = read_head(path, HEAD_BYTES)
+    except LeftoffError:
         return FileHeader()  # its error is reported when it is read
-    if reading.format is None or reading.format.shape != "lines" or len(reading.sessions) > 1:
-        return FileHeader()
-    keys: list[int] = []
-    for recording in reading.sessions[0].values():
-        header, name = recording.header, reading.format.name
-        keys += [key64(f"{name} {ident}") for ident in (header.id, header.forked_from) if ident]
-        keys += recording.thread.keys[:_FIRST]
-    return FileHeader(tuple(dict.fromkeys(key for key in keys if key)))
+    return FileHeader(session_head(file.path, data, wanted.format or None).keys)
 
 
 # -- jobs ------------------------------------------------------------------------------------

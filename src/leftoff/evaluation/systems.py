@@ -53,7 +53,7 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     _, count = api.default_session(session.path)
     if count > 1:
         return _of_all_sessions(session.path, count)
-    summary = api.summarize(session.path)
+    summary = api.summarize(session.path, alone=True)
     return from_summary(summary, places, stages), summary.leftoff, summary.rules
 
 

@@ -80,7 +80,7 @@ class _CachedRecording:
             while data := file.read(_BLOCK):
                 whole = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
                 if not self.read and (whole or wide_encoding(data[:4096])):
-                    return api.summarize(self.path)
+                    return api.summarize(self.path, alone=True)
                 session_pass.feed(data)
                 self.read += len(data)
             self._position = FilePosition.of(file, self.read)
