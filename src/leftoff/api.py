@@ -59,7 +59,7 @@ def summarize(
             beside it or by their id (`sources.forerunners`) and stand in `session.sources`.
         format: name of the format; recognised by content if None.
         extractors: plug-in extractors to run beside the built-in ones.
-        session: which one, where a file holds several: its place from 0, its id or date; by
+        session: which one, where a file holds several: its number from 1, its id or date; by
             default the newest in which the agent said or did something. `FILE@3` as a path
             names the third.
         agent: the summary of this subagent instead.
@@ -278,9 +278,9 @@ class SessionReading:
 
 def _choose(reading: Pass, choice: Choice) -> int:
     """The place of the session that is meant among those that are in memory."""
-    if isinstance(choice, int) and choice >= 0 and reading.earlier:
+    if isinstance(choice, int) and choice > 0 and reading.earlier:
         held = len(reading.sessions)
-        if not reading.earlier <= choice < reading.earlier + held:
+        if not reading.earlier < choice <= reading.earlier + held:
             raise UsageError(
                 f"{reading.where}: holds {reading.earlier + held} sessions, of which the last "
                 f"{held} are read, and none of these has the number asked for"
@@ -334,13 +334,13 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
     reading.close()
     yield from reading.take(number)
     if number is not None:
-        _choose(reading, number - 1)
+        _choose(reading, number)
 
 
 def _number_of(path: str, choice: Choice, format: str | None) -> int:
     """The number from 1 of the session of a recording that is meant."""
     if isinstance(choice, int):
-        return choice + 1
+        return choice
     if path == STDIN:
         raise UsageError("a session of standard input is chosen by its number, as in -@3")
     reading = open_pass(path, format=format)

@@ -12,6 +12,7 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
+from leftoff.analysis.summary_json import numbered
 from leftoff.api import SessionReading
 from leftoff.batch.files import is_url, local_copy
 from leftoff.batch.jobs import (
@@ -222,7 +223,7 @@ class _Job:
             raise UsageError("one of the files holds several sessions")
         gathered = SessionReading(self.opener)
         for path in paths:
-            gathered.add(path, wanted.format or None, wanted.extractors, number)
+            gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("")
         gate = Redactor(
             personal=wanted.personal, extra=[redactors.get(name) for name in wanted.redactors]
@@ -256,11 +257,11 @@ class _Job:
     ) -> Any:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
-            return redacted
+            return numbered(redacted)
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
         document = {name: redacted[name] for name in names}
         if self.wanted.what == "files":
-            return {**document, "file_modifications": redacted["file_modifications"]}
+            return numbered({**document, "file_modifications": redacted["file_modifications"]})
         return self._account(summary, gathered, gate)
 
     def _account(

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from leftoff import codec
+from leftoff.analysis.summary_json import numbered
 from leftoff.budget.account import Account
 from leftoff.handover.wording import number, plural
 from leftoff.model import Usage
@@ -61,7 +62,7 @@ def plain(
         ],
         "forecast": codec.to_builtins(account.forecast) if account.forecast else None,
     }
-    redacted: dict[str, Any] = (gate or Redactor()).value(value)
+    redacted: dict[str, Any] = numbered((gate or Redactor()).value(value))
     return redacted
 
 
