@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, field
 
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.errors import SourceError, UsageError, nearest
@@ -163,6 +164,7 @@ class Settings(Struct, frozen=True):
         home: the folder of everything that leftoff writes, relative to the project.
         preset: which thresholds are watched; `own` are those of `thresholds`.
         windows: rows that come before the built-in table of models.
+        prices: rows that come before the built-in table of prices.
         extractors, redactors: plug-ins to run, by name.
         enable_resume: whether a review may continue an earlier conversation.
     """
@@ -171,6 +173,7 @@ class Settings(Struct, frozen=True):
     preset: Literal["advisory", "handoff", "own"] = "advisory"
     thresholds: tuple[Threshold, ...] = ()
     windows: tuple[ModelRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()
     extractors: tuple[str, ...] = ()
     redactors: tuple[str, ...] = ()
     enable_resume: bool = True

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff.budget.prices import Cost
 from leftoff.model import parse_time
 
 
@@ -53,6 +54,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     subagent_tokens: int | None = None
+    cost_usd: float | None = None
+    cost_usd_at_most: float | None = None
     window: int | None = None
     occupancy: int | None = None
     fraction: float | None = None
@@ -191,16 +194,21 @@ class Rows:
         summary: Mapping[str, Any],
         document: Any,
         ran: Collection[str],
+        cost: Cost,
     ) -> None:
         """Adds the rows of a session.
 
         Args:
             summary: the summary as redacted plain values.
             ran: the built-in extractors that ran; columns of the others are null.
+            cost: at list prices.
         """
         row = _session(key, number, files, summary, document)
-        unknown = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
-        self.add("sessions", [replace(row, **unknown) if unknown else row])
+        unknown: dict[str, Any] = {
+            c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs
+        }
+        unknown |= {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
+        self.add("sessions", [replace(row, **unknown)])
         self.add("decisions", _decisions(key, summary["key_decisions"]))
         self.add("milestones", _milestones(key, summary["progress"]["milestones"]))
         self.add("files", _files(key, summary["file_modifications"]))

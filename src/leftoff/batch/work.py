@@ -26,9 +26,11 @@ from leftoff.batch.jobs import (
     JobResult,
 )
 from leftoff.batch.rows import Rows, session_key
+from leftoff.budget.prices import cost
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
 from leftoff.incremental.saved_positions import SavedPosition, resume_pass, save_position
 from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.session_view import SessionView
 from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, read_head
@@ -61,6 +63,17 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
 
 
 # -- jobs ------------------------------------------------------------------------------------
+
+
+def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
+    """The main thread of a session and its subagents, for their usage."""
+    recordings, _ = gathered.recordings()
+    main = recordings.pop("")
+    if not len(main.thread) and recordings:
+        main = recordings.pop(min(recordings))  # a subagent's own file
+    return SessionView(main), [
+        SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)
+    ]
 
 
 class _Opener:
@@ -236,7 +249,13 @@ class _Job:
         document = self._document(summary, redacted, gathered, gate)
         place = max(0, number)
         self.rows.session(
-            session_key(paths[0], place), place, len(paths), redacted, document, wanted.builtin
+            session_key(paths[0], place),
+            place,
+            len(paths),
+            redacted,
+            document,
+            wanted.builtin,
+            cost(*_views(gathered), wanted.prices),
         )
         self._count(summary, place)
 
@@ -270,17 +289,17 @@ class _Job:
         from leftoff.budget.account import account
         from leftoff.budget.thresholds import preset
         from leftoff.rendering import budget
-        from leftoff.session_view import SessionView
 
-        recordings, _ = gathered.recordings()
-        main = recordings.pop("")
-        if not len(main.thread) and recordings:
-            main = recordings.pop(min(recordings))  # a subagent's own file
-        children = [SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)]
+        main, children = _views(gathered)
         session = summary.session
         chosen = self.wanted.preset or preset("advisory")
         found = account(
-            SessionView(main), children, chosen, session.format, windows=self.wanted.windows
+            main,
+            children,
+            chosen,
+            session.format,
+            windows=self.wanted.windows,
+            prices=self.wanted.prices,
         )
         return budget.plain(
             found,

@@ -13,6 +13,7 @@ from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import SessionReading, open_pass
 from leftoff.budget.account import Account, account
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
 from leftoff.errors import FormatError, SourceError
@@ -47,13 +48,14 @@ def account_of(
     format: str | None = None,
     session: int = -1,
     windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input.
         session: which one, where a file holds several; the last by default.
-        windows: rows that come before the built-in table of models.
+        windows, prices: rows that come before those of the built-in tables.
 
     Raises:
         SourceError: the file cannot be read.
@@ -61,7 +63,7 @@ def account_of(
     """
     main, beside = session_paths(path)
     reading = open_pass(main, format=format)
-    return _accounted(reading, main, _children(beside), preset, session, windows)
+    return _accounted(reading, main, _children(beside), preset, session, windows, prices)
 
 
 def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
@@ -83,6 +85,7 @@ def _accounted(
     preset: Preset,
     session: int,
     windows: Sequence[ModelRow],
+    prices: Sequence[PriceRow],
 ) -> SessionAccount:
     # A subagent's own file takes precedence over the copies in the main one.
     _, main = view_of({**reading.sessions[session], **beside}, {})
@@ -94,7 +97,7 @@ def _accounted(
         path=path,
         models=tuple(header.models),
         preset=preset.name,
-        account=account(main, main.children, preset, name, windows=windows),
+        account=account(main, main.children, preset, name, windows=windows, prices=prices),
     )
 
 
@@ -104,14 +107,17 @@ def account_of_reading(
     *,
     agent: str = "",
     windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> Account:
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
-        windows: rows that come before the built-in table of models.
+        windows, prices: rows that come before those of the built-in tables.
     """
     _, main = view_of(*gathered.recordings(agent))
-    return account(main, main.children, preset, gathered.formats[0], windows=windows)
+    return account(
+        main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
+    )
 
 
 class AccountFollower:
@@ -134,11 +140,12 @@ class AccountFollower:
         *,
         format: str | None = None,
         windows: Sequence[ModelRow] = (),
+        prices: Sequence[PriceRow] = (),
     ) -> None:
         if path == STDIN:
             raise SourceError("standard input cannot be followed; name a file")
         self._path, self._preset = path, preset
-        self._format, self._windows = format, windows
+        self._format, self._windows, self._prices = format, windows, prices
         self._reading: Pass | None = None
         self._mark: FilePosition | None = None
         self._seen: tuple[int, ...] | None = None
@@ -152,7 +159,9 @@ class AccountFollower:
             FormatError: it is surely no recording in a known format.
         """
         if is_multi_file(self._path):
-            latest = account_of(self._path, self._preset, windows=self._windows)
+            latest = account_of(
+                self._path, self._preset, windows=self._windows, prices=self._prices
+            )
             if latest == self._latest:
                 return None
             self._latest = latest
@@ -168,7 +177,9 @@ class AccountFollower:
         self._seen = seen
         with open_regular(main) as file:
             if file.read(4).startswith(_COMPRESSED):
-                return account_of(self._path, self._preset, windows=self._windows)
+                return account_of(
+                    self._path, self._preset, windows=self._windows, prices=self._prices
+                )
             self._read_new(file, main)
         if self._reading is None:
             return None
@@ -179,7 +190,9 @@ class AccountFollower:
             return None  # there is no message in it yet
         if fork.format is not None and fork.format.shape == "document":
             self._reading, self._mark = None, None
-        return _accounted(fork, main, _children(beside), self._preset, -1, self._windows)
+        return _accounted(
+            fork, main, _children(beside), self._preset, -1, self._windows, self._prices
+        )
 
     def _read_new(self, file: BinaryIO, path: str) -> None:
         """Feeds what was added; everything, if it is not the file that was read before."""
