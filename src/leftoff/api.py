@@ -16,6 +16,7 @@ from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
+from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
@@ -47,19 +48,22 @@ def summarize(
     extractors: Sequence[str] = (),
     session: Choice = None,
     agent: str = "",
+    alone: bool = False,
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input; several of them are one
             line of work (a session that was resumed, forked or continued in other files), in
-            which each record counts once.
+            which each record counts once. The recordings that one file goes on from are found
+            beside it or by their id (`sources.forerunners`) and stand in `session.sources`.
         format: name of the format; recognised by content if None.
         extractors: plug-in extractors to run beside the built-in ones.
-        session: which one, where a file holds several: its place from 0, its id or date; by
+        session: which one, where a file holds several: its number from 1, its id or date; by
             default the newest in which the agent said or did something. `FILE@3` as a path
             names the third.
         agent: the summary of this subagent instead.
+        alone: only what is at `path`, whatever it goes on from.
 
     Raises:
         SourceError: the file cannot be read.
@@ -71,7 +75,8 @@ def summarize(
     >>> summary.session.format
     'claude_code'
     """
-    return gather(paths_given(path), format, extractors, session).summary(agent)
+    given = paths_given(path)
+    return gather(given, format, extractors, session, alone=alone).summary(agent)
 
 
 def gather(
@@ -79,13 +84,52 @@ def gather(
     format: str | None = None,
     extractors: Sequence[str] = (),
     session: Choice = None,
+    *,
+    alone: bool = False,
 ) -> SessionReading:
     """The recordings of one line of work, read once (see `summarize`)."""
-    found = SessionReading()
-    for place in paths:
-        found.add(path_given(place), format, extractors, session)
-    if not found.sources:
+    given = [path_given(place) for place in paths]
+    if not given:
         raise UsageError("no path is given: name a recording")
+    if len(given) == 1 and session is None and not alone:
+        found = _with_forerunners(given[0], format, extractors)
+        if found is not None:
+            return found
+    found = SessionReading()
+    for path in given:
+        found.add(path, format, extractors, session)
+    return found
+
+
+def _with_forerunners(
+    path: str, format: str | None, extractors: Sequence[str]
+) -> SessionReading | None:
+    """A recording with those that it goes on from; None if there are none."""
+    named, which = split_choice(path)
+    if which is not None:
+        return None
+    main, _ = session_paths(named)
+    known: dict[str, Pass] = {}
+
+    def once(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
+        if path not in known:
+            known[path] = open_pass(path, format=format, extractors=extractors)
+        return known[path]
+
+    def state(place: str) -> SessionState:
+        reading = once(place, format=format, extractors=extractors)
+        return reading.sessions[_choose(reading, None)][""]
+
+    before, later = line_of_work(main, state, format)
+    if not (before or later):
+        return None
+    found = SessionReading(once)
+    for one in (*before, path):
+        found.add(one, format, extractors, None)
+    found.path = main
+    for place in later:
+        what = f"{place} has the same beginning and went on later; it is not in this summary"
+        found.issues.append(Issue("forked", "info", what))
     return found
 
 
@@ -141,6 +185,8 @@ class SessionReading:
         self.formats: list[str] = []
         self.lines = Lines()
         self.issues: list[Issue] = []
+        self.path = ""
+        """The recording that the others only come before; "" for the first."""
 
     def add(
         self, path: str, format: str | None, extractors: Sequence[str], session: Choice
@@ -217,7 +263,7 @@ class SessionReading:
     def summary(self, agent: str = "") -> ContextSummary:
         """The summary of all of it, or of one subagent."""
         recordings, places = self.recordings(agent)
-        return assemble(
+        found = assemble(
             recordings,
             sources=self.sources,
             format=self.formats[0],
@@ -225,13 +271,16 @@ class SessionReading:
             issues=self.issues,
             child_sources=places,
         )
+        if not self.path:
+            return found
+        return replace(found, session=replace(found.session, path=self.path))
 
 
 def _choose(reading: Pass, choice: Choice) -> int:
     """The place of the session that is meant among those that are in memory."""
-    if isinstance(choice, int) and choice >= 0 and reading.earlier:
+    if isinstance(choice, int) and choice > 0 and reading.earlier:
         held = len(reading.sessions)
-        if not reading.earlier <= choice < reading.earlier + held:
+        if not reading.earlier < choice <= reading.earlier + held:
             raise UsageError(
                 f"{reading.where}: holds {reading.earlier + held} sessions, of which the last "
                 f"{held} are read, and none of these has the number asked for"
@@ -301,13 +350,13 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
     reading.close()
     yield from reading.take(number)
     if number is not None:
-        _choose(reading, number - 1)
+        _choose(reading, number)
 
 
 def _number_of(path: str, choice: Choice, format: str | None) -> int:
     """The number from 1 of the session of a recording that is meant."""
     if isinstance(choice, int):
-        return choice + 1
+        return choice
     if path == STDIN:
         raise UsageError("a session of standard input is chosen by its number, as in -@3")
     reading = open_pass(path, format=format)

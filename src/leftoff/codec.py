@@ -16,8 +16,10 @@ Only encoding belongs here: what a record means is the readers' matter.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -38,6 +40,9 @@ measured."""
 
 MAX_DOCUMENT = 256 * 1024 * 1024
 """Bytes; a larger one-document recording is refused. Chosen by hand; not measured."""
+
+_GZIP_AS_TEXT = b"H4sI"
+"""The first bytes of gzip in Base64."""
 
 
 class LineDecoder(Generic[T]):
@@ -376,3 +381,25 @@ def close_json(head: bytes) -> bytes:
         elif mark == b",":
             end, still = token.start(), b"".join(reversed(open_))
     return head[:end] + still
+
+
+def unpacked(data: bytes) -> bytes:
+    """The decompressed bytes of a document: plain, gzip, or gzip as Base64 text, as .NET
+    programs write it.
+
+    Raises:
+        ValueError: it is not one whole compressed document, or decompresses to more than
+            `MAX_DOCUMENT`.
+        zlib.error: it is damaged.
+    """
+    if data.startswith(_GZIP_AS_TEXT):
+        data = base64.b64decode(data, validate=False)
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    unpacker = zlib.decompressobj(wbits=31)
+    plain = unpacker.decompress(data, MAX_DOCUMENT)
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {MAX_DOCUMENT >> 20} MiB")
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("not one whole compressed document")
+    return plain

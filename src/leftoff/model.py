@@ -7,13 +7,56 @@ collector does not track them (`gc=False`).
 from __future__ import annotations
 
 import zlib
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, fields
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
+
+
+def parse_time(text: str) -> datetime | None:
+    """A recorded time, ISO 8601, as a datetime with its zone, UTC where none is recorded; None
+    if it is no time."""
+    try:
+        found = datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+MAX_SHOWN = 60
+"""Code points of a text in the `repr` of a value. Chosen by hand."""
+
+
+class Shown(Struct, frozen=True):
+    """A value with a short `repr`: what differs from the default, long texts cut, other values
+    by how many there are."""
+
+    def __repr__(self) -> str:
+        """As a debugger and a notebook show it."""
+        known = fields(self)
+        shown = [
+            f"{field.name}={_short(value)}"
+            for field in known
+            if (value := getattr(self, field.name)) not in (field.default, "", (), {}, None)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        cut = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
+        return repr(cut)
+    if isinstance(value, Ref):
+        place = value.line if value.line is not None else value.item
+        return f"<#{value.message + 1}{'' if place is None else f' at {place}'}>"
+    if isinstance(value, (tuple, dict)):
+        plain = len(value) <= 3 and all(isinstance(one, (str, int)) for one in value)
+        return repr(value) if plain and isinstance(value, tuple) else f"<{len(value)}>"
+    return f"<{type(value).__name__}>" if isinstance(value, Struct) else repr(value)
 
 
 class Text(Struct, frozen=True, gc=False, tag=True):
@@ -162,6 +205,11 @@ class Message(Struct, frozen=True, gc=False):
     usage: Usage | None = None
     raw: bytes = b""
     stop: str = ""
+
+    @property
+    def recorded_at(self) -> datetime | None:
+        """`time` as a datetime with its zone; None where there is none."""
+        return parse_time(self.time)
 
     @property
     def text(self) -> str:

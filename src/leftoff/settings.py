@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, field
 
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.errors import SourceError, UsageError, nearest
@@ -163,6 +164,7 @@ class Settings(Struct, frozen=True):
         home: the folder of everything that leftoff writes, relative to the project.
         preset: which thresholds are watched; `own` are those of `thresholds`.
         windows: rows that come before the built-in table of models.
+        prices: rows that come before the built-in table of prices.
         extractors, redactors: plug-ins to run, by name.
         enable_resume: whether a review may continue an earlier conversation.
     """
@@ -171,6 +173,7 @@ class Settings(Struct, frozen=True):
     preset: Literal["advisory", "handoff", "own"] = "advisory"
     thresholds: tuple[Threshold, ...] = ()
     windows: tuple[ModelRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()
     extractors: tuple[str, ...] = ()
     redactors: tuple[str, ...] = ()
     enable_resume: bool = True
@@ -537,8 +540,15 @@ def _number(text: str, kind: type) -> Any:
         return text
 
 
-def load_here(flags: Mapping[str, Any] | None = None) -> LoadedSettings:
-    """The effective settings in the current directory of this process.
+def load_here(
+    flags: Mapping[str, Any] | None = None, project: str | os.PathLike[str] = "."
+) -> LoadedSettings:
+    """What is in force here: the settings of every command, and those that the classes of the
+    library have where they are given none.
+
+    Args:
+        flags: as for `load`.
+        project: the folder; by default the current directory of this process.
 
     Raises:
         UsageError, SourceError: as for `load`.
@@ -546,7 +556,7 @@ def load_here(flags: Mapping[str, Any] | None = None) -> LoadedSettings:
     return load(
         flags=flags,
         environ=os.environ,
-        project=Path.cwd(),
+        project=project,
         user=user_folder(os.environ),
     )
 

@@ -6,10 +6,12 @@ too: `leftoff schema summary` prints them as descriptions.
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from datetime import datetime
+
+from msgspec import field
 
 from leftoff._moved import moved_name
-from leftoff.model import Issue, Ref, Usage
+from leftoff.model import Issue, Ref, Shown, Usage, parse_time
 
 DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
 STAGES = (
@@ -54,14 +56,14 @@ GIT_KINDS = ("commit", "push", "pull_request", "merge", "tag")
 ACTIONS = ("created", "modified", "deleted", "read")
 
 
-class Source(Struct, frozen=True):
+class Source(Shown, frozen=True):
     """One file, or member of a container, that the session was read from."""
 
     path: str
     member: str = ""
 
 
-class SessionInfo(Struct, frozen=True):
+class SessionInfo(Shown, frozen=True):
     """Which session this is. Times as recorded, ISO 8601, "" where the recorder gives none."""
 
     id: str = ""
@@ -78,8 +80,18 @@ class SessionInfo(Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     children: tuple[Child, ...] = ()
 
+    @property
+    def started_at(self) -> datetime | None:
+        """`started` as a datetime with its zone; None where there is none."""
+        return parse_time(self.started)
 
-class Child(Struct, frozen=True):
+    @property
+    def ended_at(self) -> datetime | None:
+        """`ended` as a datetime with its zone; None where there is none."""
+        return parse_time(self.ended)
+
+
+class Child(Shown, frozen=True):
     """A subagent's session within this one, in short; `summarize(..., agent=id)` gives all.
 
     Attributes:
@@ -100,7 +112,7 @@ class Child(Struct, frozen=True):
     sources: tuple[int, ...] = ()
 
 
-class LineCounts(Struct, frozen=True):
+class LineCounts(Shown, frozen=True):
     """Every physical line (or element of a document) ends in one of the last four."""
 
     total: int = 0
@@ -110,7 +122,7 @@ class LineCounts(Struct, frozen=True):
     skipped: int = 0
 
 
-class Stats(Struct, frozen=True):
+class Stats(Shown, frozen=True):
     """Counts of the main thread; copies of earlier history are not counted again.
 
     Attributes:
@@ -133,7 +145,7 @@ class Stats(Struct, frozen=True):
     redactions: dict[str, int] = field(default_factory=dict)
 
 
-class KeyDecision(Struct, frozen=True):
+class KeyDecision(Shown, frozen=True):
     """A commitment to one way where another was open.
 
     Attributes:
@@ -158,7 +170,7 @@ class KeyDecision(Struct, frozen=True):
     rule: str = ""
 
 
-class Check(Struct, frozen=True):
+class Check(Shown, frozen=True):
     """One run of a command that checks the work: tests, a build, a linter, a type checker.
 
     Attributes:
@@ -194,7 +206,7 @@ class Check(Struct, frozen=True):
     result: Ref | None = None
 
 
-class GitEvent(Struct, frozen=True):
+class GitEvent(Shown, frozen=True):
     """Something that git or a forge did, as its output or the recorder states it.
 
     Attributes:
@@ -219,7 +231,7 @@ class GitEvent(Struct, frozen=True):
     shown: bool = True
 
 
-class TurnState(Struct, frozen=True):
+class TurnState(Shown, frozen=True):
     """Whose turn it is at the end of the recording.
 
     Attributes:
@@ -237,8 +249,13 @@ class TurnState(Struct, frozen=True):
     question: str = ""
     failed: str = ""
 
+    @property
+    def since_at(self) -> datetime | None:
+        """`since` as a datetime with its zone; None where there is none."""
+        return parse_time(self.since)
 
-class Milestone(Struct, frozen=True):
+
+class Milestone(Shown, frozen=True):
     """A result said or shown to be reached. evidence: verified | claimed | contradicted.
     speaker: agent | tool, whose words `text` is. `check`: index in `checks` of the run that
     decided, None for other evidence."""
@@ -251,14 +268,14 @@ class Milestone(Struct, frozen=True):
     check: int | None = None
 
 
-class StageChange(Struct, frozen=True):
+class StageChange(Shown, frozen=True):
     """From `ref` on the session is in `stage`."""
 
     stage: str
     ref: Ref
 
 
-class ProgressInfo(Struct, frozen=True):
+class ProgressInfo(Shown, frozen=True):
     """How far the work got.
 
     Attributes:
@@ -279,7 +296,7 @@ class ProgressInfo(Struct, frozen=True):
     timeline: tuple[StageChange, ...] = ()
 
 
-class FileModification(Struct, frozen=True):
+class FileModification(Shown, frozen=True):
     """What the session did to one file: its state at the end relative to the start.
 
     Attributes:
@@ -315,7 +332,7 @@ class FileModification(Struct, frozen=True):
     last_message: int = -1
 
 
-class UnknownEffect(Struct, frozen=True):
+class UnknownEffect(Shown, frozen=True):
     """Calls of one program that may have changed files which nothing names.
 
     Attributes:
@@ -331,7 +348,7 @@ class UnknownEffect(Struct, frozen=True):
     refs: tuple[Ref, ...] = ()
 
 
-class UserRequest(Struct, frozen=True):
+class UserRequest(Shown, frozen=True):
     """The person's own words, or a plan that the client handed to the agent for the person.
 
     Attributes:
@@ -349,14 +366,14 @@ class UserRequest(Struct, frozen=True):
     question: str = ""
 
 
-class Finding(Struct, frozen=True):
+class Finding(Shown, frozen=True):
     """Something found out on the way that is worth keeping."""
 
     text: str
     ref: Ref
 
 
-class ErrorSeen(Struct, frozen=True):
+class ErrorSeen(Shown, frozen=True):
     """A tool call that failed. `fixed`: the same call or command worked later; `fixed_by`
     names what was changed or run in between, `fixed_ref` is the call that worked."""
 
@@ -369,7 +386,7 @@ class ErrorSeen(Struct, frozen=True):
     fixed_ref: Ref | None = None
 
 
-class NextStep(Struct, frozen=True):
+class NextStep(Shown, frozen=True):
     """What was left to do.
 
     status: in_progress | pending (to-do list), agreed (put off, and the person knows), next
@@ -381,7 +398,7 @@ class NextStep(Struct, frozen=True):
     ref: Ref
 
 
-class Command(Struct, frozen=True):
+class Command(Shown, frozen=True):
     """A command line and how it ended when it was last run: `passed` is None where the
     recording does not tell. kind: test | build | lint | run | install. `count`: how often it
     was run."""
@@ -393,7 +410,7 @@ class Command(Struct, frozen=True):
     ref: Ref
 
 
-class CallOutcome(Struct, frozen=True):
+class CallOutcome(Shown, frozen=True):
     """One of the last calls. status: ok | failed | denied | running | unknown, "" without a
     result. `line`: the line that says why it failed."""
 
@@ -404,7 +421,7 @@ class CallOutcome(Struct, frozen=True):
     line: str = ""
 
 
-class ToDo(Struct, frozen=True):
+class ToDo(Shown, frozen=True):
     """An item of the agent's to-do list as it stood last.
     status: pending | in_progress | completed."""
 
@@ -413,7 +430,7 @@ class ToDo(Struct, frozen=True):
     ref: Ref
 
 
-class Name(Struct, frozen=True):
+class Name(Shown, frozen=True):
     """A path or identifier in the agent's own words and calls: in how many messages, and the
     index of the last of them."""
 
@@ -422,14 +439,14 @@ class Name(Struct, frozen=True):
     message: int
 
 
-class Words(Struct, frozen=True):
+class Words(Shown, frozen=True):
     """Something that the agent said, and the index of its message."""
 
     text: str = ""
     message: int = -1
 
 
-class WorkingSet(Struct, frozen=True):
+class WorkingSet(Shown, frozen=True):
     """What whoever goes on would have to find out again.
 
     Attributes:
@@ -455,7 +472,7 @@ class WorkingSet(Struct, frozen=True):
     to_dos: tuple[ToDo, ...] = ()
 
 
-class CompactionInfo(Struct, frozen=True):
+class CompactionInfo(Shown, frozen=True):
     """The conversation was replaced by a summary: our figure beside the recorder's own."""
 
     ref: Ref
@@ -464,7 +481,7 @@ class CompactionInfo(Struct, frozen=True):
     recorded: int | None
 
 
-class Spend(Struct, frozen=True):
+class Spend(Shown, frozen=True):
     """Tokens over distinct API calls of the main thread; `subagents` are counted apart."""
 
     input: int = 0
@@ -476,7 +493,7 @@ class Spend(Struct, frozen=True):
     subagents: dict[str, Usage] = field(default_factory=dict)
 
 
-class ContextInfo(Struct, frozen=True):
+class ContextInfo(Shown, frozen=True):
     """How full the context window is.
 
     Attributes:
@@ -498,7 +515,7 @@ class ContextInfo(Struct, frozen=True):
     compactions: tuple[CompactionInfo, ...] = ()
 
 
-class ContextSummary(Struct, frozen=True):
+class ContextSummary(Shown, frozen=True):
     """Everything leftoff can tell of one session. Values are raw: outputs redact.
 
     Field by field: docs/summary.md. Raised by nothing: a session without decisions has none.
@@ -526,6 +543,13 @@ class ContextSummary(Struct, frozen=True):
     context: ContextInfo = ContextInfo()
     issues: tuple[Issue, ...] = ()
     formatted: str = ""
+
+    def __repr__(self) -> str:
+        """As a debugger and a notebook show it: which session, and how much is known."""
+        name = self.session.id or self.session.path
+        counts = f"{self.stats.message_count} messages, {len(self.key_decisions)} decisions"
+        files = f"{len(self.file_modifications)} files, {len(self.user_requests)} requests"
+        return f"{type(self).__name__}({name!r}, {self.session.format}: {counts}, {files})"
 
 
 def __getattr__(name: str) -> object:

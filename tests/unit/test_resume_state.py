@@ -135,7 +135,7 @@ def test_what_is_no_resume_state_is_said(data: bytes) -> None:
 
 
 def test_a_small_file_cannot_unpack_to_a_huge_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leftoff.handover.resume_state.document.MAX_DOCUMENT", 1000)
+    monkeypatch.setattr("leftoff.codec.MAX_DOCUMENT", 1000)
     with pytest.raises(StateError, match="unpacks to more"):
         decode(gzip.compress(b" " * 5000 + b'{"workflow_id": "x"}'))
 

@@ -142,7 +142,7 @@ def test_there_are_no_settings_beyond_the_designs_but_these() -> None:
     more = {path for path, _ in setting_types()} - {ours(key) for key in ALL}
     resume = "similarity_warning similarity_reset minimum_score missing_tool_factor"
     assert more == {
-        *"home preset thresholds windows extractors redactors".split(),
+        *"home preset thresholds windows prices extractors redactors".split(),
         *(f"resume.{name}" for name in resume.split()),
         *("hooks.recall", "hooks.recall_tokens"),
     }

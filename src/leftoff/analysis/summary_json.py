@@ -17,6 +17,11 @@ from leftoff.summary import ContextSummary
 VERSION = 1
 SCHEMA = f"leftoff.summary/{VERSION}"
 
+INDEXES = frozenset({"message", "message_index"})
+"""Keys of a message's index, from 0."""
+
+_NESTED = (dict, list, tuple)
+
 
 class SafeSummary(ContextSummary, frozen=True):
     """A summary without its secrets: what renderers demand. `safe_summary` alone makes it. Its
@@ -46,14 +51,38 @@ def _safe(redacted: ContextSummary) -> SafeSummary:
 
 def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> SafeValues:
     """The summary as plain JSON values, redacted; `stats.redactions` counts the secrets."""
-    return SafeValues(codec.to_builtins(_redacted(summary, redactor)))
+    return SafeValues(numbered(codec.to_builtins(_redacted(summary, redactor))))
 
 
 def to_json(
     summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
 ) -> bytes:
     """The summary as one JSON object, redacted, uncut."""
-    return codec.dumps(_redacted(summary, redactor), indent=indent)
+    return codec.dumps(numbered(codec.to_builtins(_redacted(summary, redactor))), indent=indent)
+
+
+def numbered(value: Any) -> Any:
+    """Plain values with `number`, from 1, after each index of a message: the `#n` that people
+    see. What is at no message (-1) has none."""
+    if isinstance(value, dict):
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            found[key] = numbered(item) if isinstance(item, _NESTED) else item
+            if key in INDEXES and isinstance(item, int):
+                found["number"] = item + 1 if item >= 0 else None
+        return found
+    if isinstance(value, (list, tuple)):
+        return [numbered(item) if isinstance(item, _NESTED) else item for item in value]
+    return value
+
+
+def numbered_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of values that `numbered` returns, made of that of the types."""
+    number = {"description": "The message's number, from 1.", "type": ["integer", "null"]}
+    for definition in schema["$defs"].values():
+        if INDEXES & set(definition.get("properties", {})):
+            definition["properties"]["number"] = number
+    return schema
 
 
 def _redacted(summary: ContextSummary, redactor: Redactor | None) -> ContextSummary:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff._version import __version__
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
 from leftoff.errors import UnknownName
@@ -42,6 +43,7 @@ class BatchOptions(Struct, frozen=True):
         format: read everything as this format; recognised by content if "".
         personal: also hide personal data.
         preset, windows: thresholds and window sizes of the account of tokens.
+        prices: rows that come before the built-in table of prices.
     """
 
     what: What = "summarize"
@@ -52,6 +54,7 @@ class BatchOptions(Struct, frozen=True):
     personal: bool = False
     preset: Preset | None = None
     windows: tuple[ModelRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()
 
     @property
     def builtin(self) -> tuple[str, ...]:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff.budget.prices import Cost
+from leftoff.model import parse_time
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """One session, or one file that could not be read."""
+    """One session, or one file that could not be read: `status` "failed", `failure` the kind of
+    the error, `reason` its message, as `summarize` raises it, without the path."""
 
     key: str
     path: str
@@ -51,6 +54,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     subagent_tokens: int | None = None
+    cost_usd: float | None = None
+    cost_usd_at_most: float | None = None
     window: int | None = None
     occupancy: int | None = None
     fraction: float | None = None
@@ -84,6 +89,7 @@ class DecisionRow(Struct, frozen=True, kw_only=True):
     rationale: str | None
     alternative: str | None
     message: int
+    message_number: int
     line: int | None
     item: int | None
 
@@ -98,6 +104,7 @@ class MilestoneRow(Struct, frozen=True, kw_only=True):
     evidence: str
     speaker: str
     message: int
+    message_number: int
     line: int | None
     item: int | None
 
@@ -152,12 +159,13 @@ def session_key(path: str, number: int) -> str:
 
 def to_utc(time: str) -> str | None:
     """A recorded time as ISO 8601 in UTC; None if it is none. A time without zone is UTC."""
-    try:
-        moment = datetime.fromisoformat(time)
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
+    moment = parse_time(time)
+    if moment is None:
         return None
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+    try:
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+    except OverflowError:
+        return None
 
 
 class Rows:
@@ -186,16 +194,21 @@ class Rows:
         summary: Mapping[str, Any],
         document: Any,
         ran: Collection[str],
+        cost: Cost,
     ) -> None:
         """Adds the rows of a session.
 
         Args:
             summary: the summary as redacted plain values.
             ran: the built-in extractors that ran; columns of the others are null.
+            cost: at list prices.
         """
         row = _session(key, number, files, summary, document)
-        unknown = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
-        self.add("sessions", [replace(row, **unknown) if unknown else row])
+        unknown: dict[str, Any] = {
+            c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs
+        }
+        unknown |= {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
+        self.add("sessions", [replace(row, **unknown)])
         self.add("decisions", _decisions(key, summary["key_decisions"]))
         self.add("milestones", _milestones(key, summary["progress"]["milestones"]))
         self.add("files", _files(key, summary["file_modifications"]))
@@ -282,6 +295,7 @@ def _decisions(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[Decisio
             rationale=one["rationale"] or None,
             alternative=one["alternative"] or None,
             message=one["message_index"],
+            message_number=one["message_index"] + 1,
             line=one["ref"]["line"],
             item=one["ref"]["item"],
         )
@@ -297,6 +311,7 @@ def _milestones(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[Milest
             evidence=one["evidence"],
             speaker=one["speaker"],
             message=one["ref"]["message"],
+            message_number=one["ref"]["message"] + 1,
             line=one["ref"]["line"],
             item=one["ref"]["item"],
         )

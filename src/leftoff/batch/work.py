@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
+from leftoff.analysis.summary_json import numbered
 from leftoff.api import SessionReading
 from leftoff.batch.files import is_url, local_copy
 from leftoff.batch.jobs import (
@@ -27,8 +27,8 @@ from leftoff.batch.jobs import (
     JobResult,
 )
 from leftoff.batch.rows import Rows, session_key
+from leftoff.budget.prices import cost
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
-from leftoff.formats.thread import key64
 from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable
 from leftoff.incremental.saved_positions import (
     SavedPosition,
@@ -37,16 +37,11 @@ from leftoff.incremental.saved_positions import (
     save_position,
 )
 from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.session_view import SessionView
+from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, read_head
 from leftoff.summary import ContextSummary
-
-HEADER_BYTES = 32 * 1024
-"""Bytes of a file that are searched for its header. Chosen by hand; not measured."""
-
-_FIRST = 8
-"""First records whose ids are compared: a fork begins with those of its origin. Chosen by hand;
-not measured."""
 
 
 def run_chunk(data: bytes) -> bytes:
@@ -68,26 +63,24 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
         if is_multi_file(file.path):
             return FileHeader()
         with local_copy(file.path) as path:
-            data = read_head(path, HEADER_BYTES)
-        reading = Pass(file.path, wanted.format or None, builtin=())
-        complete = len(data) < HEADER_BYTES
-        lines = data.splitlines(keepends=True)
-        reading.feed_lines(islice(lines, len(lines) - (not complete)))
-        if complete and reading.format is None:
-            reading.close()
-    except (LeftoffError, ValueError, RecursionError):
+            data = read_head(path, HEAD_BYTES)
+    except LeftoffError:
         return FileHeader()  # its error is reported when it is read
-    if reading.format is None or reading.format.shape != "lines" or len(reading.sessions) > 1:
-        return FileHeader()
-    keys: list[int] = []
-    for recording in reading.sessions[0].values():
-        header, name = recording.header, reading.format.name
-        keys += [key64(f"{name} {ident}") for ident in (header.id, header.forked_from) if ident]
-        keys += recording.thread.keys[:_FIRST]
-    return FileHeader(tuple(dict.fromkeys(key for key in keys if key)))
+    return FileHeader(session_head(file.path, data, wanted.format or None).keys)
 
 
 # -- jobs ------------------------------------------------------------------------------------
+
+
+def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
+    """The main thread of a session and its subagents, for their usage."""
+    recordings, _ = gathered.recordings()
+    main = recordings.pop("")
+    if not len(main.thread) and recordings:
+        main = recordings.pop(min(recordings))  # a subagent's own file
+    return SessionView(main), [
+        SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)
+    ]
 
 
 class _Opener:
@@ -242,7 +235,7 @@ class _Job:
             raise UsageError("one of the files holds several sessions")
         gathered = SessionReading(self.opener)
         for path in paths:
-            gathered.add(path, wanted.format or None, wanted.extractors, number)
+            gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("")
         gate = Redactor(
             personal=wanted.personal, extra=[redactors.get(name) for name in wanted.redactors]
@@ -255,7 +248,13 @@ class _Job:
         document = self._document(summary, redacted, gathered, gate)
         place = max(0, number)
         self.rows.session(
-            session_key(paths[0], place), place, len(paths), redacted, document, wanted.builtin
+            session_key(paths[0], place),
+            place,
+            len(paths),
+            redacted,
+            document,
+            wanted.builtin,
+            cost(*_views(gathered), wanted.prices),
         )
         self._count(summary, place)
 
@@ -276,11 +275,11 @@ class _Job:
     ) -> Any:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
-            return redacted
+            return numbered(redacted)
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
         document = {name: redacted[name] for name in names}
         if self.wanted.what == "files":
-            return {**document, "file_modifications": redacted["file_modifications"]}
+            return numbered({**document, "file_modifications": redacted["file_modifications"]})
         return self._account(summary, gathered, gate)
 
     def _account(
@@ -289,17 +288,17 @@ class _Job:
         from leftoff.budget.account import account
         from leftoff.budget.thresholds import preset
         from leftoff.rendering import budget
-        from leftoff.session_view import SessionView
 
-        recordings, _ = gathered.recordings()
-        main = recordings.pop("")
-        if not len(main.thread) and recordings:
-            main = recordings.pop(min(recordings))  # a subagent's own file
-        children = [SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)]
+        main, children = _views(gathered)
         session = summary.session
         chosen = self.wanted.preset or preset("advisory")
         found = account(
-            SessionView(main), children, chosen, session.format, windows=self.wanted.windows
+            main,
+            children,
+            chosen,
+            session.format,
+            windows=self.wanted.windows,
+            prices=self.wanted.prices,
         )
         return budget.plain(
             found,

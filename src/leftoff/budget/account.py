@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.budget.forecast import Forecast, forecast
+from leftoff.budget.prices import Cost, PriceRow, cost
 from leftoff.budget.thresholds import Crossing, FiredThresholds, Preset, crossings
 from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.budget.windows import ModelRow
@@ -34,6 +35,7 @@ class Account(Struct, frozen=True):
             compactions.
         forecast: what is left of the usable window, None where it is not known.
         estimated: tokens of the conversation's text where no usage is recorded, else None.
+        cost: at list prices, with subagents.
     """
 
     context: ContextInfo
@@ -43,6 +45,7 @@ class Account(Struct, frozen=True):
     crossed: tuple[Crossed, ...]
     forecast: Forecast | None
     estimated: int | None
+    cost: Cost = Cost()
 
 
 def account(
@@ -52,8 +55,13 @@ def account(
     format: str = "",
     *,
     windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> Account:
-    """The account of a session with its subagents. A pure function of its arguments."""
+    """The account of a session with its subagents. A pure function of its arguments.
+
+    Args:
+        windows, prices: rows that come before those of the built-in tables.
+    """
     by_child = {child.state.agent: total(spend(child).values()) for child in children}
     by_subagents: dict[str, Usage] = {}
     for child in children:
@@ -75,6 +83,7 @@ def account(
         crossed=_crossed(points, preset, found, len(view.thread)),
         forecast=forecast(counts, found.usable_window),
         estimated=None if points else view.state.text_tokens,
+        cost=cost(view, children, prices),
     )
 
 

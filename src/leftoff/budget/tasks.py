@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,6 +11,7 @@ from msgspec import Struct, field
 from leftoff.budget.thresholds import FiredThresholds, percent
 from leftoff.budget.windows import PROVIDER_LIMITS
 from leftoff.errors import StateError
+from leftoff.model import parse_time
 
 T = TypeVar("T")
 
@@ -60,6 +62,11 @@ class ContextMetrics(Struct, frozen=True):
             model,
             timestamp,
         )
+
+    @property
+    def generated_at(self) -> datetime | None:
+        """`timestamp` as a datetime with its zone; None where there is none."""
+        return parse_time(self.timestamp)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""

@@ -39,12 +39,12 @@ def spend(view: SessionView) -> dict[str, Usage]:
     if counted:
         return {models[-1] if models else "": counted[-1].total}
     by_model: dict[str, Usage] = {}
-    for item in _calls(view):
+    for item in calls_of(view):
         by_model[item.model] = by_model.get(item.model, Usage()) + item.usage
     return dict(sorted(by_model.items()))
 
 
-def _calls(view: SessionView) -> list[Spent]:
+def calls_of(view: SessionView) -> list[Spent]:
     """The API calls in order, each once, with the largest usage recorded for it."""
     largest: dict[tuple[str, int], Spent] = {}
     for number, item in enumerate(view.all(Spent)):

@@ -42,7 +42,7 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     by_words = list(audit_compactions(path)) if words else []
     again = [] if words else list(rework_after_compactions(path))
     audited = len(by_words) + len(again)
-    compactions = max(audited, len(api.summarize(path).context.compactions))
+    compactions = max(audited, len(api.summarize(path, alone=True).context.compactions))
     if as_json:
         value = (
             audits_as_dict(path, by_words, compactions)

@@ -119,6 +119,7 @@ def batch(
         personal,
         found.watched() if what == "budget" else None,
         found.windows if what == "budget" else (),
+        found.prices,
     )
     memory = index or index_beside(places[0], found.home)
     if fresh:

@@ -56,19 +56,19 @@ def budget(
     """How full the window of SESSION is, what it spent, and how long it will last."""
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
-    windows = found.settings.windows
+    windows, prices = found.settings.windows, found.settings.prices
     path = path_of(session)
     if instructions:
-        seen = account_of(path, chosen, format=recorder, windows=windows)
+        seen = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         usable = seen.account.context.usable_window
         total = usable or found.settings.context_management.budget_total
         deliver(thresholds.instructions(chosen, total), None)
         return
     if not watch:
-        now = account_of(path, chosen, format=recorder, windows=windows)
+        now = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         deliver(_shown(now, as_json), None)
         return
-    following = AccountFollower(path, chosen, format=recorder, windows=windows)
+    following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
     try:
         for _ in polls(interval, seconds):

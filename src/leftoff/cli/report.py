@@ -45,7 +45,9 @@ def page_of(
     """
     found = settings.load_here().settings
     watched = found.watched()
-    account = account_of_reading(gathered, watched, agent=agent, windows=found.windows)
+    account = account_of_reading(
+        gathered, watched, agent=agent, windows=found.windows, prices=found.prices
+    )
     messages = {}
     if not any(source.path == STDIN for source in summary.session.sources):
         messages = messages_at(summary, cited(summary, account))

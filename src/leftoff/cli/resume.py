@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leftoff import codec
 from leftoff.cli.output import deliver
 from leftoff.cli.params import chosen_session, path_of, warn_of_several
-from leftoff.errors import StateError, UsageError
+from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.compatibility import assess
-from leftoff.handover.resume_state.document import ResumeState, unpacked
+from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import (
     ADDED_TEXTS,
     COMMAND_TEXTS,
     format_elapsed,
-    parse_time,
 )
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.resume_states.transcripts import of_transcript
+from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
@@ -62,7 +63,7 @@ NEWEST = "latest"
     "--session",
     "which",
     metavar="N|ID|DATE",
-    help="With --save: which session of a file that holds several: its number from 1, its id.",
+    help="Which session of a recording that holds several: its number from 1, its id.",
 )
 @click.option(
     "--workflow",
@@ -90,7 +91,8 @@ def resume(
     prompt_only: bool,
     checkpoint: str | None,
 ) -> int:
-    """Take up an interrupted WORKFLOW: its id, the beginning of it, or its file.
+    """Take up an interrupted WORKFLOW: its id, the beginning of it, or its file. Of a recorded
+    session, by path, id or `latest`, a resume state is made first, as by --save.
 
     The message for the agent that goes on is printed, or given to the command of --exec, whose
     exit code is returned. Notices go to stderr. Exit 1: the workflow has changed too much for
@@ -112,7 +114,10 @@ def resume(
         return _refuse("no_argument")
     found = _find(manager, workflow)
     if found is None:
-        return _refuse("no_state", workflow=workflow)
+        made = _of_recording(manager, workflow, file, which)
+        if made is None:
+            return _refuse("no_state", workflow=workflow)
+        return _resume(manager, made, workflow, file, command, force=force, quiet=prompt_only)
     _fault(found.issues, quiet=prompt_only)
     content = file or _existing(workflow)
     return _resume(
@@ -146,6 +151,21 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
         known = ", ".join(sorted(begins)[:8])
         raise UsageError(f"{workflow}: several workflows begin so: {known}")
     return None
+
+
+def _of_recording(
+    manager: FileResumeStateManager, name: str, file: str | None, which: str | None
+) -> ResumeState | None:
+    """The resume state made, and saved, of a recording of that name; None if there is none."""
+    try:
+        path = path_of(name)
+        state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
+    except (FormatError, SourceError):
+        return None
+    warn_of_several(summary, which)
+    _note(f"{path}: a recording; a resume state is made of it, as by --save")
+    _note(f"saved {manager.save(state)}")
+    return state
 
 
 def _absolute(path: str) -> str:
@@ -293,7 +313,7 @@ def _from_file(
 ) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
-        data = unpacked(read_whole(path))
+        data = codec.unpacked(read_whole(path))
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: damaged: {error}") from error
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from leftoff import codec
-from leftoff.analysis.summary_json import SCHEMA
+from leftoff.analysis.summary_json import SCHEMA, numbered_schema
 from leftoff.cli.output import deliver
 from leftoff.formats import native
 from leftoff.handover.resume_state import document as resume_state
@@ -26,7 +26,7 @@ def schema(document: str) -> None:
 
 
 def _summary() -> dict[str, Any]:
-    return {"title": SCHEMA, **codec.schema(ContextSummary)}
+    return {"title": SCHEMA, **numbered_schema(codec.schema(ContextSummary))}
 
 
 def _resume_state() -> dict[str, Any]:

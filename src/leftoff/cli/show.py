@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import click
+from msgspec.structs import replace
 
-from leftoff.api import default_session, read
+from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, deliver
 from leftoff.cli.params import complete, path_of
 from leftoff.errors import UsageError
+from leftoff.model import Message
 from leftoff.rendering.messages import message_text
+from leftoff.sources.forerunners import forerunners
 from leftoff.sources.session_choice import split_choice
 
 _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
@@ -20,15 +24,18 @@ _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$
 
 @click.command()
 @click.argument("place", metavar="SESSION[@N][#FIRST[-LAST]]", shell_complete=complete)
+@click.option("--alone", is_flag=True, help="Count in this file alone.")
 @click.option("--full", is_flag=True, help="Do not cut long tool results.")
 @click.option(
     "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
 )
-def show(place: str, *, full: bool, bare: bool) -> None:
+def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
     """Messages of a session by number, as summaries cite them: session.jsonl#12-20, latest#3.
 
-    Numbers count from 1; without a range, all messages. Of a file that holds several sessions
-    @N chooses one, by its number, id or date (`leftoff list FILE` shows them): chat.md@3#4.
+    Numbers count from 1; without a range, all messages. Those of a fork count on from the
+    recordings that it goes on from, unless --alone says that this file is meant. Of a file
+    that holds several sessions @N chooses one, by its number, id or date (`leftoff list FILE`
+    shows them): chat.md@3#4.
     """
     match = _RANGE.match(place)
     session = match["session"] if match else place
@@ -41,16 +48,39 @@ def show(place: str, *, full: bool, bare: bool) -> None:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = gate_of(bare=bare, output=None)
     shown = False
-    for message in read(_one_session(path_of(session))):
-        if message.agent or message.index + 1 < first:
+    for number, message in _numbered(_one_session(path_of(session)), alone=alone):
+        if number < first:
             continue
-        if message.index + 1 > last:
+        if number > last:
             break
         shown = True
+        if number != message.index + 1:
+            message = replace(message, index=number - 1)
         text = message_text(message, gate, full=full, colour=coloured())
         deliver(text, None)
     if not shown:
         raise UsageError(f"{session}: has no message #{first}")
+
+
+def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
+    """The messages of the main thread with the numbers that summaries of this path cite: those
+    of a fork count on from the recordings that it goes on from."""
+    parts = [path] if alone or not forerunners(path) else _parts(path)
+    seen: set[str] = set()
+    number = 0
+    for part in parts:
+        for message in read(part):
+            if message.agent or message.key in seen:
+                continue
+            number += 1
+            if len(parts) > 1 and message.key:
+                seen.add(message.key)
+            yield number if len(parts) > 1 else message.index + 1, message
+
+
+def _parts(path: str) -> list[str]:
+    gathered = gather([path])
+    return [gathered.sources[source].path for _, source in gathered.mains]
 
 
 def _one_session(path: str) -> str:

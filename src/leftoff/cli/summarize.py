@@ -56,6 +56,11 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 @click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Only this file: not the recordings that it goes on from.",
+)
 @recorder_option
 @click.option(
     "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
@@ -86,6 +91,7 @@ def summarize(
     *,
     which: str | None,
     agent: str,
+    alone: bool,
     as_json: bool,
     shape: str,
     recorder: str | None,
@@ -100,7 +106,8 @@ def summarize(
     output: str | None,
 ) -> int:
     """What happened in SESSION: a file, a session's directory, - for standard input, an id or
-    its beginning, or `latest`. Several files of one line of work count as one session.
+    its beginning, or `latest`. Several files of one line of work count as one session, and a
+    fork counts with the recordings that it goes on from, which are found beside it.
 
     Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, as when
     a recorder has changed its format.
@@ -113,7 +120,8 @@ def summarize(
         extractors.get(name)  # said before the recording is read
     chosen = chosen_session(which)
     paths = [path_of(session) for session in sessions]
-    gathered = api.gather(paths, recorder, extra, chosen)
+    # What is new is counted in lines or messages of one file.
+    gathered = api.gather(paths, recorder, extra, chosen, alone=alone or since is not None)
     summary = gathered.summary(agent)
     warn_of_several(summary, which)
     if explain:

@@ -53,14 +53,14 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     _, count = api.default_session(session.path)
     if count > 1:
         return _of_all_sessions(session.path, count)
-    summary = api.summarize(session.path)
+    summary = api.summarize(session.path, alone=True)
     return from_summary(summary, places, stages), summary.leftoff, summary.rules
 
 
 def _of_all_sessions(path: str, count: int) -> tuple[Predictions, str, str]:
     """The predictions of each session of a recording together. Stages are left out: a message
     index, by which they are scored, is that of several messages."""
-    summaries = [api.summarize(path, session=number) for number in range(count)]
+    summaries = [api.summarize(path, session=n + 1) for n in range(count)]
     found = [from_summary(summary, {}) for summary in summaries]
     together: dict[str, Any] = {
         name: tuple(one for predictions in found for one in getattr(predictions, name))

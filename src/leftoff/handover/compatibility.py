@@ -27,10 +27,10 @@ from leftoff.handover.resume_state.templates import (
     ADDED_TEXTS,
     COMPATIBILITY_TEXTS,
     STRATEGY_TEXTS,
-    parse_time,
 )
 from leftoff.handover.similarity import Similarity, text_similarity
 from leftoff.handover.wording import brief, number, plural
+from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 
 __all__ = [

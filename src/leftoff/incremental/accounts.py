@@ -11,6 +11,7 @@ from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import SessionReading, open_pass
 from leftoff.budget.account import Account, account
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
 from leftoff.errors import FormatError
@@ -41,13 +42,14 @@ def account_of(
     format: str | None = None,
     session: int = -1,
     windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input.
         session: which one, where a file holds several; the last by default.
-        windows: rows that come before the built-in table of models.
+        windows, prices: rows that come before those of the built-in tables.
 
     Raises:
         SourceError: the file cannot be read.
@@ -55,7 +57,7 @@ def account_of(
     """
     main, beside = session_paths(path)
     reading = open_pass(main, format=format)
-    return _accounted(reading, main, _children(beside), preset, session, windows)
+    return _accounted(reading, main, _children(beside), preset, session, windows, prices)
 
 
 def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
@@ -77,6 +79,7 @@ def _accounted(
     preset: Preset,
     session: int,
     windows: Sequence[ModelRow],
+    prices: Sequence[PriceRow],
 ) -> SessionAccount:
     # A subagent's own file takes precedence over the copies in the main one.
     _, main = view_of({**reading.sessions[session], **beside}, {})
@@ -88,7 +91,7 @@ def _accounted(
         path=path,
         models=tuple(header.models),
         preset=preset.name,
-        account=account(main, main.children, preset, name, windows=windows),
+        account=account(main, main.children, preset, name, windows=windows, prices=prices),
     )
 
 
@@ -98,14 +101,17 @@ def account_of_reading(
     *,
     agent: str = "",
     windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> Account:
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
-        windows: rows that come before the built-in table of models.
+        windows, prices: rows that come before those of the built-in tables.
     """
     _, main = view_of(*gathered.recordings(agent))
-    return account(main, main.children, preset, gathered.formats[0], windows=windows)
+    return account(
+        main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
+    )
 
 
 class AccountFollower:
@@ -126,9 +132,10 @@ class AccountFollower:
         *,
         format: str | None = None,
         windows: Sequence[ModelRow] = (),
+        prices: Sequence[PriceRow] = (),
     ) -> None:
         self._session = GrowingSession(path, format)
-        self._preset, self._windows = preset, windows
+        self._preset, self._windows, self._prices = preset, windows, prices
 
     def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.
@@ -144,7 +151,9 @@ class AccountFollower:
 
     def _account(self, reading: Pass) -> SessionAccount:
         main, beside = session_paths(self._session.path)
-        return _accounted(reading, main, _children(beside), self._preset, -1, self._windows)
+        return _accounted(
+            reading, main, _children(beside), self._preset, -1, self._windows, self._prices
+        )
 
 
 def __getattr__(name: str) -> object:

@@ -54,7 +54,7 @@ def read_with_listener(
     Args:
         path: a file, a session's directory, or "-" for standard input.
         make_listener: called once for each conversation in the recording.
-        session: which one, where a file holds several: its place from 0, its id or date;
+        session: which one, where a file holds several: its number from 1, its id or date;
             by default the newest in which the agent said or did something.
 
     Raises:

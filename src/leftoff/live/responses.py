@@ -54,7 +54,8 @@ class ResponseTracker:
     Its methods do not raise: a response that cannot be read is logged and ignored.
 
     Args:
-        manager: the session's manager; by default that of this process.
+        manager: receives every response, whatever session is named; by default each goes to
+            the manager of the session that is named (`get_session_manager`).
     """
 
     def __init__(self, manager: SessionManager | None = None) -> None:
@@ -65,7 +66,7 @@ class ResponseTracker:
 
     @property
     def manager(self) -> SessionManager:
-        """The session manager that receives the usage."""
+        """The session manager that receives the usage where no session is named."""
         return self._manager or get_session_manager()
 
     def track_stop_response(
@@ -83,7 +84,8 @@ class ResponseTracker:
         """Reports a response, or one event of a stream, to the manager.
 
         Args:
-            session_id: distinguishes streams whose events do not hold the response's id.
+            session_id: the session; also distinguishes streams whose events do not hold the
+                response's id.
             task: `task_id` and `provider`, as for `SessionManager.update_token_usage`.
         """
         self._safely(lambda: self._track(response, session_id, task))
@@ -137,7 +139,8 @@ class ResponseTracker:
                 self._unnamed += 1
                 number = f"{session_id}#{self._unnamed}"
         reason = info.stop_reason
-        self.manager.update_token_usage(
+        manager = self._manager or get_session_manager(session_id)
+        manager.update_token_usage(
             usage.input,
             usage.output,
             STOP_REASONS.get(reason.casefold(), reason.casefold()) or "end_turn",

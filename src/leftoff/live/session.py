@@ -66,14 +66,15 @@ class SessionManager(TaskBudgets):
     Args:
         path: a file that stores the session across restarts and that several processes may
             share (see `TaskBudgets`); in memory if None.
-        session_id: by default the saved id, else one made from the time.
-        settings: budgets, thresholds and logging; the defaults if None.
+        session_id: by default the saved id, else one made from the time (`unique_id`).
+        settings: budgets, thresholds and logging; those in force here (`load_here`) if None.
         generator: makes and stores resume logs; if None, a `ResumeLogGenerator` with the same
             settings, created when it is first needed.
         clock: returns the current time, with its zone.
 
     Raises:
         StateError: the file at `path` is not a saved session.
+        UsageError, SourceError: the settings in force here are not valid.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class SessionManager(TaskBudgets):
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
         self._generator = generator
+        self._named = session_id is not None or self._file is not None
         self._preset = self.settings.watched()
 
     @property
@@ -114,6 +116,7 @@ class SessionManager(TaskBudgets):
         """
         with self._changing(begins=True):
             self._state = self._new_session(session_id)
+            self._named = self._named or session_id is not None
         return self.load_resume_log_on_startup()
 
     def load_resume_log_on_startup(self) -> Any:
@@ -153,6 +156,17 @@ class SessionManager(TaskBudgets):
             summary.formatted,
             progress_words(summary.progress),
         )
+
+    def take_id(self, session_id: str) -> bool:
+        """Gives the session this id, if its own was made from the time and nothing is counted
+        yet; returns whether."""
+        with self._lock:
+            if self._named or self._state.basis:
+                return False
+            self._named = True
+            with self._changing() as state:
+                state.session_id = session_id
+            return True
 
     # -- tokens ----------------------------------------------------------------------------
 
@@ -316,13 +330,15 @@ class SessionManager(TaskBudgets):
         """Writes a resume log of the session; None if settings or generator disable it.
 
         Args:
-            session_state: the content; by default the session's metrics and tasks.
+            session_state: the content; by default the session's metrics and tasks. Without
+                `context_metrics`, those of the session.
         """
         generator = self.generator
         if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
             return None
         with self._lock:
-            known = session_state if session_state is not None else self._session_state()
+            known = dict(self._session_state() if session_state is None else session_state)
+            known["context_metrics"] = known.get("context_metrics") or self.context_metrics()
             session_id, reason = self._state.session_id, self._state.stop_reason
         log = generator.generate_from_session_state(
             session_id=session_id, session_state=known, stop_reason=reason or "end_turn"
@@ -383,14 +399,21 @@ def progress_words(progress: ProgressInfo) -> str:
     return "; ".join(parts)
 
 
-_present: SessionManager | None = None
-_present_lock = threading.Lock()
+_managers: dict[str, SessionManager] = {}
+_managers_lock = threading.Lock()
 
 
-def get_session_manager() -> SessionManager:
-    """The session manager of this process, made when first asked for, in memory."""
-    global _present  # noqa: PLW0603 - one for each process is what is wanted
-    with _present_lock:
-        if _present is None:
-            _present = SessionManager()
-        return _present
+def get_session_manager(session_id: str = "") -> SessionManager:
+    """The session manager of this process, made when first asked for, in memory.
+
+    Args:
+        session_id: the manager of this session. The first session that is named is that of the
+            process; every other one has a manager of its own.
+    """
+    with _managers_lock:
+        found = _managers.get(session_id) or _managers.get("")
+        if found is None or (session_id and found.session_id != session_id):
+            if found is None or not found.take_id(session_id):
+                found = SessionManager(session_id=session_id or None)
+            _managers.setdefault("", found)
+        return _managers.setdefault(session_id, found)

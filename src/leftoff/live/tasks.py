@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,7 +36,7 @@ from leftoff.live.telemetry import (
     logger,
 )
 from leftoff.model import Usage
-from leftoff.settings import Settings
+from leftoff.settings import Settings, load_here
 from leftoff.stores.locked_file import HeldFile, LockedFile
 
 MAX_CROSSINGS = 32
@@ -87,6 +88,12 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def unique_id(now: datetime) -> str:
+    """An id for a session that begins now, such as `20251101_115000_9f3c61ab`: the time to the
+    second, and eight random digits, so that no two sessions of one second share a log."""
+    return f"{now:%Y%m%d_%H%M%S}_{secrets.token_hex(4)}"
+
+
 class TaskBudgets:
     """The token budgets of a session's tasks, and the saved state of the session.
 
@@ -94,12 +101,13 @@ class TaskBudgets:
         path: a file that stores the session across restarts; in memory if None. Processes that
             use the same file share one session, and no count of theirs is lost. A process that
             starts another session takes over the file.
-        session_id: by default the saved id, else one made from the time.
-        settings: budgets, thresholds and logging; the defaults if None.
+        session_id: by default the saved id, else `unique_id` of the time.
+        settings: budgets, thresholds and logging; those in force here (`load_here`) if None.
         clock: returns the current time, with its zone.
 
     Raises:
         StateError: the file at `path` is not a saved session.
+        UsageError, SourceError: the settings in force here are not valid.
     """
 
     def __init__(
@@ -110,7 +118,7 @@ class TaskBudgets:
         settings: Settings | None = None,
         clock: Clock = now,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or load_here().settings
         self._file: LockedFile[SessionState] | None = (
             None if path is None else LockedFile(Path(path), SessionState)
         )
@@ -126,7 +134,7 @@ class TaskBudgets:
 
     def _new_session(self, session_id: str | None) -> SessionState:
         now = self._clock()
-        return SessionState(session_id or f"{now:%Y%m%d_%H%M%S}", started=now.isoformat())
+        return SessionState(session_id or unique_id(now), started=now.isoformat())
 
     @contextmanager
     def _changing(self, *, begins: bool = False) -> Iterator[SessionState]:

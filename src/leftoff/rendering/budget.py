@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from leftoff import codec
+from leftoff.analysis.summary_json import numbered
 from leftoff.budget.account import Account
 from leftoff.handover.wording import number, plural
 from leftoff.model import Usage
@@ -44,6 +45,7 @@ def plain(
             "by_model": {m: _usage(u) for m, u in account.spend.items()},
             "by_model_of_subagents": {m: _usage(u) for m, u in account.subagents.items()},
         },
+        "cost": codec.to_builtins(account.cost),
         "estimated": account.estimated,
         "calls": len(account.curve),
         "curve": [codec.to_builtins(point) for point in account.curve],
@@ -61,7 +63,7 @@ def plain(
         ],
         "forecast": codec.to_builtins(account.forecast) if account.forecast else None,
     }
-    redacted: dict[str, Any] = (gate or Redactor()).value(value)
+    redacted: dict[str, Any] = numbered((gate or Redactor()).value(value))
     return redacted
 
 
@@ -85,6 +87,7 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
         if len(value["crossed"]) > 8:
             lines.append(f"    … {len(value['crossed']) - 8} more before")
     lines += _spend_table(value["spend"], colour)
+    lines += _cost_lines(value["cost"])
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -167,6 +170,14 @@ def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
     at = f"{crossing['at'] * 100:g} %"
     place = _style(f"#{crossing['message'] + 1}", "dim", colour)
     return f"  {at:>6}  {crossing['name']}  at {number(crossing['tokens'])} tokens  {place}"
+
+
+def _cost_lines(cost: Mapping[str, Any]) -> list[str]:
+    if cost["usd"] is not None:
+        least, most = (f"${cost[key]:,.2f}" for key in ("usd", "usd_at_most"))
+        return [f"  {least}{'' if least == most else f' to {most}'} at list prices"]
+    names = ", ".join(clean(name) or "?" for name in cost["unpriced"])
+    return [f"  cost unknown: no price is known for {names}"] if names else []
 
 
 _USAGE_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")

@@ -8,6 +8,7 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.decisions.explain import Explanation
+from leftoff.analysis.summary_json import numbered
 from leftoff.handover.wording import message_label, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
@@ -17,7 +18,8 @@ _INDENT = " " * 6
 
 def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
     """The explanation as plain JSON values, redacted."""
-    value: dict[str, Any] = (gate or Redactor()).value(codec.to_builtins(explanation))
+    plain_values = (gate or Redactor()).value(codec.to_builtins(explanation))
+    value: dict[str, Any] = numbered(plain_values)
     return value
 
 

@@ -20,7 +20,7 @@ from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN
 
 Choice: TypeAlias = int | str | None
-"""A place from 0 (negative: from the end), an id or date, or None for the newest with work."""
+"""A number from 1 (negative: from the end), an id or date, or None for the newest with work."""
 
 States: TypeAlias = Mapping[str, SessionState]
 """The main thread of a session under "", its subagents by id."""
@@ -67,7 +67,7 @@ def split_choice(name: str) -> tuple[str, Choice]:
 
 def as_choice(which: str) -> Choice:
     """What a person wrote as a choice: a number counts from 1."""
-    return int(which) - 1 if which.isdecimal() and int(which) else which
+    return int(which) if which.isdecimal() and int(which) else which
 
 
 def contained_session(states: States, number: int) -> ContainedSession:
@@ -107,11 +107,11 @@ def choose(sessions: Sequence[States], choice: Choice, where: str) -> int:
         places = range(len(sessions) - 1, -1, -1)
         return next((n for n in places if has_work(sessions[n])), len(sessions) - 1)
     if isinstance(choice, int):
-        if not -len(sessions) <= choice < len(sessions):
+        if not choice or not -len(sessions) <= choice <= len(sessions):
             count = len(sessions)
             held = "one session" if count == 1 else f"{count} sessions"
             raise UsageError(f"{where}: holds {held}, and none of the number asked for")
-        return choice % len(sessions)
+        return choice - 1 if choice > 0 else len(sessions) + choice
     headers = [states[""].header for states in sessions]
     meant = [n for n, header in enumerate(headers) if header.id == choice]
     if not meant:

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
-from leftoff.settings import Settings
+from leftoff.settings import Settings, load_here
 from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, NotSynced, make_directories
 from leftoff.stores.envelope import (
     RedactorFactory,
@@ -406,7 +406,9 @@ def _translate_errors(where: str, what: str) -> Iterator[None]:
 
 
 def open_files(where: str, **options: Any) -> FileStore:
-    """The file store at a path or `file:` URL."""
+    """The file store at a path or `file:` URL; what it compresses is as the settings in force
+    here say, unless `compress` is given."""
+    options.setdefault("compress", _compress(load_here().settings))
     return FileStore(_path_of(where), **options)
 
 
@@ -435,15 +437,20 @@ def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> File
         "checkpoint": dump.checkpoint_dir,
         "resume_state": resume.storage_location,
     }
-    compress: dict[str, int] = {}
-    if dump.compression == "gzip":
-        compress["checkpoint"] = 0
-    if resume.enable_compression:
-        compress["resume_state"] = resume.max_file_size_bytes
     own = {kind: settings.place(path) for kind, path in places.items()}
     defaults = {kind: f"{settings.place('{home}')}/{location_of(kind).folder}" for kind in own}
     return FileStore(
         folder / settings.place("{home}"),
         places={k: folder / path for k, path in own.items() if path != defaults[k]},
-        compress=compress,
+        compress=_compress(settings),
     )
+
+
+def _compress(settings: Settings) -> dict[str, int]:
+    """Kinds that are compressed, with the size in bytes from which they are."""
+    compress: dict[str, int] = {}
+    if settings.token_budget.context_dump.compression == "gzip":
+        compress["checkpoint"] = 0
+    if settings.resume.enable_compression:
+        compress["resume_state"] = settings.resume.max_file_size_bytes
+    return compress

@@ -9,10 +9,9 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from leftoff.codec import MAX_DOCUMENT
+from leftoff.codec import MAX_DOCUMENT, unpacked
 from leftoff.errors import Damaged, StateError, TooNew
 from leftoff.model import Issue
-from leftoff.sources.encodings import GZIP
 from leftoff.stores.atomic import Directory
 from leftoff.stores.envelope import Unsealed, checksum, read_header, unseal
 from leftoff.stores.naming import (
@@ -177,21 +176,15 @@ def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
 
 
 def decompress(data: bytes, where: str) -> bytes:
-    """The content of a file, decompressed if it is gzip.
+    """The content of a file, decompressed if it is gzip or gzip as Base64.
 
     Raises:
         Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`.
     """
-    if not data.startswith(GZIP):
-        return data
-    unpacker = zlib.decompressobj(31)
     try:
-        unpacked = unpacker.decompress(data, MAX_DOCUMENT)
-    except zlib.error as error:
+        return unpacked(data)
+    except (ValueError, zlib.error) as error:
         raise Damaged(f"{where}: damaged: {error}") from error
-    if not unpacker.eof or unpacker.unused_data:
-        raise Damaged(f"{where}: damaged: not one whole compressed document")
-    return unpacked
 
 
 def error_text(error: OSError) -> str:

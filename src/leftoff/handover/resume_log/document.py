@@ -140,7 +140,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
                 f"session state: context_metrics must be an object, not {_type(metrics)}"
             )
         filled = {"total_budget": DEFAULT_BUDGET, "used_tokens": 0, "model": DEFAULT_MODEL}
-        given_metrics = {k: v for k, v in metrics.items() if v is not None}
+        given_metrics = {k: v for k, v in metrics.items() if v is not None and v != ""}
         filled = {**filled, "stop_reason": stop_reason, "timestamp": timestamp, **given_metrics}
         return cls.from_dict(
             {

@@ -10,7 +10,6 @@ The docstrings of the types below `ResumeFile` are part of its JSON schema (`sch
 
 from __future__ import annotations
 
-import base64
 import zlib
 from typing import Any, ClassVar, Self
 
@@ -18,7 +17,6 @@ from msgspec import field
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.codec import MAX_DOCUMENT
 from leftoff.errors import StateError
 from leftoff.handover.value import Value, squashed, type_name
 
@@ -26,9 +24,6 @@ SCHEMA = "leftoff.resume-state/1"
 
 UNDERSTANDING = "understanding"
 """The phase of a workflow if nothing else is known."""
-
-_GZIP_AS_TEXT = b"H4sI"
-"""The first bytes of gzip in Base64."""
 
 
 class Part(Value, frozen=True, kw_only=True):
@@ -328,33 +323,12 @@ def decode(data: bytes) -> ResumeState:
         StateError: it cannot be decompressed, is not JSON, or is not a resume state.
     """
     try:
-        value = codec.parse(unpacked(data))
+        value = codec.parse(codec.unpacked(data))
     except (ValueError, zlib.error) as error:
         raise StateError(f"not a resume state: no JSON ({error})") from error
     if isinstance(value, dict):
         value.pop("leftoff", None)  # what a store adds
     return ResumeState.from_dict(value)
-
-
-def unpacked(data: bytes) -> bytes:
-    """The decompressed bytes of a file: plain, gzip, or gzip as Base64, as the original design
-    wrote it.
-
-    Raises:
-        ValueError: it is truncated, or decompresses to more than `codec.MAX_DOCUMENT`.
-        zlib.error: it is damaged.
-    """
-    if data.startswith(_GZIP_AS_TEXT):
-        data = base64.b64decode(data, validate=False)
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    unpacker = zlib.decompressobj(wbits=31)
-    plain = unpacker.decompress(data, MAX_DOCUMENT)
-    if unpacker.unconsumed_tail:
-        raise ValueError(f"it unpacks to more than {MAX_DOCUMENT >> 20} MiB")
-    if not unpacker.eof:
-        raise ValueError("the compressed file is cut")
-    return plain
 
 
 def schema() -> dict[str, Any]:

@@ -20,7 +20,8 @@ from leftoff.handover.resume_state.document import (
     ResumeState,
     World,
 )
-from leftoff.handover.resume_state.templates import ADDED_TEXTS, parse_time
+from leftoff.handover.resume_state.templates import ADDED_TEXTS
+from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import whole

@@ -24,7 +24,8 @@ from leftoff.handover.resume_state.document import (
     WorkflowExecutionContext,
 )
 from leftoff.handover.resume_state.from_summary import phase, strategy
-from leftoff.handover.resume_state.templates import ADDED_TEXTS, parse_time
+from leftoff.handover.resume_state.templates import ADDED_TEXTS
+from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 
 _BOOKKEEPING = frozenset({"workflow_file", "workflow_hash", "original_content"})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from leftoff.model import parse_time
 
 # Read at import, since functions of this package must not open files.
 _TEMPLATES: dict[str, Any] = tomllib.loads(
@@ -17,15 +18,6 @@ COMPATIBILITY_TEXTS: dict[str, str] = _TEMPLATES["compatibility"]
 STRATEGY_TEXTS: dict[str, str] = _TEMPLATES["strategies"]
 COMMAND_TEXTS: dict[str, str] = _TEMPLATES["command"]
 ADDED_TEXTS: dict[str, Any] = _TEMPLATES["ours"]
-
-
-def parse_time(text: str) -> datetime | None:
-    """A recorded time as a datetime; None if it is not a time. Without a zone it is UTC."""
-    try:
-        found = datetime.fromisoformat(text)
-    except (ValueError, TypeError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def format_elapsed(started: str, ended: str) -> str:

@@ -20,7 +20,7 @@ from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
 from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
-from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping
+from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping, load_here
 from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
 from leftoff.stores.retention import Retention, pin, prune
@@ -63,7 +63,8 @@ class ResumeLogGenerator:
 
     Args:
         config: `Settings`, or the seed's tree: that of a settings file, its
-            `context_management`, or its `resume_logs`; the defaults if None.
+            `context_management`, or its `resume_logs`; those in force in `project`
+            (`load_here`) if None.
         store: stores the logs; if None, files in the place that the settings name.
         project: the folder for relative paths in the settings.
         clock: returns the current time, with its zone.
@@ -85,7 +86,9 @@ class ResumeLogGenerator:
         project: str | Path = ".",
         clock: Clock = now,
     ) -> None:
-        self.settings = config if isinstance(config, Settings) else _settings(config or {})
+        if config is None:
+            config = load_here(project=project).settings
+        self.settings = config if isinstance(config, Settings) else _settings(config)
         self._clock = clock
         older = [] if store else _foreign_stores(Path(project))
         # Those after the first belong to other programs: they are read, never written.
@@ -174,8 +177,12 @@ class ResumeLogGenerator:
         todos: Iterable[Mapping[str, Any]],
         context_metrics: ContextMetrics,
     ) -> ResumeLog:
-        """A log of a to-do list: completed items are accomplishments, the others next steps."""
+        """A log of a to-do list: completed items are accomplishments, the others next steps.
+        Metrics without a time get that of the clock."""
         listed = list(todos)
+        if not context_metrics.timestamp:
+            when = self._clock().isoformat()
+            context_metrics = msgspec.structs.replace(context_metrics, timestamp=when)
         log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
         return self._finish(log, {"todos": listed}, "")
 

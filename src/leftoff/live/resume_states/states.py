@@ -53,7 +53,7 @@ from leftoff.live.resume_states.tracking import Tracked, Tracking
 from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
-from leftoff.settings import Settings
+from leftoff.settings import Settings, load_here
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
@@ -132,8 +132,8 @@ class FileResumeStateManager:
 
     Args:
         store: stores the states.
-        settings: how often a running workflow is saved, and the retention of states; the
-            defaults if None.
+        settings: how often a running workflow is saved, and the retention of states; those in
+            force here (`load_here`) if None.
         session_id: the name under which calls without a workflow are saved; by default
             "session".
         bounds: size limits of a saved state.
@@ -151,7 +151,7 @@ class FileResumeStateManager:
         limits: Limits | None = None,
         clock: Clock = now,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or load_here().settings
         # Those after the first belong to another program: they are read, never written.
         self._stores = (store,) if store else _stores(self.settings)
         self.store = self._stores[0]

@@ -31,7 +31,7 @@ def from_transcript(
 
     Args:
         path: a file or a session's directory.
-        session: which one, where a file holds several: its place from 0, its id or date;
+        session: which one, where a file holds several: its number from 1, its id or date;
             by default the newest in which the agent said or did something.
         workflow: the file that the session worked through.
         name: of the workflow; by default its file's, else the folder's.
