@@ -30,6 +30,7 @@ class Run(Struct, frozen=True):
         mentions_failure: the filter looks for failures.
         script: the name of a package manager's script.
         limit: the lines that `head` shows.
+        dropped: patterns of lines that a filter leaves out, all others being shown.
         bare: certainly run, with its errors among its output, through filters that show some
             lines of whatever comes: if nothing was shown, it printed nothing.
     """
@@ -45,6 +46,7 @@ class Run(Struct, frozen=True):
     script: str = ""
     limit: int = 0
     bare: bool = False
+    dropped: tuple[str, ...] = ()
 
 
 _BY_COMMAND: dict[str, CheckTool] = {

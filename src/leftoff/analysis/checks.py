@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
+import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -26,7 +27,7 @@ from leftoff.analysis.check_runs import (
     shown_by_later,
 )
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
-from leftoff.extraction.rule_sets import CHECK_RULES
+from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
@@ -37,7 +38,9 @@ _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 """Exit codes of a program that was stopped, or never ran: they say nothing about the check."""
 
-_STATUS_TOOLS = ("",)
+_COMPILES = ("build", "typecheck")
+"""A build whose one tool is a type checker: the compiler of the same name."""
+
 _NO_OUTCOME = {
     "timeout": "(timed out)", "interrupted": "(interrupted)", "running": "(still running)"
 }  # fmt: skip
@@ -67,6 +70,7 @@ class _Output(Struct):
     lines: int = 0
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
+    head: str = ""
 
 
 class _Judge:
@@ -119,6 +123,7 @@ class _Judge:
             found.printed += piece.printed
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail
+            found.head = found.head or piece.head
             found.ref = piece.ref
             found.running = piece.running
             found.lines += piece.lines
@@ -167,13 +172,12 @@ class _Judge:
             if status.get(number) is not True
             and any(_fails(p) and _belongs(p, run.tool) for p in output.printed)
         }
-        shown = tuple(part.strip() for part in output.tail.splitlines())
-        if len(shown) != output.lines:
-            shown = ()  # not the whole output
+        last = tuple(part.strip() for part in output.tail.splitlines())
+        first = tuple(part.strip() for part in output.head.splitlines()) or last
         silent = {
             number
             for number, run in enumerate(runs_named)
-            if run.bare and (output.silent or printed_nothing(line.tree, number, shown))
+            if run.bare and (output.silent or printed_nothing(line.tree, number, first, last))
         }
         unreached = never_ran(line.tree, frozenset(failed), line)
         for numbers in groups.values():
@@ -300,12 +304,25 @@ class _Judge:
             return ("failed", "exit_code") if failed else ("unknown", "")
         if passed is not None:
             return ("passed" if passed else "failed"), "exit_code"
-        if known is not None and known.silent and not run.errors_hidden:
+        if known is not None and not run.errors_hidden:
             # Clients that say nothing of failures show their messages.
-            if silent and known.loud or output.silent and run.shown == "all":
+            quiet = known.loud if run.shown != "rest" else _drops_no_failure(run, known)
+            if silent and quiet or known.silent and output.silent and run.shown == "all":
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _drops_no_failure(run: Run, tool: CheckTool) -> bool:
+    """Whether the filters behind a run show the line that every failure of its tool prints."""
+    if not tool.failure:
+        return False
+    options = re2.Options()
+    options.log_errors = options.case_sensitive = False
+    try:
+        return not any(re2.search(p, tool.failure, options=options) for p in run.dropped)
+    except re2.error:
+        return False
 
 
 def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
@@ -319,7 +336,7 @@ def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
         return run
     tool = BY_NAME[tools.pop()]
     kind = tool.kind if run.kind == "other" else run.kind
-    if kind != tool.kind and tool.kind != "test":
+    if kind != tool.kind and tool.kind != "test" and (kind, tool.kind) != _COMPILES:
         return run
     return replace(run, tool=tool.name, kind=kind, wrapper=False)
 

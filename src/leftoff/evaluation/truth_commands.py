@@ -101,6 +101,17 @@ _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "n
 """They run other tools: any tool's summary line tells how they ended."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_NOT_STARTED = re.compile(
+    r"command not found|: not found$|No module named (?:pytest|mypy|ruff)\b|[Mm]issing script:"
+    r"|cd: (?:\S+: )?[Nn]o such file|^The system cannot find the path"
+    r"|is not a valid statement separator|npm (?:ERR!|error) enoent|Sibling tool call errored",
+    re.MULTILINE,
+)
+"""What a shell, npm or a client prints where the program never ran."""
+
+_NO_TESTS = re.compile(r"-run[= ]['\"]?(?:\^\$|XXX\b|NONE\b)|\[no tests to run\]\s*\Z")
+"""Options and results of a run of `go test` that runs no test: benchmarks, a build."""
+
 _STOPPED = re.compile(
     r"timed out|interrupted|moved to (?:the )?background"
     r"|running (?:in (?:the )?background|with session ID)",
@@ -273,6 +284,15 @@ def _without_redirections(words: Sequence[str]) -> list[str]:
 def runners(ran: Ran) -> tuple[str, ...]:
     """The named runners that a command starts, in order."""
     return tuple(name for name in (runner(words) for _, words in ran.segments) if name)
+
+
+def judges(ran: Ran) -> bool:
+    """Whether a named runner started and had something to judge."""
+    if not runners(ran) or ran.text is None or not ran.ended:
+        return False
+    if ran.exit_code in (126, 127) or len(ran.text) < 2000 and _NOT_STARTED.search(ran.text):
+        return False
+    return not _NO_TESTS.search(ran.command) and not _NO_TESTS.search(ran.text[-400:])
 
 
 def verdict(ran: Ran) -> str:

@@ -29,7 +29,7 @@ HEAD, TAIL = 6_000, 24_000
 of several checks in one command the first stand at the beginning. Chosen by hand; not
 measured."""
 
-MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_NAME = 24, 20, 200, 400, 160
+MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
 
@@ -44,6 +44,12 @@ _PREFIX = re.compile(
 )
 """What task runners and readers of files put before each line: "[test] ", "web:test: ",
 "packages/a test: ", a line number."""
+
+_NOISE = re.compile(
+    r"(?m)^(?:Debugger attached\.|Waiting for the debugger to disconnect\.\.\."
+    r"|npm notice\b.*)\n?"
+)
+"""What node and npm print about themselves, around any program that they start."""
 
 _EMPTY = re.compile(
     r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
@@ -121,7 +127,7 @@ _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
 _JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
 _JSON_JOB = re.compile(r'"session_id"\s*:\s*(\d+)')
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
-_BANNER = re.compile(r"(?m)^> \S+?@?\S* ([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
+_BANNER = re.compile(r"(?m)^> (?:\S+ )?([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
 """What npm and pnpm, or yarn, print before a script: its name and its command line."""
 
 _LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
@@ -212,7 +218,7 @@ class Checks(Struct):
         known = bool(task) or may_run_a_check(call.text)
         if not known and not (text and len(call.text) >= 300):
             return None
-        printed, failing, tail, silent, scripts = read_output(text, always=known)
+        printed, failing, tail, silent, scripts, head = read_output(text, always=known)
         if not known and not printed:
             return None
         return Checked(
@@ -228,6 +234,7 @@ class Checks(Struct):
             scripts,
             int(code[1]) if code else None,
             text.rstrip().count("\n") + 1 if text.strip() else 0,
+            head,
         )
 
 
@@ -247,6 +254,8 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
         text = html.unescape(text)
+    if "debugger" in text or "npm notice" in text:
+        text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
     text = _HEADER.sub("", text, count=1)
     if text[:400].lstrip()[:1] == "{" and '"output"' in text:
@@ -262,10 +271,16 @@ def clean(text: str) -> str:
 def read_output(
     text: str, *, always: bool = True
 ) -> tuple[
-    tuple[Printed, ...], tuple[tuple[str, str], ...], str, bool, tuple[tuple[str, str], ...]
+    tuple[Printed, ...],
+    tuple[tuple[str, str], ...],
+    str,
+    bool,
+    tuple[tuple[str, str], ...],
+    str,
 ]:
     """The telling lines of an output, the names of what failed with their rules, its last
-    lines, whether it is empty, and the scripts that a package manager says it runs.
+    lines, whether it is empty, the scripts that a package manager says it runs, and the first
+    lines where the last ones do not hold them.
 
     Args:
         always: also read the last lines of an output without a telling one.
@@ -274,7 +289,7 @@ def read_output(
     scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in _BANNER.finditer(text))[:8]
     rest = _BANNER.sub("", text) if scripts and len(text) < 2000 else text
     if len(rest) < 200 and _is_empty(rest):
-        return (), (), "", True, scripts
+        return (), (), "", True, scripts, ""
     found: dict[str, Printed] = {}
     places: dict[str, int] = {}
     failing: dict[str, str] = {}
@@ -301,7 +316,10 @@ def read_output(
     order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
     names = tuple((rule, name) for name, rule in failing.items() if name)
     tail = _tail(text, quotes if found else None) if found or always else ""
-    return tuple(found[key] for key in order), names, tail, False, scripts
+    head, text = "", text.lstrip()
+    if tail and len(text.rstrip()) > MAX_TAIL:
+        head = text[: safe_quote_end(text, 0, text.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
+    return tuple(found[key] for key in order), names, tail, False, scripts, head
 
 
 def _is_empty(text: str) -> bool:

@@ -170,6 +170,7 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
         printed: the telling lines in order, at most 24.
         failing: (rule, name) of what failed, at most 20.
         tail: its last lines, at most 400 code points.
+        head: its first lines, at most 160 code points, where they are not in the tail.
         silent: it printed nothing.
         task: the job in the background that the output belongs to, "" if there is none.
         running: it goes on after this output.
@@ -190,6 +191,7 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
     lines: int = 0
+    head: str = ""
 
 
 class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
