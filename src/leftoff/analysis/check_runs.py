@@ -363,11 +363,7 @@ class _Walk:
         )
         self.showing, self.dropped = before, dropped
         rest = tuple(
-            "grep"
-            if kind in {"grep", "rest", "head"}
-            else "quiet"
-            if kind == "tail"
-            else "other"
+            "quiet" if kind == "tail" else "other" if kind == "nothing" else "grep"
             for kind in filters
         )
         return "pipe", (first, *rest)

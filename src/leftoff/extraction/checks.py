@@ -254,7 +254,7 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
         text = html.unescape(text)
-    if "debugger" in text or "npm notice" in text:
+    if "ebugger" in text or "npm notice" in text:
         text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
     text = _HEADER.sub("", text, count=1)
