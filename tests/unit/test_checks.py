@@ -185,6 +185,33 @@ def test_several_checks_in_one_command_are_judged_apart() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "code", "expected"),
+    [
+        ("pytest a; touch b; pytest c | tail -1", FAILED + PASSED, 0,
+         [("a", "failed", 1), ("c", "passed", None)]),
+        ("pytest a && pytest c", PASSED + FAILED, 1, [("a", "passed", None), ("c", "failed", 1)]),
+        ("pytest a && pytest c", FAILED, 1, [("a", "failed", 1)]),
+        ("npm run test:a; npm run test:b", " Tests  1 failed (1)\n Tests  2 passed (2)\n", 0,
+         [("test:a", "failed", 1), ("test:b", "passed", None)]),
+        ("mypy a; mypy b", "Found 2 errors in 1 file\nSuccess: no issues found in 1 source file\n",
+         0, [("a", "failed", 2), ("b", "passed", None)]),
+        # Whose summary is missing, nothing tells.
+        ("pytest a; pytest b; pytest c", FAILED + PASSED, 0, [("a, b, c", "unknown", None)]),
+        ("pytest a; pytest b; pytest c", PASSED + FAILED, 0, [("a, b, c", "failed", 1)]),
+        ("for d in a b; do pytest $d; done", FAILED + PASSED, 0, [("$", "unknown", None)]),
+        # One run, of whose tests one printed a summary of its own.
+        ("pytest -s a", FAILED + PASSED, 0, [("a", "passed", None)]),
+        ("pnpm -r test", " Tests  1 failed (1)\n Tests  2 passed (2)\n", 0, [("", "failed", 1)]),
+    ],
+)  # fmt: skip
+def test_runs_of_one_tool_in_a_command_are_judged_apart(
+    command: str, output: str, code: int, expected: list[tuple[str, str, int | None]]
+) -> None:
+    found = judged(command, output, code)
+    assert [(c.scope, c.verdict, c.failed) for c in found] == expected
+
+
 def test_what_stands_after_a_failure_in_a_chain_did_not_run() -> None:
     found = judged("ruff check . && pytest", "a.py:1:1: F401 x\nFound 1 error.\n", 1)
     assert [(c.tool, c.verdict) for c in found] == [("ruff", "failed")]

@@ -410,6 +410,9 @@ import pytest
         ("perl -i -pe s/one/x/ a.txt b.txt", 0, "", ["~a.txt", "~b.txt"]),
         ("perl -pi -e s/one/x/ d/*", 0, "", ["~d/c.txt"]),
         ("sqlite3 a.db '.tables'", 0, "", ["+a.db"]),
+        ("sqlite3 :memory: 'create table t(a)'", 0, "", []),
+        ("python -c 'import sqlite3; sqlite3.connect(\":memory:\")'", 0, "", []),
+        ("python -c 'import sqlite3; sqlite3.connect(\"file:a?mode=memory\")'", 0, "", []),
     ],
 )
 def test_what_happens_to_files(

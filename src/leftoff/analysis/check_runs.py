@@ -85,7 +85,7 @@ def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
     if name == "pipe":
         if line.pipefail and (ok or len(items) == 1):
             return _all(items, ok, line)
-        if line.pipefail and _numbers(tree) and not any(map(_numbers, items[1:])):
+        if line.pipefail and numbers_of(tree) and not any(map(numbers_of, items[1:])):
             return implied(items[0], ok, line) if "grep" not in items[1:] else {}
         return implied(items[-1], ok, line)
     if name == "seq":
@@ -139,7 +139,7 @@ def shown_by_later(
         found |= shown_by_later(item, ran, lines, line)
     if name in {"and", "or"} and len(items) == 2:
         left, right = items
-        came = ran.intersection(_numbers(right)) or _echoed(right, lines)
+        came = ran.intersection(numbers_of(right)) or _echoed(right, lines)
         if came:
             found |= implied(left, name == "and", line)
     return found
@@ -153,7 +153,7 @@ def never_ran(tree: Tree, failed: frozenset[int], line: Line) -> set[int]:
     for item in tree[1]:
         found |= never_ran(item, failed, line)
     if tree[0] == "and" and failed.intersection(implied(tree[1][0], True, line)):
-        found.update(_numbers(tree[1][1]))
+        found.update(numbers_of(tree[1][1]))
     return found
 
 
@@ -209,10 +209,11 @@ def _leaves(tree: Tree) -> Iterator[int | str]:
         yield from _leaves(item)
 
 
-def _numbers(tree: Tree) -> list[int]:
+def numbers_of(tree: Tree) -> list[int]:
+    """The numbers of the runs of a statement that are run once if it is."""
     if isinstance(tree, int):
         return [tree]
-    return [] if isinstance(tree, str) else [n for item in tree[1] for n in _numbers(item)]
+    return [] if isinstance(tree, str) else [n for item in tree[1] for n in numbers_of(item)]
 
 
 @lru_cache(maxsize=2048)

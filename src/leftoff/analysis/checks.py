@@ -22,10 +22,12 @@ from leftoff.analysis.check_runs import (
     Line,
     implied,
     never_ran,
+    numbers_of,
     printed_nothing,
     runs_of,
     shown_by_later,
 )
+from leftoff.extraction.checks import summed
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
@@ -63,6 +65,7 @@ class _Output(Struct):
 
     printed: list[Printed]
     failing: list[tuple[str, str]]
+    ends: list[Printed] = []
     tail: str = ""
     silent: bool = False
     ref: Ref | None = None
@@ -120,7 +123,9 @@ class _Judge:
             outcome = self.view.outcomes.get((last.call_message, last.call_part), outcome)
         found = _Output([], [])
         for piece in pieces:
-            found.printed += piece.printed
+            known = list(found.ends)  # what is read twice is one run's
+            found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
+            found.printed += _together(piece.printed)
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail
             found.head = found.head or piece.head
@@ -164,13 +169,20 @@ class _Judge:
         groups: dict[tuple[str, str], list[int]] = {}
         for number, run in enumerate(runs_named):
             groups.setdefault((run.tool, run.kind), []).append(number)
-        found: list[Check] = []
+        own: dict[int, Printed] = {}
+        if total == len(line.runs):
+            for numbers in groups.values():
+                own |= _one_each(line, runs_named, numbers, output)
+        found: list[tuple[int, Check | None]] = []
         failed = {number for number, did in status.items() if not did}
         failed |= {
             number
             for number, run in enumerate(runs_named)
             if status.get(number) is not True
-            and any(_fails(p) and _belongs(p, run.tool) for p in output.printed)
+            and any(
+                _fails(p) and _belongs(p, run.tool)
+                for p in ([own[number]] if number in own else output.printed)
+            )
         }
         last = tuple(part.strip() for part in output.tail.splitlines())
         first = tuple(part.strip() for part in output.head.splitlines()) or last
@@ -184,6 +196,16 @@ class _Judge:
             if unreached.issuperset(numbers):
                 continue
             runs = [runs_named[number] for number in numbers]
+            if not own.keys().isdisjoint(numbers):
+                for number in filter(own.get, numbers):
+                    run, end = runs_named[number], own[number]
+                    tool = run.tool if not run.wrapper else _tool_of(end, run.kind)
+                    did = status.get(number)
+                    check = self._check(
+                        ran, [run], tool, run.kind, [end], output, outcome, did, silent=False
+                    )
+                    found.append((number, check))
+                continue
             known = [status.get(number) for number in numbers]
             passed = (
                 False if False in known else True if all(k is True for k in known) else None
@@ -197,6 +219,9 @@ class _Judge:
                         for p in printed
                         if not _fails(p) or others.isdisjoint(_RULES[p.rule].tools)
                     ]
+                if not runs[0].wrapper:
+                    once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
+                    printed = _as_the_last(printed, output.ends, tool, once)
                 check = self._check(
                     ran,
                     runs,
@@ -208,9 +233,9 @@ class _Judge:
                     passed,
                     silent=silent.issuperset(numbers),
                 )
-                if check is not None:
-                    found.append(check)
-        return found
+                found.append((numbers[0], check))
+        found.sort(key=lambda item: item[0])
+        return [check for _, check in found if check is not None]
 
     def _check(
         self,
@@ -236,6 +261,8 @@ class _Judge:
         telling = _telling(printed, verdict)
         tools = {tool} if tool else {t for p in printed for t in _RULES[p.rule].tools}
         failing = [n for rule, n in output.failing if tools.intersection(_RULES[rule].tools)]
+        if sum(map(_fails, output.ends)) > 1 and any(run.scope in n for n in failing):
+            failing = [n for n in failing if run.scope in n]
         line = telling.line if telling is not None else ""
         if not line and outcome is not None:
             line = _NO_OUTCOME.get(outcome.status, "")
@@ -311,6 +338,57 @@ class _Judge:
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _together(printed: Iterable[Printed]) -> list[Printed]:
+    """The lines of an output with those of one rule as one."""
+    found: dict[str | int, Printed] = {}
+    for number, one in enumerate(printed):
+        key = number if _RULES[one.rule].topic == "status" else one.rule
+        found[key] = summed(found[key], one) if key in found else one
+    return list(found.values())
+
+
+def _one_each(
+    line: Line, runs: Sequence[Run], numbers: Sequence[int], output: _Output
+) -> dict[int, Printed]:
+    """The summary line of each of several runs of one tool, by their numbers, where there are
+    as many of them as runs were reached; else {}."""
+    run = runs[numbers[0]]
+    ends = [p for p in output.ends if _tool_of(p, run.kind)]
+    if not run.wrapper:
+        ends = [p for p in ends if _belongs(p, run.tool)]
+    rules = {p.rule for p in ends}
+    tools = {_tool_of(p, run.kind) for p in ends}
+    others = [p for p in output.printed if _fails(p) and p.rule not in rules]
+    if len(numbers) < 2 or not ends or len(tools) > 1 or len(ends) > len(numbers):
+        return {}
+    if any(tools.intersection(_RULES[p.rule].tools) for p in others):
+        return {}  # whose line it is, nothing tells
+    if len(ends) < len(numbers):
+        stopped = frozenset({numbers[len(ends) - 1]})
+        unreached = never_ran(line.tree, stopped, line) if _fails(ends[-1]) else set()
+        if not unreached.issuperset(numbers[len(ends) :]):
+            return {}
+    return dict(zip(numbers, ends, strict=False))
+
+
+def _as_the_last(
+    printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
+) -> list[Printed]:
+    """The lines of a tool where an earlier summary line says that it failed and the last that
+    it passed: of one run (`once`) the last counts, of several neither."""
+    own = [p for p in ends if _belongs(p, tool)]
+    if not own or _fails(own[-1]) or not any(map(_fails, own)):
+        return printed
+    rules = {p.rule for p in own}
+    return [*(p for p in printed if p.rule not in rules), *(own[-1:] if once else ())]
+
+
+def _tool_of(printed: Printed, kind: str) -> str:
+    """The tool of a kind that prints a line, "" if none does."""
+    tools = [BY_NAME[t] for t in _RULES[printed.rule].tools if t in BY_NAME]
+    return next((tool.name for tool in tools if tool.kind == kind), "")
 
 
 def _drops_no_failure(run: Run, tool: CheckTool) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, ClassVar
@@ -30,6 +31,9 @@ of several checks in one command the first stand at the beginning. Chosen by han
 measured."""
 
 MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
+_MAX_APART = 4
+"""Summary lines that are recorded one by one: more runs of one tool in a command are rare."""
+
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
 
@@ -293,6 +297,7 @@ def read_output(
     found: dict[str, Printed] = {}
     places: dict[str, int] = {}
     failing: dict[str, str] = {}
+    ends: Counter[str] = Counter()
     low = ""
     quotes = QuoteEnds(text)
     for number in CHECK_OUTPUTS.candidates(text):
@@ -308,11 +313,14 @@ def read_output(
                     failing.setdefault(text[start:end].strip(), rule.id)
                 continue
             one = _printed(rule, match, text, quotes)
-            key = rule.id if rule.topic != "status" else f"{rule.id}{match.start()}"
+            key = rule.id
+            if rule.topic == "status" or rule.ends and ends[key] < _MAX_APART:
+                ends[key] += 1
+                key = f"{rule.id} {ends[key]}"
             before = found.get(key)
             if before is None:
                 places[key] = match.start()
-            found[key] = one if before is None else _sum(before, one)
+            found[key] = one if before is None else summed(before, one)
     order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
     names = tuple((rule, name) for name, rule in failing.items() if name)
     tail = _tail(text, quotes if found else None) if found or always else ""
@@ -361,7 +369,7 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
     )
 
 
-def _sum(before: Printed, one: Printed) -> Printed:
+def summed(before: Printed, one: Printed) -> Printed:
     """Two matches of a rule as one; the line of the first failure, else the last line."""
     line = before.line if before.failed and not one.failed else one.line
     return Printed(
@@ -370,7 +378,6 @@ def _sum(before: Printed, one: Printed) -> Printed:
         _added(before.passed, one.passed),
         _added(before.failed, one.failed),
         _added(before.skipped, one.skipped),
-        before.times + 1,
     )
 
 

@@ -148,8 +148,7 @@ class Printed(Struct, frozen=True, gc=False, array_like=True):
         rule: id of the rule of `rules/checks*.toml`.
         line: the line, at most 200 code points.
         passed, failed, skipped: counts as printed, None where there are none; of a rule that
-            matched several times, their sums.
-        times: how often the rule matched.
+            matched several times, their sums (the first four apart, where each run prints one).
     """
 
     rule: str
@@ -157,7 +156,6 @@ class Printed(Struct, frozen=True, gc=False, array_like=True):
     passed: int | None = None
     failed: int | None = None
     skipped: int | None = None
-    times: int = 1
 
 
 class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):

@@ -6,6 +6,8 @@ effect. An operation on a path that is not known is recorded as an unknown effec
 
 from __future__ import annotations
 
+import re
+
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.expansion import Expansion
 from leftoff.shell.filesystem import Action
@@ -14,6 +16,12 @@ from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import UNRESOLVED, Status
 
 __all__ = ["FileOperations", "looks_like_directory"]
+
+
+_NO_FILE = re.compile(
+    r"-\Z|/dev/|(?:file:)?:memory:|file:.*[?&]mode=memory|(?!file:)[a-z][\w+]+://"
+)
+"""Streams, devices, databases in memory, addresses of databases and of the web."""
 
 
 class FileOperations(Expansion):
@@ -54,7 +62,7 @@ class FileOperations(Expansion):
 
     def read(self, field: str, tool: str | None = None, *, named: bool = True) -> Status:
         """Read a file."""
-        if field in ("-", "/dev/stdin", "/dev/fd/63") or field.startswith("/dev/"):
+        if _NO_FILE.match(field):
             return True
         tool = tool or self.tool
         if self.is_unresolved(field):
@@ -126,7 +134,7 @@ class FileOperations(Expansion):
         `existed`: the command works only on a file that exists.
         """
         tool = tool or self.tool
-        if field in ("-", "/dev/stdout", "/dev/stderr") or field.startswith("/dev/"):
+        if _NO_FILE.match(field):
             return True
         if self.is_unresolved(field):
             self.record_unknown(field, "modified" if existed else "unknown", tool)
