@@ -88,6 +88,33 @@ def test_the_tool_is_found_behind_wrappers(
 
 
 @pytest.mark.parametrize(
+    ("command", "scope"),
+    [
+        ("eslint . --max-warnings 0", ""),
+        ("npm run lint -- --max-warnings 0", ""),
+        ("go test -timeout 60s -count 1 ./a", "./a"),
+        ("go test ./a -run Late -at 00:01", "./a Late"),
+        ("pytest -p no:cacheprovider -n 4 tests/a.py", "tests/a.py"),
+        ("cargo test --test --no-run", ""),
+        ("python -m unittest a.b -v 2", "a.b"),
+        ("dotnet build -c Release -o out", ""),
+        ("prettier -c src/a.ts", "src/a.ts"),
+        ("tsc -p tsconfig.json --pretty false", "tsconfig.json"),
+        ("pnpm -w run lint:all", "lint:all"),
+        ("yarn workspace web test", "web"),
+        ("pytest -k 'a and b' -x", "a and b"),
+        ("ruff check " + "src/cart.py " * 20, " ".join(["src/cart.py"] * 13) + " …"),
+        (
+            "go test -run '" + "|".join(["TestCart"] * 30) + "'",
+            "|".join(["TestCart"] * 17) + " …",
+        ),
+    ],
+)
+def test_the_scope_is_whole_words_and_no_values_of_options(command: str, scope: str) -> None:
+    assert runs_of(command).runs[0].scope == scope
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "prettier --write src", "npm install", "npm run dev", "pytest --version", "cat pytest.log",
@@ -199,7 +226,7 @@ def test_several_checks_in_one_command_are_judged_apart() -> None:
         # Whose summary is missing, nothing tells.
         ("pytest a; pytest b; pytest c", FAILED + PASSED, 0, [("a, b, c", "unknown", None)]),
         ("pytest a; pytest b; pytest c", PASSED + FAILED, 0, [("a, b, c", "failed", 1)]),
-        ("for d in a b; do pytest $d; done", FAILED + PASSED, 0, [("$", "unknown", None)]),
+        ("for d in a b; do pytest $d; done", FAILED + PASSED, 0, [("", "unknown", None)]),
         # One run, of whose tests one printed a summary of its own.
         ("pytest -s a", FAILED + PASSED, 0, [("a", "passed", None)]),
         ("pnpm -r test", " Tests  1 failed (1)\n Tests  2 passed (2)\n", 0, [("", "failed", 1)]),

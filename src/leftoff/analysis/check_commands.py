@@ -72,6 +72,16 @@ _SCOPES = frozenset(
     "-run -k -m -t -g --grep --filter --testNamePattern --testPathPattern --tests -tags --tags"
     " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
 )
+_VALUED = frozenset(
+    "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --output"
+    " --outfile".split()
+)
+"""Options whose value is no scope, though it looks like a path or the option like a flag."""
+
+_AMOUNT = re.compile(r"\d+(?:\.\d+)?(?:ms|[smh%])?|no:\w+|[$]+")
+MAX_SCOPE = 160
+"""Code points of a scope. Chosen by hand; not measured."""
+
 _NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
 _EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})
 _INTERPRETERS = re.compile(r"^(?:python[\d.]*|node|php|ruby|tsx|ts-node|bun|deno|perl)$")
@@ -231,21 +241,40 @@ def _script_scope(script: str, rest: list[str]) -> str:
     """A script's name where it says more than its kind, and the package that it runs in."""
     named = [script] if re.search(r"[:._-]\w", script) or _LEVEL.search(script) else []
     options = ("--filter", "-F", "--workspace", "-w", "--prefix", "-C")
-    named += [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
+    after = [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
+    named += [word for word in after if word not in _RUN_WORDS and word != script]
+    if rest[:1] == ["workspace"]:
+        named += rest[1:2]
     after = rest[rest.index("--") + 1 :] if "--" in rest else []
     named += [
         word
         for before, word in zip(["", *after], after, strict=False)
         if word[:1] != "-" and not _is_value(before, word)
     ]
-    return " ".join(named)[:120]
+    return _bounded(named)
 
 
-def _is_value(before: str, word: str) -> bool:
-    """Whether a word is the value of the option before it, as far as their forms say."""
-    if before[:2] != "--" and before not in {"-D", "-A", "-W"} or before == "--":
+def _bounded(words: list[str]) -> str:
+    """Whole words, and of a pattern whole alternatives, with "…" where some are left out."""
+    text = " ".join(words)
+    if len(text) <= MAX_SCOPE:
+        return text
+    cut = max(text.rfind(" ", 0, MAX_SCOPE), text.rfind("|", 0, MAX_SCOPE))
+    return f"{text[: cut if cut > 0 else MAX_SCOPE - 2]} …"
+
+
+def _is_value(before: str, word: str, needs: tuple[str, ...] = ()) -> bool:
+    """Whether a word is the value of the option before it, as far as their forms say.
+
+    Args:
+        needs: flags of the tool, which take none.
+    """
+    if before[:1] != "-" or before == "--" or "=" in before or before in needs:
         return False
-    return "=" not in before and "/" not in word and "." not in word
+    if before in _VALUED or _AMOUNT.fullmatch(word):
+        return True
+    long = len(before) > 2 or before in {"-D", "-A"}
+    return long and "/" not in word and "." not in word
 
 
 def _target(name: str, targets: list[str]) -> Run | None:
@@ -256,8 +285,8 @@ def _target(name: str, targets: list[str]) -> Run | None:
     kinds = [kind for target in targets if (kind := kind_of_script(target))]
     if not kinds:
         return Run(tool, "build", " ".join(targets), True) if targets == ["all"] else None
-    scope = " ".join(t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t))
-    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", scope[:120], True)
+    scope = [t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t)]
+    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", _bounded(scope), True)
 
 
 def _script(name: str, rest: list[str]) -> Run | None:
@@ -283,14 +312,14 @@ def _scope(rest: list[str], tool: CheckTool) -> str:
     wanted = False
     for before, word in zip(["", *rest], rest, strict=False):
         option, _, value = word.partition("=")
-        if wanted:
-            found.append(word)
+        if wanted and word[:1] != "-":
+            found += [word] if word[:3] != "no:" else []
             wanted = False
         elif word[:1] == "-":
             if option in _SCOPES and tool.kind == "test":
                 found += [value] if value else []
                 wanted = not value
         elif word not in _EVERYTHING and word != "run" and "=" not in word:
-            if not _is_value(before, word):
+            if not _is_value(before, word, tool.needs) and not _AMOUNT.fullmatch(word):
                 found.append(word)
-    return " ".join(found)[:120]
+    return _bounded(found)
