@@ -387,17 +387,17 @@ def git_kinds(ran: Ran) -> set[str]:
 def later_output(messages: Sequence[Message]) -> Iterator[Ran]:
     """Output that does not stand with its command: of a process that is asked again, of a
     script, or of a call that is not in the recording. What it ran is not known."""
-    kinds = {p.id: p.kind for m in messages for p in m.parts if type(p) is ToolCall}
+    calls = {p.id: p for m in messages for p in m.parts if type(p) is ToolCall}
     for message in messages:
         for number, part in enumerate(message.parts):
-            if type(part) is ToolResult and kinds.get(part.call_id, "poll") in (
-                "poll",
-                "script",
-            ):
+            call = calls.get(part.call_id) if type(part) is ToolResult else None
+            if type(part) is ToolResult and (call is None or call.kind in ("poll", "script")):
                 # A script prints what its commands printed as strings of JSON.
                 text = re.sub(r'"output": ?"|\\n', "\n", _ANSI.sub("", part.text))
                 place = message.index
-                yield Ran(place, number, "", (), None, text, place, False)
+                # Commands stand in a script as its strings.
+                ran = re.sub(r"[\"'`]", "\n", str(call.input)) if call is not None else ""
+                yield Ran(place, number, ran, (), None, text, place, False)
 
 
 def git_truth(ran: Ran) -> Iterator[GitTruth]:
