@@ -81,7 +81,7 @@ def test_what_never_started_or_had_no_tests_judges_nothing(
 def test_a_script_commits_by_the_commands_in_its_strings() -> None:
     call = ToolCall("c", "exec", "script", 'await run({cmd: "git commit -m x"})')
     said = [
-        Message(0, "agent", parts=(call,)),
+        Message(0, "assistant", parts=(call,)),
         Message(1, "tool", parts=(ToolResult("c", "[main 1a2b3c4] Merge b\n"),)),
     ]
     (later,) = commands.later_output(said)

@@ -12,8 +12,7 @@ import re
 from msgspec import Struct
 
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
-from leftoff.shell import command_facts
-from leftoff.shell.ast import Command, Script
+from leftoff.shell.commands import unwrapped
 
 
 class Run(Struct, frozen=True):
@@ -85,10 +84,7 @@ MAX_SCOPE = 160
 _NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
 _EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})
 _INTERPRETERS = re.compile(r"^(?:python[\d.]*|node|php|ruby|tsx|ts-node|bun|deno|perl)$")
-_WRAPPERS = frozenset(
-    "bundle coverage hatch pdm rye pipx uvx dotenv cross-env xvfb-run docker docker-compose"
-    " kubectl podman direnv corepack uv php python python3 node".split()
-)
+_MODULE = re.compile(r"(?:run )?(?:-[WX] \S+ |-\S+ )*?-m \S")
 SHELLS = frozenset("bash sh zsh dash pwsh powershell eval".split())
 
 _LEVEL = re.compile(r"e2e|end-to-end|integration|smoke|playwright|cypress", re.IGNORECASE)
@@ -131,16 +127,19 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         return None
     if any(word[:1] == "-" and word in _NO_RUN for word in words[3:10]):
         return None
-    facts = command_facts(Script(Command(tuple(words), (), (), True)))
-    if not facts:
-        return None
-    name = re.sub(r"\.(?:exe|cmd|bat)$", "", facts[0][0].rpartition("\\")[2])
-    at = next((i for i, w in enumerate(words) if _base(w) == name), len(words) - 1)
-    rest = words[at + 1 :]
-    if name in _WRAPPERS:
-        inner = _behind(name, rest, depth)
-        if inner is not None:
-            return inner
+    inner, _ = unwrapped(words, tasks=True)
+    if len(inner) != len(words):
+        check = identified(inner, depth + 1)
+        if check is not None or _base(words[0]) not in _TASKS:
+            return check
+    name, rest = _base(words[0]), words[1:]
+    if _INTERPRETERS.match(name) or name == "coverage":
+        module = _MODULE.match(" ".join(rest[:6]))
+        if module is not None:
+            return identified(rest[rest.index("-m") + 1 :], depth + 1)
+        behind = _behind(name, rest, depth)
+        if behind is not None:
+            return behind
     if name in _MANAGERS or name in {"turbo", "nx"}:
         return _managed(name, rest, depth)
     operands = _operands(rest)
@@ -176,20 +175,15 @@ def _base(word: str) -> str:
 
 
 def _behind(name: str, rest: list[str], depth: int) -> Run | None:
-    """The check that a wrapper's operands name."""
-    start = 0
-    if name in {"docker", "docker-compose", "kubectl", "podman"}:
-        start = next((i + 1 for i, w in enumerate(rest) if w in {"exec", "run"}), len(rest))
-    for i in range(start, min(len(rest), start + 12)):
+    """The check that an interpreter's first operand names, or one of `coverage`'s."""
+    for i in range(min(len(rest), 12)):
         word = rest[i]
         base = _base(word)
         if word[:1] == "-" or "=" in word:
             continue
         if base in _BY_COMMAND or f"{base} {(rest[i + 1 : i + 2] or [''])[0]}" in _BY_COMMAND:
             return identified([base, *rest[i + 1 :]], depth + 1)
-        if base in _MANAGERS and name in {"docker", "docker-compose", "corepack", "podman"}:
-            return identified([base, *rest[i + 1 :]], depth + 1)
-        if name in {"python", "python3", "node", "php", "uvx", "pipx"}:
+        if name != "coverage":
             break
     return None
 

@@ -37,6 +37,7 @@ from leftoff.shell.ast import (
     While,
     Word,
 )
+from leftoff.shell.commands import unwrapped
 
 Tree: TypeAlias = "int | tuple[str, tuple[Tree, ...]] | str"
 """A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
@@ -477,7 +478,10 @@ def _redirected(redirects: tuple[Redirect, ...], how: _How) -> _How:
 
 
 def _inner_script(words: list[str]) -> str | None:
-    """The script of `bash -lc "..."`, behind wrappers such as `timeout 60`."""
+    """The script of `bash -lc "..."`, behind launchers such as `timeout 60`."""
+    _, script = unwrapped(words)
+    if script:
+        return script
     for at, word in enumerate(words[:8]):
         if word.rpartition("/")[2] in SHELLS:
             for i in range(at + 1, min(len(words) - 1, at + 5)):
