@@ -370,8 +370,10 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
 
 
 def summed(before: Printed, one: Printed) -> Printed:
-    """Two matches of a rule as one; the line of the first failure, else the last line."""
-    line = before.line if before.failed and not one.failed else one.line
+    """Two matches of a rule as one, with the line of the one where more failed, else where more
+    passed, else of the last."""
+    less = (one.failed or 0, one.passed or 0) < (before.failed or 0, before.passed or 0)
+    line = before.line if less else one.line
     return Printed(
         one.rule,
         line,
