@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 import pytest
 
 from leftoff.shell import analyze, resolve
-from leftoff.shell.commands import ProgramRule, is_quiet, load, program_rules
+from leftoff.shell.commands import ProgramRule, is_quiet, load, program_rules, unwrapped
 from leftoff.shell.effects import FileEffect, FileState, Outcome
 from leftoff.shell.programs.dispatch import HANDLERS
 
@@ -46,6 +48,20 @@ def test_example_fires(name: str, files: str, command: str, expected: str) -> No
 def test_example_is_silent(name: str, command: str) -> None:
     effects = resolve(analyze(command), outcome=Outcome(), known=state("a src/ c"))
     assert [shown(effect) for effect in effects if effect.action != "read"] == []
+
+
+LAUNCHERS = [one for one in program_rules().launchers.values() if one.runs]
+
+
+@pytest.mark.parametrize("command, inner", [pair for one in LAUNCHERS for pair in one.runs])
+def test_example_of_a_launcher_names_what_it_runs(command: str, inner: str) -> None:
+    words, script = unwrapped(shlex.split(command), tasks=True)
+    assert (script or " ".join(words)) == inner
+
+
+@pytest.mark.parametrize("command", [line for one in LAUNCHERS for line in one.silent])
+def test_example_of_a_launcher_runs_nothing(command: str) -> None:
+    assert unwrapped(command.split(), tasks=True) == (command.split(), "")
 
 
 def test_every_rule_has_an_example_or_is_refined_by_another() -> None:

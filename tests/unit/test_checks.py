@@ -70,6 +70,12 @@ def judged(command: str, output: str | None, code: int = 0) -> tuple[Check, ...]
         ("pnpm --filter shop exec vitest run", [("vitest", "test")]),
         ("docker compose exec web pytest", [("pytest", "test")]),
         ("bash -lc 'cd shop && cargo clippy'", [("clippy", "lint")]),
+        ("nix-shell -p python3 --run 'cd shop && pytest -q'", [("pytest", "test")]),
+        ("nix develop --command bash -c 'make lint'", [("make", "lint")]),
+        ("sudo -u ann nice -n 5 go vet ./...", [("go vet", "lint")]),
+        ("mise x go@1.22 -- go test ./...", [("go test", "test")]),
+        ("pdm run test", [("", "test")]),
+        ("python scripts/check.py -m fast", [("", "other")]),
         ("npm run typecheck", [("npm", "typecheck")]),
         ("yarn lint && yarn test", [("npm", "lint"), ("npm", "test")]),
         ("make test", [("make", "test")]),
@@ -85,6 +91,33 @@ def test_the_tool_is_found_behind_wrappers(
     command: str, expected: list[tuple[str, str]]
 ) -> None:
     assert [(r.tool, r.kind) for r in runs_of(command).runs] == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "scope"),
+    [
+        ("eslint . --max-warnings 0", ""),
+        ("npm run lint -- --max-warnings 0", ""),
+        ("go test -timeout 60s -count 1 ./a", "./a"),
+        ("go test ./a -run Late -at 00:01", "./a Late"),
+        ("pytest -p no:cacheprovider -n 4 tests/a.py", "tests/a.py"),
+        ("cargo test --test --no-run", ""),
+        ("python -m unittest a.b -v 2", "a.b"),
+        ("dotnet build -c Release -o out", ""),
+        ("prettier -c src/a.ts", "src/a.ts"),
+        ("tsc -p tsconfig.json --pretty false", "tsconfig.json"),
+        ("pnpm -w run lint:all", "lint:all"),
+        ("yarn workspace web test", "web"),
+        ("pytest -k 'a and b' -x", "a and b"),
+        ("ruff check " + "src/cart.py " * 20, " ".join(["src/cart.py"] * 13) + " …"),
+        (
+            "go test -run '" + "|".join(["TestCart"] * 30) + "'",
+            "|".join(["TestCart"] * 17) + " …",
+        ),
+    ],
+)
+def test_the_scope_is_whole_words_and_no_values_of_options(command: str, scope: str) -> None:
+    assert runs_of(command).runs[0].scope == scope
 
 
 @pytest.mark.parametrize(
@@ -149,6 +182,13 @@ def test_what_the_status_of_a_line_says(
         ("npm run build", "> shop@1.0.0 build\n> tsc -p .\n", 0, "passed", "recorder"),
         ("pytest", "\x1b[32m===== \x1b[1m3 passed\x1b[0m in 0.1s =====\x1b[0m", 0, "passed",
          "output"),
+        ("npx tsc --noEmit 2>&1 | tail -5", "npm notice\nnpm notice New version\n", 0, "passed",
+         "output"),
+        ("npm run build 2>&1 | tail -9", "Debugger attached.\n> build\n> tsc && cp a b\n\n", 0,
+         "passed", "output"),
+        ("cd web && pytest", "bash: line 1: cd: web: No such file or directory", 1, "unknown",
+         ""),
+        ("go test -json ./... | python3 count.py", "Passed: 9, Failed: 1", 0, "failed", "output"),
         ("npm test", "web:test:  Tests  2 failed | 8 passed (10)", 1, "failed", "output"),
     ],
 )  # fmt: skip
@@ -176,6 +216,33 @@ def test_several_checks_in_one_command_are_judged_apart() -> None:
     assert [(c.tool, c.verdict) for c in found] == [
         ("ruff", "passed"), ("mypy", "unknown"), ("pytest", "failed"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "code", "expected"),
+    [
+        ("pytest a; touch b; pytest c | tail -1", FAILED + PASSED, 0,
+         [("a", "failed", 1), ("c", "passed", None)]),
+        ("pytest a && pytest c", PASSED + FAILED, 1, [("a", "passed", None), ("c", "failed", 1)]),
+        ("pytest a && pytest c", FAILED, 1, [("a", "failed", 1)]),
+        ("npm run test:a; npm run test:b", " Tests  1 failed (1)\n Tests  2 passed (2)\n", 0,
+         [("test:a", "failed", 1), ("test:b", "passed", None)]),
+        ("mypy a; mypy b", "Found 2 errors in 1 file\nSuccess: no issues found in 1 source file\n",
+         0, [("a", "failed", 2), ("b", "passed", None)]),
+        # Whose summary is missing, nothing tells.
+        ("pytest a; pytest b; pytest c", FAILED + PASSED, 0, [("a, b, c", "unknown", None)]),
+        ("pytest a; pytest b; pytest c", PASSED + FAILED, 0, [("a, b, c", "failed", 1)]),
+        ("for d in a b; do pytest $d; done", FAILED + PASSED, 0, [("", "unknown", None)]),
+        # One run, of whose tests one printed a summary of its own.
+        ("pytest -s a", FAILED + PASSED, 0, [("a", "passed", None)]),
+        ("pnpm -r test", " Tests  1 failed (1)\n Tests  2 passed (2)\n", 0, [("", "failed", 1)]),
+    ],
+)  # fmt: skip
+def test_runs_of_one_tool_in_a_command_are_judged_apart(
+    command: str, output: str, code: int, expected: list[tuple[str, str, int | None]]
+) -> None:
+    found = judged(command, output, code)
+    assert [(c.scope, c.verdict, c.failed) for c in found] == expected
 
 
 def test_what_stands_after_a_failure_in_a_chain_did_not_run() -> None:
@@ -249,7 +316,19 @@ def test_the_tail_is_bounded_and_hides_what_the_whole_hides() -> None:
         ("go build . 2>&1 | tail; echo ==vet; go vet . 2>&1 | head; echo done",
          "==vet\ndone", ["passed", "passed"]),
         ("echo ==build; go build . 2>&1 | tail", "==build", ["passed"]),
+        ("go build . 2>&1 | head && echo BUILD OK\ncat a.go", "BUILD OK\n" + "x\n" * 300,
+         ["passed"]),
+        ("cat a.go; echo ==build; go build . 2>&1 | head && echo OK", "x\n" * 300 + "==build\nOK",
+         ["passed"]),
+        ("go test ./... 2>&1 | grep -v '^ok\\|no test files' | head", "", ["passed"]),
+        ("go test ./... 2>&1 | grep -vE '^ok'; echo EXIT=${PIPESTATUS[0]}", "EXIT=", ["passed"]),
         # Nothing shown is not nothing printed.
+        ("go test ./... 2>&1 | grep -v '^ok\\|FAIL' | head", "", ["unknown"]),
+        ("go test ./... 2>&1 | grep -vE '(o|F|-)+'", "", ["unknown"]),
+        ("go test ./... 2>&1 | grep FAIL", "", ["unknown"]),
+        ("pytest 2>&1 | grep -v warning", "", ["unknown"]),
+        ("go build . 2>&1 | head; echo BUILD OK\ncat a.go", "x.go\nBUILD OK\n" + "x\n" * 300,
+         ["unknown"]),
         ("go build ./... | tail -5", "", ["unknown"]),
         ("go build ./... 2>/dev/null | tail -5", "", ["unknown"]),
         ("go build ./... >/dev/null 2>&1 | tail -5", "", ["unknown"]),

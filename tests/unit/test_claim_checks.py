@@ -43,6 +43,11 @@ def test_a_claim_right_after_a_failed_run_is_contradicted(
     assert (kind, "contradicted") in evidence(run(command, output, 1), look(), says(claim))
 
 
+def test_of_two_runs_in_one_command_the_last_decides() -> None:
+    both = run("pytest; touch b; pytest | tail -1", FAILED + PASSED)
+    assert ("tests_pass", "verified") in evidence(both, says("All tests pass."))
+
+
 @pytest.mark.parametrize(
     "between",
     [

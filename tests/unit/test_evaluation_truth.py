@@ -60,6 +60,34 @@ def test_a_verdict_is_only_taken_where_it_is_certain(
     assert commands.verdict(ran(command, text, code)) == verdict
 
 
+@pytest.mark.parametrize(
+    ("command", "text", "code", "expected"),
+    [
+        ("pytest", "1 passed in 0.1s", 0, True),
+        ("pytest", "bash: pytest: command not found", None, False),
+        ("pytest", "", 127, False),
+        ("cd web && npm test", "cd: no such file or directory: web", 1, False),
+        ("go test -run=^$ -bench=. ./a", "ok  \ta\t1s", 0, False),
+        ("go test ./a -run X", "ok  \ta\t0.1s [no tests to run]", 0, False),
+        ("ls", "a.py", 0, False),
+    ],
+)
+def test_what_never_started_or_had_no_tests_judges_nothing(
+    command: str, text: str, code: int | None, expected: bool
+) -> None:
+    assert commands.judges(ran(command, text, code)) is expected
+
+
+def test_a_script_commits_by_the_commands_in_its_strings() -> None:
+    call = ToolCall("c", "exec", "script", 'await run({cmd: "git commit -m x"})')
+    said = [
+        Message(0, "assistant", parts=(call,)),
+        Message(1, "tool", parts=(ToolResult("c", "[main 1a2b3c4] Merge b\n"),)),
+    ]
+    (later,) = commands.later_output(said)
+    assert [t.hash for t in commands.git_truth(later)] == ["1a2b3c4"]
+
+
 def test_git_is_judged_by_its_output() -> None:
     text = "[main 1a2b3c4] Boil the water\n 1 file changed, 1 insertion(+)\n"
     (commit,) = commands.git_truth(ran("git commit -am 'Boil the water'", text))

@@ -10,6 +10,7 @@ from leftoff import codec
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.specstory import FORMAT, SpecStoryReader
+from leftoff.formats.specstory_arguments import parse_tool_use
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import (
     Message,
@@ -138,3 +139,15 @@ def test_repeated_markup_is_read_in_time_that_grows_with_its_length(
         return lambda: _records(lines, resumed=False)
 
     assert_linear(prepare, 60_000)
+
+
+def test_backquotes_of_a_command_in_its_summary_do_not_cut_it() -> None:
+    """A here-string of PowerShell and a template of JavaScript hold backquotes of their own."""
+    command = 'Set-Content a -Value "x`nb/`n"; git commit -m "Add a"'
+    given, output = parse_tool_use(
+        "shell",
+        f" • Run command: {command}",
+        f"\n\n```bash\n{command}\n```\n\n```\n[main 1a2b3c4] Add a\n```\n",
+    )
+    assert given == {"command": command}
+    assert output == "[main 1a2b3c4] Add a"

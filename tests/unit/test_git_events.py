@@ -62,6 +62,19 @@ def test_a_commit_has_its_whole_subject_its_hash_and_its_branch() -> None:
     assert (found.hash, found.branch, found.shown) == ("3f2a1bc", "next", True)
 
 
+def test_spaces_before_a_subject_are_no_part_of_it() -> None:
+    (found,) = events(
+        *ran("git commit -F msg", "[next 3f2a1bc]    1 Read less\n 1 file changed")
+    )
+    assert (found.text, found.hash) == ("1 Read less", "3f2a1bc")
+
+
+def test_a_repository_that_is_created_may_be_pushed() -> None:
+    shown = "To https://example.com/a/b.git\n * [new branch]      HEAD -> main"
+    (found,) = events(*ran("gh repo create b --source=. --push 2>&1 | tail -3", shown))
+    assert (found.kind, found.branch) == ("push", "main")
+
+
 def test_one_commit_is_one_event_though_it_is_shown_and_said() -> None:
     found = events(
         *ran('git commit -m "x"', COMMIT),

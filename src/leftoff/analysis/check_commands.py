@@ -12,8 +12,7 @@ import re
 from msgspec import Struct
 
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
-from leftoff.shell import command_facts
-from leftoff.shell.ast import Command, Script
+from leftoff.shell.commands import unwrapped
 
 
 class Run(Struct, frozen=True):
@@ -30,6 +29,7 @@ class Run(Struct, frozen=True):
         mentions_failure: the filter looks for failures.
         script: the name of a package manager's script.
         limit: the lines that `head` shows.
+        dropped: patterns of lines that a filter leaves out, all others being shown.
         bare: certainly run, with its errors among its output, through filters that show some
             lines of whatever comes: if nothing was shown, it printed nothing.
     """
@@ -45,6 +45,7 @@ class Run(Struct, frozen=True):
     script: str = ""
     limit: int = 0
     bare: bool = False
+    dropped: tuple[str, ...] = ()
 
 
 _BY_COMMAND: dict[str, CheckTool] = {
@@ -70,13 +71,20 @@ _SCOPES = frozenset(
     "-run -k -m -t -g --grep --filter --testNamePattern --testPathPattern --tests -tags --tags"
     " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
 )
+_VALUED = frozenset(
+    "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --output"
+    " --outfile".split()
+)
+"""Options whose value is no scope, though it looks like a path or the option like a flag."""
+
+_AMOUNT = re.compile(r"\d+(?:\.\d+)?(?:ms|[smh%])?|no:\w+|[$]+")
+MAX_SCOPE = 160
+"""Code points of a scope. Chosen by hand; not measured."""
+
 _NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
 _EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})
 _INTERPRETERS = re.compile(r"^(?:python[\d.]*|node|php|ruby|tsx|ts-node|bun|deno|perl)$")
-_WRAPPERS = frozenset(
-    "bundle coverage hatch pdm rye pipx uvx dotenv cross-env xvfb-run docker docker-compose"
-    " kubectl podman direnv corepack uv php python python3 node".split()
-)
+_MODULE = re.compile(r"(?:run )?(?:-[WX] \S+ |-\S+ )*?-m \S")
 SHELLS = frozenset("bash sh zsh dash pwsh powershell eval".split())
 
 _LEVEL = re.compile(r"e2e|end-to-end|integration|smoke|playwright|cypress", re.IGNORECASE)
@@ -119,16 +127,19 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         return None
     if any(word[:1] == "-" and word in _NO_RUN for word in words[3:10]):
         return None
-    facts = command_facts(Script(Command(tuple(words), (), (), True)))
-    if not facts:
-        return None
-    name = re.sub(r"\.(?:exe|cmd|bat)$", "", facts[0][0].rpartition("\\")[2])
-    at = next((i for i, w in enumerate(words) if _base(w) == name), len(words) - 1)
-    rest = words[at + 1 :]
-    if name in _WRAPPERS:
-        inner = _behind(name, rest, depth)
-        if inner is not None:
-            return inner
+    inner, _ = unwrapped(words, tasks=True)
+    if len(inner) != len(words):
+        check = identified(inner, depth + 1)
+        if check is not None or _base(words[0]) not in _TASKS:
+            return check
+    name, rest = _base(words[0]), words[1:]
+    if _INTERPRETERS.match(name) or name == "coverage":
+        module = _MODULE.match(" ".join(rest[:6]))
+        if module is not None:
+            return identified(rest[rest.index("-m") + 1 :], depth + 1)
+        behind = _behind(name, rest, depth)
+        if behind is not None:
+            return behind
     if name in _MANAGERS or name in {"turbo", "nx"}:
         return _managed(name, rest, depth)
     operands = _operands(rest)
@@ -164,20 +175,15 @@ def _base(word: str) -> str:
 
 
 def _behind(name: str, rest: list[str], depth: int) -> Run | None:
-    """The check that a wrapper's operands name."""
-    start = 0
-    if name in {"docker", "docker-compose", "kubectl", "podman"}:
-        start = next((i + 1 for i, w in enumerate(rest) if w in {"exec", "run"}), len(rest))
-    for i in range(start, min(len(rest), start + 12)):
+    """The check that an interpreter's first operand names, or one of `coverage`'s."""
+    for i in range(min(len(rest), 12)):
         word = rest[i]
         base = _base(word)
         if word[:1] == "-" or "=" in word:
             continue
         if base in _BY_COMMAND or f"{base} {(rest[i + 1 : i + 2] or [''])[0]}" in _BY_COMMAND:
             return identified([base, *rest[i + 1 :]], depth + 1)
-        if base in _MANAGERS and name in {"docker", "docker-compose", "corepack", "podman"}:
-            return identified([base, *rest[i + 1 :]], depth + 1)
-        if name in {"python", "python3", "node", "php", "uvx", "pipx"}:
+        if name != "coverage":
             break
     return None
 
@@ -229,21 +235,40 @@ def _script_scope(script: str, rest: list[str]) -> str:
     """A script's name where it says more than its kind, and the package that it runs in."""
     named = [script] if re.search(r"[:._-]\w", script) or _LEVEL.search(script) else []
     options = ("--filter", "-F", "--workspace", "-w", "--prefix", "-C")
-    named += [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
+    after = [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
+    named += [word for word in after if word not in _RUN_WORDS and word != script]
+    if rest[:1] == ["workspace"]:
+        named += rest[1:2]
     after = rest[rest.index("--") + 1 :] if "--" in rest else []
     named += [
         word
         for before, word in zip(["", *after], after, strict=False)
         if word[:1] != "-" and not _is_value(before, word)
     ]
-    return " ".join(named)[:120]
+    return _bounded(named)
 
 
-def _is_value(before: str, word: str) -> bool:
-    """Whether a word is the value of the option before it, as far as their forms say."""
-    if before[:2] != "--" and before not in {"-D", "-A", "-W"} or before == "--":
+def _bounded(words: list[str]) -> str:
+    """Whole words, and of a pattern whole alternatives, with "…" where some are left out."""
+    text = " ".join(words)
+    if len(text) <= MAX_SCOPE:
+        return text
+    cut = max(text.rfind(" ", 0, MAX_SCOPE), text.rfind("|", 0, MAX_SCOPE))
+    return f"{text[: cut if cut > 0 else MAX_SCOPE - 2]} …"
+
+
+def _is_value(before: str, word: str, needs: tuple[str, ...] = ()) -> bool:
+    """Whether a word is the value of the option before it, as far as their forms say.
+
+    Args:
+        needs: flags of the tool, which take none.
+    """
+    if before[:1] != "-" or before == "--" or "=" in before or before in needs:
         return False
-    return "=" not in before and "/" not in word and "." not in word
+    if before in _VALUED or _AMOUNT.fullmatch(word):
+        return True
+    long = len(before) > 2 or before in {"-D", "-A"}
+    return long and "/" not in word and "." not in word
 
 
 def _target(name: str, targets: list[str]) -> Run | None:
@@ -254,8 +279,8 @@ def _target(name: str, targets: list[str]) -> Run | None:
     kinds = [kind for target in targets if (kind := kind_of_script(target))]
     if not kinds:
         return Run(tool, "build", " ".join(targets), True) if targets == ["all"] else None
-    scope = " ".join(t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t))
-    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", scope[:120], True)
+    scope = [t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t)]
+    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", _bounded(scope), True)
 
 
 def _script(name: str, rest: list[str]) -> Run | None:
@@ -281,14 +306,14 @@ def _scope(rest: list[str], tool: CheckTool) -> str:
     wanted = False
     for before, word in zip(["", *rest], rest, strict=False):
         option, _, value = word.partition("=")
-        if wanted:
-            found.append(word)
+        if wanted and word[:1] != "-":
+            found += [word] if word[:3] != "no:" else []
             wanted = False
         elif word[:1] == "-":
             if option in _SCOPES and tool.kind == "test":
                 found += [value] if value else []
                 wanted = not value
         elif word not in _EVERYTHING and word != "run" and "=" not in word:
-            if not _is_value(before, word):
+            if not _is_value(before, word, tool.needs) and not _AMOUNT.fullmatch(word):
                 found.append(word)
-    return " ".join(found)[:120]
+    return _bounded(found)

@@ -37,10 +37,12 @@ from leftoff.shell.ast import (
     While,
     Word,
 )
+from leftoff.shell.commands import unwrapped
 
 Tree: TypeAlias = "int | tuple[str, tuple[Tree, ...]] | str"
 """A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
-(one that prints a line), "stop" (one that always fails), "other"."""
+(one that prints a line, X* where only its beginning is known), "stop" (one that always fails),
+"other"."""
 
 
 class Line(Struct, frozen=True):
@@ -84,7 +86,7 @@ def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
     if name == "pipe":
         if line.pipefail and (ok or len(items) == 1):
             return _all(items, ok, line)
-        if line.pipefail and _numbers(tree) and not any(map(_numbers, items[1:])):
+        if line.pipefail and numbers_of(tree) and not any(map(numbers_of, items[1:])):
             return implied(items[0], ok, line) if "grep" not in items[1:] else {}
         return implied(items[-1], ok, line)
     if name == "seq":
@@ -138,7 +140,7 @@ def shown_by_later(
         found |= shown_by_later(item, ran, lines, line)
     if name in {"and", "or"} and len(items) == 2:
         left, right = items
-        came = ran.intersection(_numbers(right)) or _echoed(right, lines)
+        came = ran.intersection(numbers_of(right)) or _echoed(right, lines)
         if came:
             found |= implied(left, name == "and", line)
     return found
@@ -152,7 +154,7 @@ def never_ran(tree: Tree, failed: frozenset[int], line: Line) -> set[int]:
     for item in tree[1]:
         found |= never_ran(item, failed, line)
     if tree[0] == "and" and failed.intersection(implied(tree[1][0], True, line)):
-        found.update(_numbers(tree[1][1]))
+        found.update(numbers_of(tree[1][1]))
     return found
 
 
@@ -160,30 +162,44 @@ def _echoed(tree: Tree, lines: frozenset[str]) -> bool:
     """Whether the first thing that a statement prints stands in the output."""
     while isinstance(tree, tuple) and tree[1] and tree[0] in {"seq", "group", "and"}:
         tree = tree[1][0]
-    return isinstance(tree, str) and tree.startswith("echo:") and tree[5:] in lines
+    if not isinstance(tree, str) or len(tree) <= len("echo:") + 3:
+        return False  # a program may print "OK", too
+    return any(_is_echo(tree, line) for line in lines)
 
 
-def printed_nothing(tree: Tree, number: int, lines: tuple[str, ...]) -> bool:
+def _is_echo(leaf: Tree, line: str) -> bool:
+    """Whether a line is the one that an echo prints."""
+    if not isinstance(leaf, str) or not leaf.startswith("echo:"):
+        return False
+    return line.startswith(leaf[5:-1]) if leaf.endswith("*") else line == leaf[5:]
+
+
+def printed_nothing(
+    tree: Tree, number: int, first: tuple[str, ...], last: tuple[str, ...]
+) -> bool:
     """Whether a run printed nothing, as the echoes before and after it show: they stand one
     under the other in the output, or it begins or ends with one of them.
 
     Args:
         number: of a run whose errors are among its output.
-        lines: the whole output.
+        first, last: the lines at both ends of the output.
     """
     leaves = list(_leaves(tree))
     place = leaves.index(number) if number in leaves else len(leaves)
     before, after = [
-        next((str(leaf)[5:] for leaf in side if str(leaf).startswith("echo:")), None)
+        next((leaf for leaf in side if str(leaf).startswith("echo:")), None)
         for side in (leaves[:place][::-1], leaves[place + 1 :])
     ]
-    known = [word for word in (before, after) if word is not None]
-    if not known or any(lines.count(word) != 1 for word in known):
-        return False
-    if any(leaves.count(f"echo:{word}") != 1 for word in known):
-        return False
-    start = lines.index(before) + 1 if before is not None else 0
-    return (lines.index(after) if after is not None else len(lines)) == start
+    lines = last if before is not None else first
+    at = []
+    for echo in (before, after):
+        places = [i for i, line in enumerate(lines) if echo and _is_echo(echo, line)]
+        if echo is not None and (len(places) != 1 or leaves.count(echo) != 1):
+            return False
+        at += places
+    if before is None:
+        return at == [0]
+    return at[-1] == (at[0] + 1 if after is not None else len(lines) - 1)
 
 
 def _leaves(tree: Tree) -> Iterator[int | str]:
@@ -194,10 +210,11 @@ def _leaves(tree: Tree) -> Iterator[int | str]:
         yield from _leaves(item)
 
 
-def _numbers(tree: Tree) -> list[int]:
+def numbers_of(tree: Tree) -> list[int]:
+    """The numbers of the runs of a statement that are run once if it is."""
     if isinstance(tree, int):
         return [tree]
-    return [] if isinstance(tree, str) else [n for item in tree[1] for n in _numbers(item)]
+    return [] if isinstance(tree, str) else [n for item in tree[1] for n in numbers_of(item)]
 
 
 @lru_cache(maxsize=2048)
@@ -229,6 +246,7 @@ class _Walk:
         self.reports: list[tuple[Tree, bool]] = []
         self.pipefail = self.errexit = False
         self.limit = 0
+        self.dropped: tuple[str, ...] = ()
         self.doubts = 0  # whether what is walked through may not run, or not to its end
         self.merged = False  # errors go where the output goes
         self.showing = False  # behind a pipe of filters that show some line of any output
@@ -253,8 +271,9 @@ class _Walk:
                 errors_hidden=hidden,
                 mentions_failure=failure,
                 limit=self.limit,
+                dropped=self.dropped if shown == "rest" else (),
                 bare=(
-                    shown in {"tail", "head"}
+                    shown in {"tail", "head", "rest"}
                     and self.showing
                     and self.merged
                     and not self.doubts
@@ -314,6 +333,7 @@ class _Walk:
 
     def pipeline(self, node: Pipeline, how: _How) -> Tree:
         shown, hidden, failure = how
+        dropped = self.dropped
         filters: list[str] = []
         for item in node.items[1:]:
             words = _words(item) if isinstance(item, Command) else []
@@ -328,11 +348,14 @@ class _Walk:
                 self.limit = int(limit[0][:6]) if limit else 10
             elif name == "wc":
                 filters.append("nothing")
+            elif name in _GREPS and (pattern := _left_out(words)):
+                filters.append("rest")
+                self.dropped += (pattern,)
             else:
                 filters.append("grep")
                 looks = " ".join(words[1:])
                 failure = failure or bool(_FILTERS_OF_FAILURE.search(looks))
-        for kind in ("tail", "head", "grep", "nothing"):
+        for kind in ("tail", "head", "rest", "grep", "nothing"):
             if kind in filters and shown != "nothing":
                 shown = kind
         before = self.showing
@@ -340,9 +363,9 @@ class _Walk:
         first = (
             self.statement(node.items[0], (shown, hidden, failure)) if node.items else "other"
         )
-        self.showing = before
+        self.showing, self.dropped = before, dropped
         rest = tuple(
-            "grep" if kind in {"grep", "head"} else "quiet" if kind == "tail" else "other"
+            "quiet" if kind == "tail" else "other" if kind == "nothing" else "grep"
             for kind in filters
         )
         return "pipe", (first, *rest)
@@ -357,8 +380,10 @@ class _Walk:
             letters = "".join(w[1:] for w in words[1:] if w[:1] == "-")
             self.errexit |= "e" in letters.replace("pipefail", "")
             return "quiet"
-        if name == "echo" and len(words) == 2 and "$" not in words[1] and len(words[1]) > 3:
-            return f"echo:{words[1].strip()}"
+        if name == "echo" and words[1:] and words[1][:1] != "-":
+            said, variable, _ = " ".join(words[1:]).strip().partition("$")
+            if len(said) > 1:
+                return f"echo:{said}*" if variable else f"echo:{said}"
         if name in _QUIET:
             return "quiet"
         if name in {"exit", "return", "false"}:
@@ -397,9 +422,19 @@ def _shows(node: Statement) -> bool:
     if name in {"tail", "head"} and words[1:]:
         count = _SHOWN_LINES.fullmatch(" ".join(words[1:]))
         return count is not None and int(count[1]) >= _MIN_SHOWN
-    return name in {"tail", "head", "cat", "tee"}
+    return name in {"tail", "head", "cat", "tee"} or name in _GREPS and bool(_left_out(words))
 
 
+def _left_out(words: list[str]) -> str:
+    """The pattern of the lines that `grep -v` leaves out, "" where it is not that plain."""
+    options = "".join(word[1:] for word in words[1:] if word[:1] == "-")
+    patterns = [word for word in words[1:] if word[:1] != "-"]
+    if "v" not in options or not set(options) <= set("vEeiaF") or len(patterns) != 1:
+        return ""
+    return patterns[0].replace("\\|", "|")
+
+
+_GREPS = frozenset({"grep", "egrep"})
 _SHOWN_LINES = re.compile(r"(?:-n ?|--lines[= ]|-)(\d{1,6})")
 
 
@@ -443,7 +478,10 @@ def _redirected(redirects: tuple[Redirect, ...], how: _How) -> _How:
 
 
 def _inner_script(words: list[str]) -> str | None:
-    """The script of `bash -lc "..."`, behind wrappers such as `timeout 60`."""
+    """The script of `bash -lc "..."`, behind launchers such as `timeout 60`."""
+    _, script = unwrapped(words)
+    if script:
+        return script
     for at, word in enumerate(words[:8]):
         if word.rpartition("/")[2] in SHELLS:
             for i in range(at + 1, min(len(words) - 1, at + 5)):

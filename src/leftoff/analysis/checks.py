@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
+import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,12 +22,14 @@ from leftoff.analysis.check_runs import (
     Line,
     implied,
     never_ran,
+    numbers_of,
     printed_nothing,
     runs_of,
     shown_by_later,
 )
+from leftoff.extraction.checks import summed
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
-from leftoff.extraction.rule_sets import CHECK_RULES
+from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
@@ -37,7 +40,9 @@ _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 """Exit codes of a program that was stopped, or never ran: they say nothing about the check."""
 
-_STATUS_TOOLS = ("",)
+_COMPILES = ("build", "typecheck")
+"""A build whose one tool is a type checker: the compiler of the same name."""
+
 _NO_OUTCOME = {
     "timeout": "(timed out)", "interrupted": "(interrupted)", "running": "(still running)"
 }  # fmt: skip
@@ -60,6 +65,7 @@ class _Output(Struct):
 
     printed: list[Printed]
     failing: list[tuple[str, str]]
+    ends: list[Printed] = []
     tail: str = ""
     silent: bool = False
     ref: Ref | None = None
@@ -67,6 +73,7 @@ class _Output(Struct):
     lines: int = 0
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
+    head: str = ""
 
 
 class _Judge:
@@ -116,9 +123,12 @@ class _Judge:
             outcome = self.view.outcomes.get((last.call_message, last.call_part), outcome)
         found = _Output([], [])
         for piece in pieces:
-            found.printed += piece.printed
+            known = list(found.ends)  # what is read twice is one run's
+            found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
+            found.printed += _together(piece.printed)
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail
+            found.head = found.head or piece.head
             found.ref = piece.ref
             found.running = piece.running
             found.lines += piece.lines
@@ -159,27 +169,43 @@ class _Judge:
         groups: dict[tuple[str, str], list[int]] = {}
         for number, run in enumerate(runs_named):
             groups.setdefault((run.tool, run.kind), []).append(number)
-        found: list[Check] = []
+        own: dict[int, Printed] = {}
+        if total == len(line.runs):
+            for numbers in groups.values():
+                own |= _one_each(line, runs_named, numbers, output)
+        found: list[tuple[int, Check | None]] = []
         failed = {number for number, did in status.items() if not did}
         failed |= {
             number
             for number, run in enumerate(runs_named)
             if status.get(number) is not True
-            and any(_fails(p) and _belongs(p, run.tool) for p in output.printed)
+            and any(
+                _fails(p) and _belongs(p, run.tool)
+                for p in ([own[number]] if number in own else output.printed)
+            )
         }
-        shown = tuple(part.strip() for part in output.tail.splitlines())
-        if len(shown) != output.lines:
-            shown = ()  # not the whole output
+        last = tuple(part.strip() for part in output.tail.splitlines())
+        first = tuple(part.strip() for part in output.head.splitlines()) or last
         silent = {
             number
             for number, run in enumerate(runs_named)
-            if run.bare and (output.silent or printed_nothing(line.tree, number, shown))
+            if run.bare and (output.silent or printed_nothing(line.tree, number, first, last))
         }
         unreached = never_ran(line.tree, frozenset(failed), line)
         for numbers in groups.values():
             if unreached.issuperset(numbers):
                 continue
             runs = [runs_named[number] for number in numbers]
+            if not own.keys().isdisjoint(numbers):
+                for number in filter(own.get, numbers):
+                    run, end = runs_named[number], own[number]
+                    tool = run.tool if not run.wrapper else _tool_of(end, run.kind)
+                    did = status.get(number)
+                    check = self._check(
+                        ran, [run], tool, run.kind, [end], output, outcome, did, silent=False
+                    )
+                    found.append((number, check))
+                continue
             known = [status.get(number) for number in numbers]
             passed = (
                 False if False in known else True if all(k is True for k in known) else None
@@ -193,6 +219,9 @@ class _Judge:
                         for p in printed
                         if not _fails(p) or others.isdisjoint(_RULES[p.rule].tools)
                     ]
+                if not runs[0].wrapper:
+                    once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
+                    printed = _as_the_last(printed, output.ends, tool, once)
                 check = self._check(
                     ran,
                     runs,
@@ -204,9 +233,9 @@ class _Judge:
                     passed,
                     silent=silent.issuperset(numbers),
                 )
-                if check is not None:
-                    found.append(check)
-        return found
+                found.append((numbers[0], check))
+        found.sort(key=lambda item: item[0])
+        return [check for _, check in found if check is not None]
 
     def _check(
         self,
@@ -232,6 +261,8 @@ class _Judge:
         telling = _telling(printed, verdict)
         tools = {tool} if tool else {t for p in printed for t in _RULES[p.rule].tools}
         failing = [n for rule, n in output.failing if tools.intersection(_RULES[rule].tools)]
+        if sum(map(_fails, output.ends)) > 1 and any(run.scope in n for n in failing):
+            failing = [n for n in failing if run.scope in n]
         line = telling.line if telling is not None else ""
         if not line and outcome is not None:
             line = _NO_OUTCOME.get(outcome.status, "")
@@ -300,12 +331,76 @@ class _Judge:
             return ("failed", "exit_code") if failed else ("unknown", "")
         if passed is not None:
             return ("passed" if passed else "failed"), "exit_code"
-        if known is not None and known.silent and not run.errors_hidden:
+        if known is not None and not run.errors_hidden:
             # Clients that say nothing of failures show their messages.
-            if silent and known.loud or output.silent and run.shown == "all":
+            quiet = known.loud if run.shown != "rest" else _drops_no_failure(run, known)
+            if silent and quiet or known.silent and output.silent and run.shown == "all":
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _together(printed: Iterable[Printed]) -> list[Printed]:
+    """The lines of an output with those of one rule as one."""
+    found: dict[str | int, Printed] = {}
+    for number, one in enumerate(printed):
+        key = number if _RULES[one.rule].topic == "status" else one.rule
+        found[key] = summed(found[key], one) if key in found else one
+    return list(found.values())
+
+
+def _one_each(
+    line: Line, runs: Sequence[Run], numbers: Sequence[int], output: _Output
+) -> dict[int, Printed]:
+    """The summary line of each of several runs of one tool, by their numbers, where there are
+    as many of them as runs were reached; else {}."""
+    run = runs[numbers[0]]
+    ends = [p for p in output.ends if _tool_of(p, run.kind)]
+    if not run.wrapper:
+        ends = [p for p in ends if _belongs(p, run.tool)]
+    rules = {p.rule for p in ends}
+    tools = {_tool_of(p, run.kind) for p in ends}
+    others = [p for p in output.printed if _fails(p) and p.rule not in rules]
+    if len(numbers) < 2 or not ends or len(tools) > 1 or len(ends) > len(numbers):
+        return {}
+    if any(tools.intersection(_RULES[p.rule].tools) for p in others):
+        return {}  # whose line it is, nothing tells
+    if len(ends) < len(numbers):
+        stopped = frozenset({numbers[len(ends) - 1]})
+        unreached = never_ran(line.tree, stopped, line) if _fails(ends[-1]) else set()
+        if not unreached.issuperset(numbers[len(ends) :]):
+            return {}
+    return dict(zip(numbers, ends, strict=False))
+
+
+def _as_the_last(
+    printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
+) -> list[Printed]:
+    """The lines of a tool where an earlier summary line says that it failed and the last that
+    it passed: of one run (`once`) the last counts, of several neither."""
+    own = [p for p in ends if _belongs(p, tool)]
+    if not own or _fails(own[-1]) or not any(map(_fails, own)):
+        return printed
+    rules = {p.rule for p in own}
+    return [*(p for p in printed if p.rule not in rules), *(own[-1:] if once else ())]
+
+
+def _tool_of(printed: Printed, kind: str) -> str:
+    """The tool of a kind that prints a line, "" if none does."""
+    tools = [BY_NAME[t] for t in _RULES[printed.rule].tools if t in BY_NAME]
+    return next((tool.name for tool in tools if tool.kind == kind), "")
+
+
+def _drops_no_failure(run: Run, tool: CheckTool) -> bool:
+    """Whether the filters behind a run show the line that every failure of its tool prints."""
+    if not tool.failure:
+        return False
+    options = re2.Options()
+    options.log_errors = options.case_sensitive = False
+    try:
+        return not any(re2.search(p, tool.failure, options=options) for p in run.dropped)
+    except re2.error:
+        return False
 
 
 def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
@@ -319,7 +414,7 @@ def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
         return run
     tool = BY_NAME[tools.pop()]
     kind = tool.kind if run.kind == "other" else run.kind
-    if kind != tool.kind and tool.kind != "test":
+    if kind != tool.kind and tool.kind != "test" and (kind, tool.kind) != _COMPILES:
         return run
     return replace(run, tool=tool.name, kind=kind, wrapper=False)
 

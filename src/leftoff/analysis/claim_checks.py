@@ -127,7 +127,14 @@ class ClaimChecks:
         if not about:
             return Proof("claimed", "no run of that check before it")
         place = (about[-1][1].ref.message, about[-1][1].ref.part)
-        last = [(n, c) for n, c in about if (c.ref.message, c.ref.part) == place]
+        # The last run of each: one command may run a check twice.
+        last = list(
+            {
+                (c.tool, c.scope): (n, c)
+                for n, c in about
+                if (c.ref.message, c.ref.part) == place
+            }.values()
+        )
         verdicts = {c.verdict for _, c in last}
         number, check = last[-1]
         if verdicts == {"passed"}:

@@ -19,7 +19,9 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import GitEvent
 
-_COMMIT = re.compile(r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.*)", re.DOTALL)
+_COMMIT = re.compile(
+    r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] +(.*)", re.DOTALL
+)
 _NAMED_COMMIT = re.compile(r"Commit ([0-9a-f]{7,40}) (.*)", re.DOTALL)
 """How Aider reports the commits that it makes itself."""
 
@@ -115,7 +117,7 @@ class _Judge:
         self, place: tuple[int, int], call: Called | None, steps: list[GitStep]
     ) -> bool:
         """Whether the call only displays something."""
-        if any(s.verb in _MAKING for s in steps):
+        if any(s.verb in _MAKING or s.has("--push") for s in steps):
             return False
         if call is None or call.kind not in {"shell", "powershell"}:
             return False

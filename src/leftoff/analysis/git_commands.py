@@ -20,6 +20,7 @@ from leftoff.shell.ast import (
     Word,
     named_commands,
 )
+from leftoff.shell.commands import unwrapped
 
 _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
 _WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "-R", "--repo"})
@@ -116,10 +117,9 @@ def _walk(
 
 def _step(node: Command, command: str, certain: bool, counted: bool) -> GitStep | None:
     words = list(node.words)
-    start = next(
-        (n for n, w in enumerate(words[:5]) if isinstance(w, str) and _name(w) in _PROGRAMS), -1
-    )
-    if start < 0 or any(not _may_lead(w) for w in words[:start]):
+    inner, _ = unwrapped([w if isinstance(w, str) else "$" for w in words])
+    start = len(words) - len(inner)
+    if not inner or _name(words[start]) not in _PROGRAMS:
         return None
     program = _name(words[start])
     rest = words[start + 1 :]
@@ -146,12 +146,6 @@ def _step(node: Command, command: str, certain: bool, counted: bool) -> GitStep 
 
 def _name(word: str | Word) -> str:
     return word.rpartition("/")[2].removesuffix(".exe") if isinstance(word, str) else ""
-
-
-def _may_lead(word: str | Word) -> bool:
-    """Whether a word before the program is of a wrapper: `env A=1`, `timeout 9`."""
-    known = {"sudo", "env", "timeout", "time", "command", "nice", "rtk", "exec", "nohup"}
-    return isinstance(word, str) and (word in known or word[:1] in "-0123456789" or "=" in word)
 
 
 def _literal(word: str | Word) -> str | None:

@@ -101,6 +101,17 @@ _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "n
 """They run other tools: any tool's summary line tells how they ended."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_NOT_STARTED = re.compile(
+    r"command not found|: not found$|No module named (?:pytest|mypy|ruff)\b|[Mm]issing script:"
+    r"|cd: (?:\S+: )?[Nn]o such file|^The system cannot find the path"
+    r"|is not a valid statement separator|npm (?:ERR!|error) enoent|Sibling tool call errored",
+    re.MULTILINE,
+)
+"""What a shell, npm or a client prints where the program never ran."""
+
+_NO_TESTS = re.compile(r"-run[= ]['\"]?(?:\^\$|XXX\b|NONE\b)|\[no tests to run\]\s*\Z")
+"""Options and results of a run of `go test` that runs no test: benchmarks, a build."""
+
 _STOPPED = re.compile(
     r"timed out|interrupted|moved to (?:the )?background"
     r"|running (?:in (?:the )?background|with session ID)",
@@ -275,6 +286,15 @@ def runners(ran: Ran) -> tuple[str, ...]:
     return tuple(name for name in (runner(words) for _, words in ran.segments) if name)
 
 
+def judges(ran: Ran) -> bool:
+    """Whether a named runner started and had something to judge."""
+    if not runners(ran) or ran.text is None or not ran.ended:
+        return False
+    if ran.exit_code in (126, 127) or len(ran.text) < 2000 and _NOT_STARTED.search(ran.text):
+        return False
+    return not _NO_TESTS.search(ran.command) and not _NO_TESTS.search(ran.text[-400:])
+
+
 def verdict(ran: Ran) -> str:
     """Passed or failed where that is certain, else "".
 
@@ -367,17 +387,17 @@ def git_kinds(ran: Ran) -> set[str]:
 def later_output(messages: Sequence[Message]) -> Iterator[Ran]:
     """Output that does not stand with its command: of a process that is asked again, of a
     script, or of a call that is not in the recording. What it ran is not known."""
-    kinds = {p.id: p.kind for m in messages for p in m.parts if type(p) is ToolCall}
+    calls = {p.id: p for m in messages for p in m.parts if type(p) is ToolCall}
     for message in messages:
         for number, part in enumerate(message.parts):
-            if type(part) is ToolResult and kinds.get(part.call_id, "poll") in (
-                "poll",
-                "script",
-            ):
+            call = calls.get(part.call_id) if type(part) is ToolResult else None
+            if type(part) is ToolResult and (call is None or call.kind in ("poll", "script")):
                 # A script prints what its commands printed as strings of JSON.
                 text = re.sub(r'"output": ?"|\\n', "\n", _ANSI.sub("", part.text))
                 place = message.index
-                yield Ran(place, number, "", (), None, text, place, False)
+                # Commands stand in a script as its strings.
+                ran = re.sub(r"[\"'`]", "\n", str(call.input)) if call is not None else ""
+                yield Ran(place, number, ran, (), None, text, place, False)
 
 
 def git_truth(ran: Ran) -> Iterator[GitTruth]:

@@ -233,7 +233,7 @@ def _checks(counts: _Counts, summary: ContextSummary, ran: Sequence[Ran]) -> Non
     for check in summary.checks:
         by_call.setdefault((check.ref.message, check.ref.part), []).append(check.verdict)
     for one in ran:
-        if not truth_commands.runners(one) or one.text is None or not one.ended:
+        if not truth_commands.judges(one):
             continue
         verdicts = by_call.get((one.message, one.part), [])
         place = str(one.message)

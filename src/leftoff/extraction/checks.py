@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, ClassVar
@@ -29,7 +30,10 @@ HEAD, TAIL = 6_000, 24_000
 of several checks in one command the first stand at the beginning. Chosen by hand; not
 measured."""
 
-MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_NAME = 24, 20, 200, 400, 160
+MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
+_MAX_APART = 4
+"""Summary lines that are recorded one by one: more runs of one tool in a command are rare."""
+
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
 
@@ -44,6 +48,12 @@ _PREFIX = re.compile(
 )
 """What task runners and readers of files put before each line: "[test] ", "web:test: ",
 "packages/a test: ", a line number."""
+
+_NOISE = re.compile(
+    r"(?m)^(?:Debugger attached\.|Waiting for the debugger to disconnect\.\.\."
+    r"|npm notice\b.*)\n?"
+)
+"""What node and npm print about themselves, around any program that they start."""
 
 _EMPTY = re.compile(
     r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
@@ -121,7 +131,7 @@ _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
 _JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
 _JSON_JOB = re.compile(r'"session_id"\s*:\s*(\d+)')
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
-_BANNER = re.compile(r"(?m)^> \S+?@?\S* ([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
+_BANNER = re.compile(r"(?m)^> (?:\S+ )?([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
 """What npm and pnpm, or yarn, print before a script: its name and its command line."""
 
 _LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
@@ -212,7 +222,7 @@ class Checks(Struct):
         known = bool(task) or may_run_a_check(call.text)
         if not known and not (text and len(call.text) >= 300):
             return None
-        printed, failing, tail, silent, scripts = read_output(text, always=known)
+        printed, failing, tail, silent, scripts, head = read_output(text, always=known)
         if not known and not printed:
             return None
         return Checked(
@@ -228,6 +238,7 @@ class Checks(Struct):
             scripts,
             int(code[1]) if code else None,
             text.rstrip().count("\n") + 1 if text.strip() else 0,
+            head,
         )
 
 
@@ -247,6 +258,8 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
         text = html.unescape(text)
+    if "ebugger" in text or "npm notice" in text:
+        text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
     text = _HEADER.sub("", text, count=1)
     if text[:400].lstrip()[:1] == "{" and '"output"' in text:
@@ -262,10 +275,16 @@ def clean(text: str) -> str:
 def read_output(
     text: str, *, always: bool = True
 ) -> tuple[
-    tuple[Printed, ...], tuple[tuple[str, str], ...], str, bool, tuple[tuple[str, str], ...]
+    tuple[Printed, ...],
+    tuple[tuple[str, str], ...],
+    str,
+    bool,
+    tuple[tuple[str, str], ...],
+    str,
 ]:
     """The telling lines of an output, the names of what failed with their rules, its last
-    lines, whether it is empty, and the scripts that a package manager says it runs.
+    lines, whether it is empty, the scripts that a package manager says it runs, and the first
+    lines where the last ones do not hold them.
 
     Args:
         always: also read the last lines of an output without a telling one.
@@ -274,10 +293,11 @@ def read_output(
     scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in _BANNER.finditer(text))[:8]
     rest = _BANNER.sub("", text) if scripts and len(text) < 2000 else text
     if len(rest) < 200 and _is_empty(rest):
-        return (), (), "", True, scripts
+        return (), (), "", True, scripts, ""
     found: dict[str, Printed] = {}
     places: dict[str, int] = {}
     failing: dict[str, str] = {}
+    ends: Counter[str] = Counter()
     low = ""
     quotes = QuoteEnds(text)
     for number in CHECK_OUTPUTS.candidates(text):
@@ -293,15 +313,21 @@ def read_output(
                     failing.setdefault(text[start:end].strip(), rule.id)
                 continue
             one = _printed(rule, match, text, quotes)
-            key = rule.id if rule.topic != "status" else f"{rule.id}{match.start()}"
+            key = rule.id
+            if rule.topic == "status" or rule.ends and ends[key] < _MAX_APART:
+                ends[key] += 1
+                key = f"{rule.id} {ends[key]}"
             before = found.get(key)
             if before is None:
                 places[key] = match.start()
-            found[key] = one if before is None else _sum(before, one)
+            found[key] = one if before is None else summed(before, one)
     order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
     names = tuple((rule, name) for name, rule in failing.items() if name)
     tail = _tail(text, quotes if found else None) if found or always else ""
-    return tuple(found[key] for key in order), names, tail, False, scripts
+    head, text = "", text.lstrip()
+    if tail and len(text.rstrip()) > MAX_TAIL:
+        head = text[: safe_quote_end(text, 0, text.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
+    return tuple(found[key] for key in order), names, tail, False, scripts, head
 
 
 def _is_empty(text: str) -> bool:
@@ -343,16 +369,17 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
     )
 
 
-def _sum(before: Printed, one: Printed) -> Printed:
-    """Two matches of a rule as one; the line of the first failure, else the last line."""
-    line = before.line if before.failed and not one.failed else one.line
+def summed(before: Printed, one: Printed) -> Printed:
+    """Two matches of a rule as one, with the line of the one where more failed, else where more
+    passed, else of the last."""
+    less = (one.failed or 0, one.passed or 0) < (before.failed or 0, before.passed or 0)
+    line = before.line if less else one.line
     return Printed(
         one.rule,
         line,
         _added(before.passed, one.passed),
         _added(before.failed, one.failed),
         _added(before.skipped, one.skipped),
-        before.times + 1,
     )
 
 

@@ -148,8 +148,7 @@ class Printed(Struct, frozen=True, gc=False, array_like=True):
         rule: id of the rule of `rules/checks*.toml`.
         line: the line, at most 200 code points.
         passed, failed, skipped: counts as printed, None where there are none; of a rule that
-            matched several times, their sums.
-        times: how often the rule matched.
+            matched several times, their sums (the first four apart, where each run prints one).
     """
 
     rule: str
@@ -157,7 +156,6 @@ class Printed(Struct, frozen=True, gc=False, array_like=True):
     passed: int | None = None
     failed: int | None = None
     skipped: int | None = None
-    times: int = 1
 
 
 class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
@@ -170,6 +168,7 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
         printed: the telling lines in order, at most 24.
         failing: (rule, name) of what failed, at most 20.
         tail: its last lines, at most 400 code points.
+        head: its first lines, at most 160 code points, where they are not in the tail.
         silent: it printed nothing.
         task: the job in the background that the output belongs to, "" if there is none.
         running: it goes on after this output.
@@ -190,6 +189,7 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
     lines: int = 0
+    head: str = ""
 
 
 class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):

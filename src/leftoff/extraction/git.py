@@ -20,7 +20,7 @@ _CREATES = re.compile(
     re.IGNORECASE,
 )
 _SAID = {
-    "git_commit": re.compile(r"^(?:\[[^\[\]\n]+\]|Commit [0-9a-f]+) (\S.*)", re.DOTALL),
+    "git_commit": re.compile(r"^(?:\[[^\[\]\n]+\]|Commit [0-9a-f]+) +(\S.*)", re.DOTALL),
     "git_push": re.compile(r"(\S+\s+-(?:>|&gt;)\s+\S+)$"),
 }
 """What the reference names: the subject of a commit, what was pushed where."""

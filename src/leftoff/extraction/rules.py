@@ -35,6 +35,7 @@ class Rule(Struct, frozen=True):
         good: False where a match shows the opposite of `value`.
         tools: programs that print the line, for rules on checks; "" is any program.
         own: the match counts only in the output of one of `tools`.
+        ends: each run of `tools` prints one such line, at its end.
         matches, misses: lines that the rule must and must not match.
     """
 
@@ -48,6 +49,7 @@ class Rule(Struct, frozen=True):
     ignore_case: bool = True
     tools: tuple[str, ...] = ()
     own: bool = False
+    ends: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -116,7 +118,8 @@ def digest(*groups: Sequence[Rule], salt: str = "") -> str:
     state = blake2b(salt.encode(), digest_size=8)
     for group in groups:
         for rule in group:
-            of = "\0".join((rule.topic, str(rule.own), *rule.tools)) if rule.tools else ""
+            of = "\0".join((rule.topic, f"{rule.own} {rule.ends}", *rule.tools))
+            of = of if rule.tools else ""
             line = f"{rule.id}\0{rule.pattern}\0{rule.value}\0{rule.weight}{of}\n"
             state.update(line.encode())
     return state.hexdigest()

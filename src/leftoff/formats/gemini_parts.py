@@ -14,6 +14,10 @@ from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_ENDED = re.compile(
+    r"\AOutput: (?![\s\S]*\n(?:Signal|Error): )[\s\S]*\nProcess Group PGID: \d+\s*\Z"
+)
+"""What newer versions write of a command that has ended: its exit code only if it is not 0."""
 _FILES_FROM = "--- Content from referenced files ---"
 _FILES_TO = "--- End of content ---"
 _MAX_OPEN_CALLS = 256
@@ -167,6 +171,8 @@ def result_of(
         if exits and len(exits[-1]) < 10:
             code = int(exits[-1])
             status = "error" if code else status
+        elif status == "ok" and not exits and _ENDED.match(text):
+            code = 0
     return ToolResult(call, text, status, code, detail)
 
 

@@ -24,6 +24,7 @@ _PARAMETERS = re.compile(r"\s*Parameters:\s*\n```json\n(.*?)\n```[ \t]*(?:\n|$)"
 _STATUS = re.compile(r"^Status: \*\*\w+\*\*\s*\Z", re.MULTILINE)
 """How far the client was with a call; says nothing of what came of it."""
 _LINK = re.compile(r"\[[^\]\[\n]*\]\(file://(/[^)#\n]+)")
+_COMMAND_FENCE = re.compile(r"\s*```(?:bash|sh|shell|zsh|powershell|pwsh)\n")
 _WITH_PATH = frozenset({"read", "edit", "create", "delete", "list"})
 _RESULT = re.compile(r"^Result:[ \t]*", re.MULTILINE)
 _FENCE_LINES = re.compile(r"^`{3,}", re.MULTILINE)
@@ -135,7 +136,9 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str |
     inline = _INLINE.search(rest) or (None if named else _INLINE.search(head))
     if kind in {"shell", "powershell", "python", "script"}:
         given["command"] = unescape(inline[1]) if inline is not None else ""
-        if kind == "shell" and inline is None and output is not None:
+        # Backquotes in the summary may be the command's own.
+        fenced = inline is None or _COMMAND_FENCE.match(body) is not None
+        if kind == "shell" and fenced and output is not None:
             command, last = _two_fences(body)
             if command:
                 return {"command": command.rstrip("\n")}, last

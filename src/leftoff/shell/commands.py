@@ -15,7 +15,16 @@ import msgspec
 
 from leftoff.shell.ast import Command, Logical, Pipeline, Sequence, Statement
 
-__all__ = ["Invocation", "ProgramRule", "ProgramRules", "is_quiet", "load", "program_rules"]
+__all__ = [
+    "Invocation",
+    "Launcher",
+    "ProgramRule",
+    "ProgramRules",
+    "is_quiet",
+    "load",
+    "program_rules",
+    "unwrapped",
+]
 
 
 class ProgramRule(msgspec.Struct, frozen=True):
@@ -61,14 +70,36 @@ class ProgramRule(msgspec.Struct, frozen=True):
     silent: tuple[str, ...] = ()
 
 
+class Launcher(msgspec.Struct, frozen=True):
+    """A program that runs another one; `commands.toml` says what the fields mean.
+
+    Attributes:
+        runs: Examples: command, the program that it runs with its words.
+        silent: Commands that run none.
+    """
+
+    names: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    skip: int = 0
+    option: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+    dashes: bool = False
+    tasks: bool = False
+    runs: tuple[tuple[str, str], ...] = ()
+    silent: tuple[str, ...] = ()
+
+
 class ProgramRules(msgspec.Struct, frozen=True):
-    """All rules, and the names of programs that are slow, reliable or have subcommands."""
+    """All rules, the launchers, and the names of programs that are slow, reliable or have
+    subcommands."""
 
     by_name: dict[str, ProgramRule]
     rules: tuple[ProgramRule, ...]
     slow: frozenset[str]
     reliable: frozenset[str]
     with_subcommands: frozenset[str]
+    launchers: dict[str, Launcher]
 
 
 def load(text: str) -> ProgramRules:
@@ -80,12 +111,16 @@ def load(text: str) -> ProgramRules:
     document: dict[str, Any] = tomllib.loads(text)
     rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
     by_name = {name: rule for rule in rules for name in rule.names}
+    wrappers = (rule for rule in rules if rule.handler == "wrapper")
+    launchers = [Launcher(rule.names, takes=rule.takes, skip=rule.skip) for rule in wrappers]
+    launchers += msgspec.convert(document.get("launcher", []), list[Launcher])
     return ProgramRules(
         by_name,
         rules,
         frozenset(name for rule in rules if rule.slow for name in rule.names),
         frozenset(name for rule in rules if rule.reliable for name in rule.names),
         frozenset(name.partition(" ")[0] for name in by_name if " " in name),
+        {name: launcher for launcher in launchers for name in launcher.names},
     )
 
 
@@ -95,6 +130,69 @@ _BUILT_IN = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 def program_rules() -> ProgramRules:
     """The rules that ship with the package, read when this module is imported."""
     return _BUILT_IN
+
+
+_MAX_LAUNCHERS = 6
+"""Launchers behind each other that are looked through. Chosen by hand."""
+
+
+def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]:
+    """The words of the program that is run behind launchers such as ``sudo`` or ``uv run``, and
+    the command line where one is given as a string (``nix-shell --run "…"``), else "".
+
+    Args:
+        words: of a command.
+        tasks: look through launchers whose operand may be the name of a task.
+    """
+    for _ in range(_MAX_LAUNCHERS):
+        launcher = _BUILT_IN.launchers.get(words[0].rpartition("/")[2]) if words else None
+        if launcher is None or launcher.tasks and not tasks:
+            break
+        for option in launcher.script:
+            if option in words[:-1]:
+                return words, words[words.index(option) + 1]
+        inner = _behind(launcher, words)
+        if not inner:
+            break
+        words = inner
+    return words, ""
+
+
+def _behind(launcher: Launcher, words: list[str]) -> list[str]:
+    """What stands behind a launcher and its own options and operands; [] for no program."""
+    i, wanted = 1, launcher.after
+    skip = launcher.skip
+    if launcher.script or words[0].endswith("command") and words[1:2] in (["-v"], ["-V"]):
+        return []
+    while i < len(words):
+        word = words[i]
+        if launcher.option and not wanted:
+            found = [n for n in range(i, len(words)) if words[n] in launcher.option]
+            return words[found[0] + 1 :] if found else []
+        if word in launcher.takes:
+            i += 2
+        elif word == "--":
+            return words[i + 1 :] if not wanted else []
+        elif word == "-m" and launcher.after:
+            return ["python", *words[i:]]
+        elif word[:1] == "-" or "=" in word and word.partition("=")[0].isidentifier():
+            i += 1
+        elif wanted:
+            if word in wanted:
+                wanted = ()
+            elif word != "compose":
+                return []
+            i += 1
+        elif launcher.dashes and "--" in words[i:]:
+            i = words.index("--", i)
+        elif skip:
+            skip -= 1
+            i += 1
+            if not skip and words[i : i + 1] != ["--"]:
+                return words[i:]
+        else:
+            return words[i:]
+    return []
 
 
 class Invocation:

@@ -18,7 +18,7 @@ import msgspec
 
 from leftoff.shell import interpreter
 from leftoff.shell.ast import UNKNOWN, Opaque, Script, Sequence, Statement, named_commands
-from leftoff.shell.commands import is_quiet, program_rules
+from leftoff.shell.commands import is_quiet, program_rules, unwrapped
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
@@ -251,37 +251,6 @@ def _record_observation(known: FileState, seen: Observation) -> None:
         known.put(seen.path)
 
 
-_WRAPPERS = frozenset(
-    (
-        "sudo",
-        "env",
-        "time",
-        "timeout",
-        "nice",
-        "nohup",
-        "command",
-        "exec",
-        "stdbuf",
-        "npx",
-        "bunx",
-        "uv",
-        "poetry",
-        "pipenv",
-        "mise",
-        "xargs",
-        "doas",
-        "gtimeout",
-        "busybox",
-    )
-)
-_RUN_SUBCOMMANDS = {
-    "uv": ("run",),
-    "poetry": ("run",),
-    "pipenv": ("run",),
-    "mise": ("exec", "x"),
-}
-
-
 def command_facts(script: Script) -> list[tuple[str, str]]:
     """The programs that a script runs, with their subcommand (``""`` where there is none).
 
@@ -301,31 +270,11 @@ def _facts(script: Script) -> tuple[tuple[str, str], ...]:
 
 
 def _fact(words: list[str]) -> tuple[str, str]:
-    i = 0
-    for _ in range(6):
-        if i >= len(words):
-            return "", ""
-        name = words[i].rpartition("/")[2]
-        if name not in _WRAPPERS:
-            break
-        start = i
-        i += 1
-        needed = _RUN_SUBCOMMANDS.get(name)
-        if needed is not None:
-            if i >= len(words) or words[i] not in needed:
-                i = start
-                break
-            i += 1
-        while i < len(words) and (
-            words[i][:1] == "-"
-            or ("=" in words[i] and words[i].partition("=")[0].isidentifier())
-            or (name in ("timeout", "gtimeout") and words[i][:1].isdigit())
-        ):
-            i += 1
-    if i >= len(words):
-        return "", ""
-    name = words[i].rpartition("/")[2]
-    rest = words[i + 1 :]
+    words, _ = unwrapped(words)
+    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
+    if not words or launcher is not None and not launcher.after:
+        return "", ""  # it runs nothing: `env`, `command -v x`
+    name, rest = words[0].rpartition("/")[2], words[1:]
     if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         name, rest = rest[1], rest[2:]
     while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):

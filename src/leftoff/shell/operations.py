@@ -6,6 +6,8 @@ effect. An operation on a path that is not known is recorded as an unknown effec
 
 from __future__ import annotations
 
+import re
+
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import join, parent_of
@@ -17,6 +19,12 @@ __all__ = [
     "read_tree", "record_unknown", "record_unknown_below", "transfer", "write",
     "write_blocked",
 ]  # fmt: skip
+
+
+_NO_FILE = re.compile(
+    r"-\Z|/dev/|(?:file:)?:memory:|file:.*[?&]mode=memory|(?!file:)[a-z][\w+]+://"
+)
+"""Streams, devices, databases in memory, addresses of databases and of the web."""
 
 
 def _forget_content(walk: Walk, path: str) -> None:
@@ -40,7 +48,7 @@ def record_unknown(
 
 def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True) -> Status:
     """Read a file."""
-    if field in ("-", "/dev/stdin", "/dev/fd/63") or field.startswith("/dev/"):
+    if _NO_FILE.match(field):
         return True
     tool = tool or walk.tool
     if walk.is_unresolved(field):
@@ -113,7 +121,7 @@ def write(
     `existed`: the command works only on a file that exists.
     """
     tool = tool or walk.tool
-    if field in ("-", "/dev/stdout", "/dev/stderr") or field.startswith("/dev/"):
+    if _NO_FILE.match(field):
         return True
     if walk.is_unresolved(field):
         record_unknown(walk, field, "modified" if existed else "unknown", tool)
