@@ -212,6 +212,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             if s.status not in {"in_progress", "pending"}
             and s.text not in decided
             and not (last and s.text in last.text)
+            and s.text not in working.last_words.text
             and (s.status == "question" or _is_statement(s.text, moves=True))
         ),
         checks=_checks(summary.checks, summary.session.cwd),
@@ -448,7 +449,7 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
         if not e.fixed
         and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
-        and len(_WORD.findall(e.text)) > 1
+        and len(e.text.split()) > 1
     )
 
 
@@ -467,7 +468,8 @@ def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]
         notes += [decision.status] if decision.status != "made" else []
         before = after.get(number)
         if len(notes) == 1 and notes[0] == "the person's" and before is None:
-            if any(decision.text in text for text in told):
+            answer = decision.text.rpartition(" → ")[2]
+            if any(decision.text in text or answer == text for text in told):
                 continue
         if before is not None:
             notes.append(f"instead of: {before.text}")

@@ -231,14 +231,15 @@ def file_notes(file: FileModification) -> str:
     if file.lines:
         notes.append(f"lines {file.lines[0]}-{file.lines[1]}")
     if file.committed is not None:
-        notes.append("committed" if file.committed else "not committed")
+        notes += [] if file.committed else ["not committed"]
     if file.last_message >= 0:
         notes.append(f"#{file.last_message + 1}")
     return ", ".join(notes)
 
 
 def _least(file: FileModification, *, short: bool = False) -> list[str]:
-    """What was done to a file: action, lines added and removed, never nothing."""
+    """What was done to a file: action, lines added and removed, never nothing. A deletion has
+    its place: something else may have made the file again since."""
     counted = file.added is not None
     notes = [] if file.action == "modified" and counted else [file.action]
     if file.renamed_from:
@@ -250,6 +251,8 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
         notes = ["moved"] if short and was == base else notes
     notes += [file.certainty] if file.certainty != "sure" else []
     notes += [f"{file.branch} branch"] if file.branch else []
+    if short and file.action == "deleted" and file.last_message >= 0:
+        notes.append(f"#{file.last_message + 1}")
     return notes + ([f"+{file.added} -{file.removed or 0}"] if counted else [])
 
 

@@ -19,16 +19,19 @@ MAX_PATH = 48
 """Code points of a path in condensed text. Chosen by hand."""
 
 # Words without which an English sentence still says the same. Negations, questions, modal verbs
-# and words of time stay: without them a sentence says something else.
+# and words of time stay: without them a sentence says something else. "Task A" is a name.
 _EMPTY = re.compile(
-    r"\b(?:(?:i (?:think|guess|believe|suppose|wonder if)|it seems(?: like)?|it looks like"
+    r"\b(?:(?:i (?:think|guess|believe|suppose)|it seems(?: like)?|it looks like"
     r"|(?:can|could|would|will) (?:you|we)(?: please)?|i(?:['’]d| would) like(?: you)? to"
     r"|i want(?: you)? to|let['’]?s|let me|it would(?: also)? be (?:nice|good) (?:to|if)"
     r"|we (?:need|have) to|you (?:need|have) to|make sure(?: that)?|go ahead and)"
-    r"|a|an|the|please|pls|actually|really|basically|simply|just|very|quite|some|any"
-    r"|(?:is|are|am)(?! (?:it|they|we|you)\b)"
-    r"|of|that|^so|well|oh|ok|okay|alright|hey|hmm|yeah|thanks|thank you|kind of|sort of)"
+    r"|(?-i:a|an|the)|please|pls|actually|really|basically|simply|just|very|quite|some|any"
+    r"|(?:is|are|am)(?! (?:it|they|we|you)\b)|of|that|kind of|sort of)"
     r"\b(?<![/.])(?:,? (?=[\w`'\"@(*])|[,!]? *$)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"(?:(?:so|well|oh|ok|okay|alright|hey|hmm|yeah|thanks|thank you)\b[,.! ]+)+(?=\w)",
     re.IGNORECASE,
 )
 _LONG_PATH = re.compile(r"(?:https?://)?[\w.@~+:%-]*(?:/(?:[\w.@~+:%-]|\\ )+){2,}")
@@ -117,7 +120,8 @@ def condensed(text: str) -> str:
     "we should use parser docs, shouldn't we?"
     """
     line = _LONG_PATH.sub(lambda m: _short_path(m.group()), " ".join(clean(text).split()))
-    return _EMPTY.sub("", line).strip(" ,") or line
+    start = _OPENING.match(line)
+    return _EMPTY.sub("", line[start.end() if start else 0 :]).strip(" ,") or line
 
 
 def _short_path(path: str) -> str:
