@@ -145,7 +145,7 @@ def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) 
 
 
 def block_text(chosen: Sequence[Chosen]) -> str:
-    """Parts as `Title:` with their lines below, and what was left out, by part."""
+    """Parts as `Title:` with their lines below, and what was left out, mostly of which part."""
     found: list[str] = []
     for part in chosen:
         found += [f"{part.title}:"] if part.lines else []
@@ -154,12 +154,14 @@ def block_text(chosen: Sequence[Chosen]) -> str:
             found += [group] if group and group != last else []
             found.append(line)
             last = group
-    missing = ", ".join(
-        f"{part.title} {part.left_out}"
-        for part in chosen
-        if part.left_out and part.title not in FILLERS
+    missing = sorted(
+        ((p.left_out, p.title) for p in chosen if p.left_out and p.title not in FILLERS),
+        key=lambda one: -one[0],
     )
-    found += [f"(left out: {missing})"] if missing else []
+    if missing:
+        first = ", ".join(f"{title.partition(',')[0]} {n}" for n, title in missing[:2])
+        others = sum(n for n, _ in missing[2:])
+        found.append(f"(left out: {first}{f' and {others} others' if others else ''})")
     return "".join(f"{line}\n" for line in found)
 
 

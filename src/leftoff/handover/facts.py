@@ -392,7 +392,9 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
             telling = f"{telling}: {check.line}" if telling else check.line
-        weight = 0.9 if check.verdict == "failed" else 0.5
+        # The latest run first; an earlier failure with nothing edited since comes next.
+        weight = 0.9 if check.verdict == "failed" and not check.edited_since else 0.5
+        weight = weight if found else 1.0
         found.append(Fact(command, note, check.ref.message, "tool", weight, telling))
     return tuple(found)
 

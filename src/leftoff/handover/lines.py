@@ -30,6 +30,10 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
+LEAST = 70
+"""Code points of the person's last message and the agent's last words in a very small budget.
+Chosen by hand."""
+
 CONDENSED = {"person": (240, 90), "agent": (120,), "leftoff": (120,)}
 """Code points of the shortest forms of a text without the words that say nothing
 (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
@@ -159,7 +163,7 @@ def words_of(fact: Fact, limit: int) -> str:
 def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
-        _line([words_of(f, limit) for limit in (LONG, MIDDLE, SHORT)], bullet, f.weight)
+        _line([words_of(f, limit) for limit in (LONG, MIDDLE, SHORT, LEAST)], bullet, f.weight)
         for f in facts
     )
 
