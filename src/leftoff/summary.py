@@ -312,7 +312,8 @@ class FileModification(Shown, frozen=True):
         hunk: the first changed lines of the last edit, each after "+" or "-".
         committed: a commit after the last change included the file; None where that is not
             known.
-        last_message: index of the last message that touched it, -1 if a subagent did.
+        last_message: index of the last message that changed it, of a file only read that read
+            it; -1 if a subagent did.
     """
 
     path: str

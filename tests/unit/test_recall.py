@@ -54,7 +54,7 @@ def test_terms_are_words_without_inflection_names_and_their_parts() -> None:
     ["Why does the exporter lock the ledger?", "What happens to ledger.db?", "Interleaved exports?"],
 )  # fmt: skip
 def test_a_prompt_recalls_the_line_about_it(prompt: str) -> None:
-    assert lines(prompt, LOCK) == [f"- Said: {LOCK} (#1)"]
+    assert lines(prompt, LOCK) == [f"- Said: {LOCK} #1"]
 
 
 @pytest.mark.parametrize(

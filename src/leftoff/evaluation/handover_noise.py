@@ -32,7 +32,7 @@ _FRAME = re.compile(
     r"This session is being continued from|</?leftoff|\(left out"
     r"|\(nothing recorded\)|\(none\)|[-*=]{3,}$|<!--"
 )
-_LABEL = re.compile(r"\s*\([^()]*#\d+[^()]*\)\.?$")
+_LABEL = re.compile(r"\s*(?:\([^()]*#\d+[^()]*\)|#\d+(?:, #\d+)*)\.?$")
 _WORD = re.compile(r"\w+")
 
 _VERBS = (

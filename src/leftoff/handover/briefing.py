@@ -17,12 +17,15 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
-from leftoff.handover.lines import earlier_parts, parts, state_lines
-from leftoff.handover.packing import Chosen, pack
+from leftoff.handover.lines import FILLERS, NAMES, earlier_parts, parts, state_lines
+from leftoff.handover.packing import Chosen, Measure, Part, pack
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
@@ -30,6 +33,8 @@ from leftoff.tokens import max_tokens
 
 MAX_BYTES = 8_000
 """Bytes (UTF-8) of the block."""
+
+_NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 
 DEFAULT_PROMPT = 2_000
 """Tokens of the prompt form. Chosen by hand."""
@@ -67,14 +72,10 @@ def briefing(
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
     head = _head(summary, where, shown, gate)
-    return pack(
-        [*first, *parts(shown), *earlier_parts(earlier)],
-        whole,
-        measure=size,
-        render=lambda chosen: head + block_text(chosen) + "</leftoff>\n",
-        what="the hook's block",
-        unit="bytes",
-    )
+    return _packed(
+        shown, head, whole, before=first, after=earlier_parts(earlier), measure=size,
+        what="the hook's block", unit="bytes",
+    )  # fmt: skip
 
 
 def render_prompt(
@@ -89,13 +90,43 @@ def render_prompt(
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
     head = _head(summary, "", shown, gate)
-    return pack(
-        parts(shown),
-        budget,
-        measure=max_tokens,
-        render=lambda chosen: head + block_text(chosen) + "</leftoff>\n",
-        what="a prompt",
-    )
+    return _packed(shown, head, budget, measure=max_tokens, what="a prompt")
+
+
+def _packed(
+    shown: Handover,
+    head: str,
+    budget: int,
+    *,
+    measure: Measure,
+    what: str,
+    before: Sequence[Part] = (),
+    after: Sequence[Part] = (),
+    unit: str = "tokens",
+) -> str:
+    """The block; a name that stands in another line of it is not listed again."""
+    lines: list[str] = []
+
+    def text(chosen: Sequence[Chosen]) -> str:
+        lines[:] = [line for part in chosen if part.title != NAMES for line, _ in part.lines]
+        return head + block_text(chosen) + "</leftoff>\n"
+
+    block = ""
+    for _ in range(2):
+        block = pack(
+            [*before, *parts(shown), *after],
+            budget,
+            measure=measure,
+            render=text,
+            what=what,
+            unit=unit,
+        )
+        named = set(_NAME.findall("\n".join(lines)))
+        names = tuple(n for n in shown.names if n not in named)
+        if len(names) == len(shown.names):
+            break
+        shown = replace(shown, names=names)
+    return block
 
 
 def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) -> str:
@@ -106,7 +137,7 @@ def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) 
     lines = [
         f'<leftoff session="{name}">',
         PREFACE,
-        f"Session {short}{title}. Message n as it was: leftoff show {short}#n",
+        f"Session {short}{title}. Message #n as recorded: leftoff show {short}#n",
     ]
     if where:
         lines.append(f"All of it: {inline(gate.text(where))}")
@@ -114,14 +145,24 @@ def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) 
 
 
 def block_text(chosen: Sequence[Chosen]) -> str:
-    """Parts as `Title:` with their lines below, and what was left out, by part."""
-    text = "".join(
-        f"{part.title}:\n" + "".join(f"{line}\n" for line, _ in part.lines)
-        for part in chosen
-        if part.lines
+    """Parts as `Title:` with their lines below, and what was left out, mostly of which part."""
+    found: list[str] = []
+    for part in chosen:
+        found += [f"{part.title}:"] if part.lines else []
+        last = ""
+        for line, group in part.lines:
+            found += [group] if group and group != last else []
+            found.append(line)
+            last = group
+    missing = sorted(
+        ((p.left_out, p.title) for p in chosen if p.left_out and p.title not in FILLERS),
+        key=lambda one: -one[0],
     )
-    missing = ", ".join(f"{part.title} {part.left_out}" for part in chosen if part.left_out)
-    return text + (f"(left out: {missing})\n" if missing else "")
+    if missing:
+        first = ", ".join(f"{title.partition(',')[0]} {n}" for n, title in missing[:2])
+        others = sum(n for n, _ in missing[2:])
+        found.append(f"(left out: {first}{f' and {others} others' if others else ''})")
+    return "".join(f"{line}\n" for line in found)
 
 
 def size(text: str) -> int:

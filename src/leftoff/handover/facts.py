@@ -35,13 +35,32 @@ from leftoff.text.truncation import short
 MIN_SPLIT_LENGTH = 400
 """Code points; a longer first request is given block by block. Chosen by hand."""
 
+MIN_WORDS = 4
+"""Words of a statement of the agent. Chosen by hand."""
+
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
+
+MAX_REPEATED = 240
+"""Code points of a message whose words are not given again as a decision or a constraint: it
+is shown nearly whole. Chosen by hand."""
 
 COMMANDS = frozenset({"shell", "powershell", "script"})
 """Kinds of tools whose call is a command line, which stands alone."""
 
+_FILTER = re.compile(
+    r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
+)
+_MOVE = re.compile(
+    r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
+    r"(?:let me|let['’]?s|i(?:['’]ll| will|['’]m going to| need to))\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
+)
 _WORD = re.compile(r"\w+")
+_PLAIN = re.compile(r"[a-z]+")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -144,8 +163,10 @@ def handover_of(summary: ContextSummary) -> Handover:
     tasks = [r for r in typed if r.kind in {"task", "plan"}] or typed
     last = max(typed, key=_place, default=None)
     first = tasks[0] if tasks else None
-    changed = _by_recency(f for f in summary.file_modifications if f.action != "read")
-    decisions = _decisions(summary.key_decisions)
+    changed = _by_recency(
+        net_files(f for f in summary.file_modifications if f.action != "read")
+    )
+    decisions = _decisions(summary.key_decisions, wholes)
     decided = {d.text for d in decisions}
     working = summary.working_set
     return Handover(
@@ -156,10 +177,12 @@ def handover_of(summary: ContextSummary) -> Handover:
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
-            if r is not last and r is not first and r.kind not in {"constraint", "approval"}
+            if r is not last and r is not first and r.kind != "constraint"
         ),
         constraints=tuple(
-            _request(r) for r in reversed(requests) if r.kind == "constraint" and r is not last
+            _request(r)
+            for r in reversed(requests)
+            if r.kind == "constraint" and r is not last and not _is_repeated(r, wholes)
         ),
         last_words=(
             Fact(working.last_words.text, "", working.last_words.message)
@@ -167,7 +190,14 @@ def handover_of(summary: ContextSummary) -> Handover:
             else None
         ),
         calls=tuple(
-            Fact(_call(c), c.status, c.ref.message, "tool", more=c.line) for c in working.calls
+            Fact(
+                _inside(_call(c), summary.session.cwd),
+                c.status,
+                c.ref.message,
+                "tool",
+                more=c.line,
+            )
+            for c in working.calls
         ),
         to_dos=tuple(
             Fact(t.text, t.status.replace("_", " "), t.ref.message)
@@ -179,9 +209,13 @@ def handover_of(summary: ContextSummary) -> Handover:
         open_items=tuple(
             Fact(s.text, s.status, s.ref.message)
             for s in reversed(summary.next_steps)
-            if s.status not in {"in_progress", "pending"} and s.text not in decided
+            if s.status not in {"in_progress", "pending"}
+            and s.text not in decided
+            and not (last and s.text in last.text)
+            and s.text not in working.last_words.text
+            and (s.status == "question" or _is_statement(s.text, moves=True))
         ),
-        checks=_checks(summary.checks),
+        checks=_checks(summary.checks, summary.session.cwd),
         files=tuple(changed),
         unnamed=summary.unknown_effects,
         read=tuple(
@@ -195,12 +229,14 @@ def handover_of(summary: ContextSummary) -> Handover:
         findings=tuple(
             Fact(f.text, "", f.ref.message)
             for f in reversed(summary.key_findings)
-            if f.text not in decided
+            if f.text not in decided and _is_statement(f.text)
         ),
         sentences=tuple(
-            Fact(w.text, "", w.message)
+            Fact(w.text, "", w.message, weight=0.6 if _REASON.search(w.text) else 0.5)
             for w in working.recent
-            if w.text not in decided and w.text not in working.last_words.text
+            if w.text not in decided
+            and w.text not in working.last_words.text
+            and _is_statement(w.text)
         ),
         names=_names(summary, changed),
         commands=tuple(
@@ -226,6 +262,26 @@ def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
     }
 
 
+def _is_repeated(request: UserRequest, wholes: Sequence[UserRequest]) -> bool:
+    """Whether a request is a part of another one that is short, and so is shown in words."""
+    return any(
+        whole is not request
+        and whole.kind != "constraint"
+        and whole.ref.message == request.ref.message
+        and len(whole.text) <= MAX_REPEATED
+        and request.text in whole.text
+        for whole in wholes
+    )
+
+
+def _is_statement(text: str, *, moves: bool = False) -> bool:
+    """Whether a sentence of the agent says something by itself: it does not announce what comes
+    behind it, nor, unless with a reason or with `moves`, what the agent does next."""
+    if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
+        return False
+    return moves or not _MOVE.match(text.strip("* ")) or _REASON.search(text) is not None
+
+
 def _place(request: UserRequest) -> tuple[int, int, int]:
     ref: Ref = request.ref
     return ref.message, ref.part or 0, ref.start or 0
@@ -233,11 +289,9 @@ def _place(request: UserRequest) -> tuple[int, int, int]:
 
 def _request(request: UserRequest) -> Fact:
     open_ = request.status in {"open", "interrupted"}
-    notes = [request.kind] if request.kind not in {"task", "remark"} else []
-    notes += [request.status] if open_ else []
     return Fact(
         request.text,
-        ", ".join(notes),
+        request.status if open_ else "",
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
@@ -296,20 +350,37 @@ def _by_recency(files: Iterable[FileModification]) -> list[FileModification]:
     )
 
 
+def net_files(files: Iterable[FileModification]) -> list[FileModification]:
+    """Changed files without the old places of moved ones, which the new ones name."""
+    files = list(files)
+    moved = {f.renamed_from for f in files if f.renamed_from}
+    return [f for f in files if not (f.action == "deleted" and f.path in moved)]
+
+
 def _is_outside(path: str) -> bool:
     """Whether a file lies beside the project: the project's own paths are relative."""
     return path.startswith(("/", "~", "..")) or path[1:2] == ":"
 
 
-def _checks(checks: Sequence[Check]) -> tuple[Fact, ...]:
-    """The last run of each command, the latest first."""
-    last: dict[tuple[str, str], Check] = {}
+def _inside(text: str, folder: str) -> str:
+    """A call's words with paths below the session's folder as seen from there."""
+    if len(folder) < 2:
+        return text
+    text = text.removeprefix(f"cd {folder} && ").replace(f"git -C {folder} ", "git ")
+    return text.replace(f"{folder.rstrip('/')}/", "")
+
+
+def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
+    """The last run of each command, the latest first; what only cuts its output is no part of
+    a command."""
+    last: dict[str, Check] = {}
     for check in checks:
-        key = check.kind, check.command or check.tool
+        command = _FILTER.sub("", _inside(check.command or check.tool, folder))
+        key = command or check.tool
         last.pop(key, None)
         last[key] = check
     found = []
-    for check in reversed(last.values()):
+    for command, check in reversed(last.items()):
         counts = ", ".join(
             f"{count} {word}"
             for count, word in ((check.failed, "failed"), (check.passed, "passed"))
@@ -321,10 +392,10 @@ def _checks(checks: Sequence[Check]) -> tuple[Fact, ...]:
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
             telling = f"{telling}: {check.line}" if telling else check.line
-        weight = 0.9 if check.verdict == "failed" else 0.5
-        found.append(
-            Fact(check.command or check.tool, note, check.ref.message, "tool", weight, telling)
-        )
+        # The latest run first; an earlier failure with nothing edited since comes next.
+        weight = 0.9 if check.verdict == "failed" and not check.edited_since else 0.5
+        weight = weight if found else 1.0
+        found.append(Fact(command, note, check.ref.message, "tool", weight, telling))
     return tuple(found)
 
 
@@ -342,7 +413,7 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
     found: dict[str, None] = {}
     for name in sorted(summary.working_set.names, key=lambda n: (-value(n), n.text)):
         text = name.text if "://" in name.text else name.text.rstrip("/").rsplit("/", 1)[-1]
-        if text not in known:
+        if text not in known and not _PLAIN.fullmatch(text):
             found[text] = None
     return tuple(found)
 
@@ -380,13 +451,14 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
         if not e.fixed
         and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
-        and len(_WORD.findall(e.text)) > 1
+        and len(e.text.split()) > 1
     )
 
 
-def _decisions(decisions: Sequence[KeyDecision]) -> list[Fact]:
+def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]) -> list[Fact]:
     """The person's first, then the agent's by confidence; what was reversed stands with what
-    took its place."""
+    took its place. What a short message of the person says is there in the person's words."""
+    told = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
     after = {
         d.replaced_by: d for d in decisions if d.status != "made" and d.replaced_by is not None
     }
@@ -394,9 +466,13 @@ def _decisions(decisions: Sequence[KeyDecision]) -> list[Fact]:
     for number, decision in enumerate(decisions):
         if decision.status != "made" and decision.replaced_by is not None:
             continue
-        notes = ["you decided"] if decision.owner == "user" else []
+        notes = ["the person's"] if decision.owner == "user" else []
         notes += [decision.status] if decision.status != "made" else []
         before = after.get(number)
+        if len(notes) == 1 and notes[0] == "the person's" and before is None:
+            answer = decision.text.rpartition(" → ")[2]
+            if any(decision.text in text or answer == text for text in told):
+                continue
         if before is not None:
             notes.append(f"instead of: {before.text}")
         weight = 1.0 if decision.owner == "user" else decision.confidence

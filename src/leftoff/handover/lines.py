@@ -7,7 +7,8 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.packing import Line, Part
 from leftoff.handover.wording import (
     brief,
+    condensed,
     inline,
     inline_code,
     inline_prose,
@@ -28,10 +30,28 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
+LEAST = 70
+"""Code points of the person's last message and the agent's last words in a very small budget.
+Chosen by hand."""
+
+CONDENSED = {"person": (240, 90), "agent": (120,), "leftoff": (120,)}
+"""Code points of the shortest forms of a text without the words that say nothing
+(`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
+anything that weighs less is shown."""
+
 STATE = "state"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
 FAILURES = "Failed and not mended"
+NAMES = "Names in use"
+
+FILLERS = frozenset(
+    {"Also said", NAMES, "Files read", "Other commands", "Git", "Found out", "Last calls"}
+)
+"""Titles of what fills room: how much of it is left out is of no use."""
+
+NAMES_PER_LINE = 6
+"""Names on a line: few, so that the last of the room can be used. Chosen by hand."""
 
 MAX_SYMBOL = 100
 """Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
@@ -62,13 +82,15 @@ def state_lines(state: State) -> list[str]:
     return lines
 
 
-NAMES = 0.12
-"""Share of the names in use before room flows on. From `leftoff eval resume` at recorded
-compactions: at 0.12 the block names a third of what is used later, at 0.05 a quarter."""
+def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> list[Part]:
+    """The parts of a handover in the order in which they are shown; empty ones left out.
 
+    The shares of the budget are from `leftoff eval resume` at recorded compactions: the
+    person's words first, then breadth of everything else.
 
-def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
-    """The parts of a handover in the order in which they are shown; empty ones left out."""
+    Args:
+        grouped: files of one folder stand below it; else every line stands alone.
+    """
     h = handover
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
@@ -77,26 +99,26 @@ def parts(handover: Handover, *, bullet: str = "- ") -> list[Part]:
         asked = []
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
-        Part("The person's last message", _lines(last, bullet, LONG), 0.05, 0.42, 0),
+        Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
-        Part("The agent's last words", _lines(words, bullet, LONG), 0.03, 0.2, 2),
+        Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
         Part("Last calls", _calls(h.calls[-5:], bullet), 0.04, 0.08, 4),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         Part("Left open", _lines(h.open_items, bullet), 0.02, 0.06, 5),
-        Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.08, 3),
-        Part(FILES, _files(h, bullet), 0.1, 0.2, 1),
+        Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.05, 3),
+        Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.14, 1),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
-        Part("The person said before", _lines(h.said, bullet), 0.1, 0.45, 1),
-        Part(FAILURES, _lines(h.failures, bullet), 0.01, 0.05, 5),
-        Part("Failed, then mended", _lines(h.lessons, bullet), 0.01, 0.05, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.06, 0.25, 2),
-        Part("Git", _lines(h.git, bullet), 0.01, 0.04, 4),
+        Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
+        Part(FAILURES, _lines(h.failures, bullet), 0.0, 0.05, 5),
+        Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.05, 5),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.06, 0.15, 2),
+        Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.0, 6),
-        Part("Names in use", _short(h.names, bullet), NAMES, NAMES, 7),
+        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.08, 6),
+        Part(NAMES, _short(h.names, bullet, " "), 0.06, 0.12, 7),
     ]
     return [part for part in found if part.lines]
 
@@ -108,9 +130,19 @@ def earlier_parts(facts: Sequence[Fact], *, bullet: str = "- ") -> list[Part]:
 
 
 def _note(fact: Fact) -> str:
-    notes = [inline(fact.note)] if fact.note else []
-    notes += [f"#{fact.message + 1}"] if fact.message >= 0 else []
-    return f" ({', '.join(notes)})" if notes else ""
+    place = f"#{fact.message + 1}" if fact.message >= 0 else ""
+    if not fact.note:
+        return f" {place}" if place else ""
+    return f" ({inline(fact.note)}{', ' if place else ''}{place})"
+
+
+def _condensed(fact: Fact, limit: int) -> str:
+    """The shortest form of a fact in words, without reasons."""
+    text = condensed(fact.text)
+    text = inline_prose(text, limit)
+    if fact.more and fact.speaker == "person":
+        text = f"{inline_prose(condensed(fact.more), limit // 2)} - answered: {text}"
+    return text + _note(replace(fact, note="") if fact.speaker == "person" else fact)
 
 
 def words_of(fact: Fact, limit: int) -> str:
@@ -128,15 +160,53 @@ def words_of(fact: Fact, limit: int) -> str:
     return text + _note(fact)
 
 
+def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
+    """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
+    return tuple(
+        _line([words_of(f, limit) for limit in (LONG, MIDDLE, SHORT, LEAST)], bullet, f.weight)
+        for f in facts
+    )
+
+
 def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[Line, ...]:
     """A line for each fact, with its shorter forms."""
     limits = [limit for limit in (LONG, MIDDLE, DECISION, SHORT) if limit <= longest]
     found = []
     for fact in facts:
-        forms = [f"{bullet}{words_of(fact, limit)}" for limit in limits]
-        if fact.more and fact.speaker == "tool":
-            forms.append(f"{bullet}{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(Line(tuple(dict.fromkeys(forms)), fact.weight))
+        forms = [
+            words_of(fact, limit) for limit in limits if limit > SHORT or fact.speaker == "tool"
+        ]
+        if fact.speaker != "tool":
+            forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
+        elif fact.more:
+            forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
+        found.append(_line(forms, bullet, fact.weight))
+    return tuple(found)
+
+
+def _line(forms: Sequence[str], bullet: str, weight: float, group: str = "") -> Line:
+    """A line of forms of which each is shorter than those before it."""
+    shorter: list[str] = []
+    for form in forms:
+        if not shorter or len(form) < len(shorter[-1]):
+            shorter.append(form)
+    return Line(tuple(bullet + form for form in shorter), weight, group)
+
+
+def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+    """A line for each message; short ones of the same words ("continue") share one."""
+    same: dict[str, list[Fact]] = {}
+    for place, fact in enumerate(facts):
+        alone = fact.more or fact.note or len(fact.text) > SHORT
+        same.setdefault(str(place) if alone else fact.text.casefold(), []).append(fact)
+    found: list[Line] = []
+    for first, *others in same.values():
+        (line,) = _lines([first], bullet)
+        if others:
+            places = ", ".join(f"#{fact.message + 1}" for fact in (first, *others))
+            text = f"{bullet}{inline_prose(first.text, SHORT)} {places}"
+            line = Line((text,), line.weight, "", len(others) + 1)
+        found.append(replace(line, enough=max(0, len(line.forms) - 2)))
     return tuple(found)
 
 
@@ -145,7 +215,7 @@ def _calls(calls: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     found = []
     for place, call in enumerate(calls):
         outcome = call.note or "no result recorded"
-        text = f"{bullet}{inline_code(call.text, SHORT)}: {outcome} (#{call.message + 1})"
+        text = f"{bullet}{inline_code(call.text, SHORT)}: {outcome} #{call.message + 1}"
         more = f": {inline_code(call.more, SHORT)}" if call.more else ""
         found.append(Line(tuple(dict.fromkeys((text + more, text))), place / 100))
     return tuple(found)
@@ -161,48 +231,102 @@ def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
 def file_notes(file: FileModification) -> str:
     """What was done to a file: action unless it was modified, lines, place, committed or not,
     symbols."""
-    notes = _file_state(file)
-    if file.added is not None:
-        notes.append(f"+{file.added} -{file.removed or 0}")
+    notes = _least(file)
     if file.lines:
         notes.append(f"lines {file.lines[0]}-{file.lines[1]}")
     if file.committed is not None:
-        notes.append("committed" if file.committed else "not committed")
+        notes += [] if file.committed else ["not committed"]
     if file.last_message >= 0:
         notes.append(f"#{file.last_message + 1}")
     return ", ".join(notes)
 
 
-def _file_state(file: FileModification) -> list[str]:
-    notes = [] if file.action == "modified" else [file.action]
-    notes += [f"was {brief(file.renamed_from, 120)}"] if file.renamed_from else []
+def _least(file: FileModification, *, short: bool = False) -> list[str]:
+    """What was done to a file: action, lines added and removed, never nothing. A deletion has
+    its place: something else may have made the file again since."""
+    counted = file.added is not None
+    notes = [] if file.action == "modified" and counted else [file.action]
+    if file.renamed_from:
+        base, was = _base(file.path), _base(file.renamed_from)
+        folder = file.renamed_from.rpartition("/")[0]
+        notes.append(
+            f"was {brief(was, 120)}" if was != base else f"was in {brief(folder, 120)}"
+        )
+        notes = ["moved"] if short and was == base else notes
     notes += [file.certainty] if file.certainty != "sure" else []
-    return notes + ([f"{file.branch} branch"] if file.branch else [])
+    notes += [f"{file.branch} branch"] if file.branch else []
+    if short and file.action == "deleted" and file.last_message >= 0:
+        notes.append(f"#{file.last_message + 1}")
+    return notes + ([f"+{file.added} -{file.removed or 0}"] if counted else [])
 
 
-def _files(handover: Handover, bullet: str) -> tuple[Line, ...]:
-    found = []
-    others = unnamed_changes(handover.unnamed)
-    for place, file in enumerate(handover.files):
-        name = f"{bullet}{inline(file.path)} ("
-        least = f"{name}{', '.join(_file_state(file)) or file.action})"
-        middle = f"{name}{file_notes(file) or file.action})"
+def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Line, ...]:
+    """A line for each changed file, the newest first. Those of one folder stand below it, but
+    for the newest, whose last change is shown, and those whose name other files have, too."""
+    files = handover.files
+    known = [*(f.path for f in files if f.action != "deleted"), *handover.read]
+    folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
+    placed: dict[str, list[Line]] = {}
+    for place, file in enumerate(files):
+        folder = folders.get(file.path, "")
+        head = bullet
+        path, group = inline(file.path), ""
+        if folder:
+            group, head = f"{bullet}{inline(folder)}/:", f"  {bullet}"
+            path = inline(file.path[len(folder) + 1 :])
+        notes, least = file_notes(file), ", ".join(_least(file, short=True))
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
-        full = f"{middle}: {symbols}" if symbols else middle
-        forms = [full, middle, least]
+        forms = [f"{path} ({notes}): {symbols}"] if symbols else []
+        forms += [f"{path} ({text})" for text in (notes, least)]
         if file.hunk and place < HUNKS:
             shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
-            forms.insert(0, f"{full} {shown}")
-        found.append(Line(tuple(dict.fromkeys(forms)), -place / 1000))
-    found += [Line((f"{bullet}{others}",), -1)] if others else []
-    return tuple(found)
+            forms.insert(0, f"{forms[0]} {shown}")
+        placed.setdefault(group or file.path, []).append(
+            _line(forms, head, -place / 1000, group)
+        )
+    others = unnamed_changes(handover.unnamed)
+    found = [line for lines in placed.values() for line in lines]
+    return (*found, *([Line((f"{bullet}{others}",), -1)] if others else []))
 
 
-def _short(names: Sequence[str], bullet: str, per_line: int = 12) -> tuple[Line, ...]:
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _folders(paths: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """The nearest folder of each path that holds another one of them, if there is one. What
+    is left of a path below its folder is like the end of no other known path."""
+    ends = Counter(end for path in set(known) for end in _ends(path))
+    found = {}
+    for path in paths:
+        own = next((end for end in _ends(path) if ends[end] < 2), path)
+        found[path] = path[: max(0, len(path) - len(own) - 1)]
+    while True:
+        counts = Counter(found.values())
+        lonely = [path for path, folder in found.items() if folder and counts[folder] == 1]
+        if not lonely:
+            return {path: folder for path, folder in found.items() if folder}
+        deepest = max(found[path].count("/") for path in lonely)
+        for path in lonely:
+            if found[path].count("/") == deepest:
+                found[path] = found[path].rpartition("/")[0]
+
+
+def _ends(path: str) -> Iterator[str]:
+    """The ends of a path by whole components, the shortest first."""
+    at = len(path)
+    while at > 0:
+        at = path.rfind("/", 0, at)
+        yield path[at + 1 :]
+
+
+def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Line, ...]:
     """Short names, several on a line."""
-    groups = [names[at : at + per_line] for at in range(0, len(names), per_line)]
+    groups = [names[at : at + NAMES_PER_LINE] for at in range(0, len(names), NAMES_PER_LINE)]
     return tuple(
-        Line((bullet + ", ".join(brief(n, 120) for n in group),), -n / 1000, "", len(group))
+        Line(
+            (bullet + separator.join(brief(n, 120) for n in group),), -n / 1000, "", len(group)
+        )
         for n, group in enumerate(groups)
     )
 
@@ -212,7 +336,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     bullets: what a document stores, and `stored_part` packs."""
     return [
         (part.title, tuple(line.forms[0] for line in part.lines))
-        for part in parts(handover, bullet="")
+        for part in parts(handover, bullet="", grouped=False)
     ]
 
 
@@ -234,7 +358,7 @@ def _shares() -> Mapping[str, Part]:
 TITLES = tuple(_shares())[1:]
 """Titles of the parts in the order in which they are shown."""
 
-_PLACE = r" \((?:[^()]|\([^()]*\))*#\d+\)"
+_PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
 
@@ -266,7 +390,7 @@ def _stored_forms(kind: str, item: str, bullet: str) -> tuple[str, ...]:
         forms = [inline_code(code[1], limit) + code[2] for limit in limits]
     elif noted and kind == FILES:
         forms = [noted[1] + noted[2]]
-    elif kind in {"Names in use", "Files read"}:
+    elif kind in {NAMES, "Files read"}:
         forms = []  # a cut would leave out names without a word
     else:
         body, place = noted.groups()[:2] if noted and not noted[3] else (item, "")

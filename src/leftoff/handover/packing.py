@@ -2,15 +2,19 @@
 
 A text is a frame and parts; a part has lines. Each part first gets its floor, at least its
 weightiest line in its shortest form if it has a floor at all, then takes up to its ceiling,
-then what is left flows on, each time in the order of the parts' priority. A line that is too
-long for the room may offer shorter forms of itself; else it is left out whole, and the part
-says how many were. The cost of a line alone is an upper bound of its cost in the text; room
-that this leaves is spent in further rounds. The text never costs more than the budget.
+then what is left flows on, each time in the order of the parts' priority. Behind the floors
+breadth comes before length: by priority, every part takes lines in their shortest forms, and
+those that need it in a form that is long enough; then lines become longer step by step. A line
+that is too long for the room is left out whole, and the part says how many were. The cost of a
+line alone is an upper bound of its cost in the text; room that this leaves is spent in further
+rounds. The text never costs more than the budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -39,12 +43,15 @@ class Line(Struct, frozen=True):
         weight: the higher, the sooner it is taken within its part.
         group: a line that stands once before the lines of the group, "" for none.
         count: how many facts it stands for.
+        enough: number of the form that it should have before parts of lower priority have
+            lines; a number beyond its forms is the shortest.
     """
 
     forms: tuple[str, ...]
     weight: float = 0.0
     group: str = ""
     count: int = 1
+    enough: int = 99
 
 
 class Part(Struct, frozen=True):
@@ -146,45 +153,68 @@ class _Packing:
 
     def distribute(self, room: int, budget: int) -> None:
         """Spends the room: floors, then ceilings, then what is left."""
-        for share in ("floor", "ceiling"):
-            for selection in self.served:
-                limit = int(getattr(selection.part, share) * budget) - selection.used
-                if share == "floor" and selection.part.floor and selection.order:
-                    # In a small budget a floor of a share holds no line: the first is due.
-                    first = selection.order[0]
-                    last = len(selection.part.lines[first].forms) - 1
-                    limit = max(limit, self._cost(selection, first, last))
-                room -= self._take(selection, min(room, limit))
+        for selection in self.served:
+            limit = int(selection.part.floor * budget)
+            if selection.part.floor and selection.order:
+                # In a small budget a floor of a share holds no line: the first is due.
+                first = selection.order[0]
+                last = len(selection.part.lines[first].forms) - 1
+                limit = max(limit, self._cost(selection, first, last))
+            spent = self._widen(selection, min(room, limit))
+            if selection.part.priority == 0:
+                spent += self._lengthen(selection, min(room, limit) - spent)
+            room -= spent
+        for _, same in groupby(self.served, key=lambda s: s.part.priority):
+            group = list(same)
+            for take in (self._widen, partial(self._lengthen, enough=True)):
+                for selection in group:
+                    limit = int(selection.part.ceiling * budget) - selection.used
+                    room -= take(selection, min(room, limit))
+        for selection in self.served:
+            limit = int(selection.part.ceiling * budget) - selection.used
+            room -= self._lengthen(selection, min(room, limit))
         self.spend(room)
 
     def spend(self, room: int) -> int:
         """Spends room on whatever still fits; gives what was spent."""
         spent = 0
-        for selection in self.served:
-            spent += self._take(selection, room - spent)
+        for take in (self._widen, self._lengthen):
+            for selection in self.served:
+                spent += take(selection, room - spent)
         return spent
 
-    def _take(self, selection: _Selection, room: int) -> int:
-        """Takes lines in their shortest forms, then longer forms of what was taken: breadth
-        comes before length."""
+    def _widen(self, selection: _Selection, room: int) -> int:
+        """Takes lines in their shortest forms; gives what was spent."""
         spent = 0
-        lines = selection.part.lines
         for index in selection.order:
-            last = len(lines[index].forms) - 1
+            last = len(selection.part.lines[index].forms) - 1
+            if index in selection.forms:
+                continue
             cost = self._cost(selection, index, last)
-            if index not in selection.forms and cost <= room - spent:
+            if cost <= room - spent:
                 self.taken.append((selection, index))
                 selection.forms[index] = last
                 spent += cost
-        for index in selection.order:
-            now = selection.forms.get(index, 0)
-            own = self.measure(lines[index].forms[now] + "\n")
-            for form in range(now):
-                more = self.measure(lines[index].forms[form] + "\n") - own
+        selection.used += spent
+        return spent
+
+    def _lengthen(self, selection: _Selection, room: int, *, enough: bool = False) -> int:
+        """Takes the next longer form of every line that has one, again and again; with
+        `enough` only up to the form that is long enough."""
+        spent, lines = 0, selection.part.lines
+        least = {i: lines[i].enough if enough else 0 for i in selection.forms}
+        waiting = [i for i in selection.order if selection.forms.get(i, 0) > least.get(i, 0)]
+        while waiting:
+            longer = []
+            for index in waiting:
+                now = selection.forms[index]
+                forms = lines[index].forms
+                more = self.measure(forms[now - 1] + "\n") - self.measure(forms[now] + "\n")
                 if more <= room - spent:
-                    selection.forms[index] = form
+                    selection.forms[index] = now - 1
                     spent += max(0, more)
-                    break
+                    longer += [index] if now - 1 > least[index] else []
+            waiting = longer
         selection.used += spent
         return spent
 

@@ -66,7 +66,7 @@ def _lines_of(h: Handover) -> Iterable[tuple[str, int, float]]:
             yield label + words_of(fact, limit), fact.message, weight
     for file in h.files[: MAX_ENTRIES // 4]:
         symbols = ", ".join(brief(s, 60) for s in file.symbols[:5])
-        notes = file_notes(file) or file.action
+        notes = file_notes(file)
         line = f"- Changed: {inline(file.path)} ({notes}){f': {symbols}' if symbols else ''}"
         yield line, file.last_message, 1.0
     for label, facts, limit, weight in (

@@ -3,16 +3,39 @@ it cannot break the markup of the document around it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from leftoff.model import Ref
 from leftoff.summary import UnknownEffect
 from leftoff.text.sanitize import clean
-from leftoff.text.truncation import short
+from leftoff.text.truncation import path_end, short
 
 MAX_ITEM_LENGTH = 400
 """Default maximum code points of an item of a document. Chosen by hand."""
+
+MAX_PATH = 48
+"""Code points of a path in condensed text. Chosen by hand."""
+
+# Words without which an English sentence still says the same. Negations, questions, modal verbs
+# and words of time stay: without them a sentence says something else. "Task A" is a name.
+_EMPTY = re.compile(
+    r"\b(?:(?:i (?:think|guess|believe|suppose)|it seems(?: like)?|it looks like"
+    r"|(?:can|could|would|will) (?:you|we)(?: please)?|i(?:['’]d| would) like(?: you)? to"
+    r"|i want(?: you)? to|let['’]?s|let me|it would(?: also)? be (?:nice|good) (?:to|if)"
+    r"|we (?:need|have) to|you (?:need|have) to|make sure(?: that)?|go ahead and)"
+    r"|(?-i:a|an|the)|please|pls|actually|really|basically|simply|just|very|quite|some|any"
+    r"|(?:is|are|am)(?! (?:it|they|we|you)\b)|of|that|kind of|sort of)"
+    r"\b(?<![/.])(?:,? (?=[\w`'\"@(*])|[,!]? *$)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"(?:(?:so|well|oh|ok|okay|alright|hey|hmm|yeah|thanks|thank you)\b[,.! ]+)+(?=\w)",
+    re.IGNORECASE,
+)
+_LONG_PATH = re.compile(r"(?:https?://)?[\w.@~+:%-]*(?:/(?:[\w.@~+:%-]|\\ )+){2,}")
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp)$", re.IGNORECASE)
 
 
 def inline(text: str) -> str:
@@ -86,3 +109,23 @@ def inline_prose(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
 def inline_code(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
     """Tool output or file content as inline code that the text cannot close."""
     return f"`{brief(text, limit)}`"
+
+
+def condensed(text: str) -> str:
+    """A text without the words that say nothing, on one line; of long paths their end.
+
+    Negations, questions and modal verbs stay.
+
+    >>> condensed("I think we should actually use the parser of the docs, shouldn't we?")
+    "we should use parser docs, shouldn't we?"
+    """
+    line = _LONG_PATH.sub(lambda m: _short_path(m.group()), " ".join(clean(text).split()))
+    start = _OPENING.match(line)
+    return _EMPTY.sub("", line[start.end() if start else 0 :]).strip(" ,") or line
+
+
+def _short_path(path: str) -> str:
+    """The end of a path; a picture, which nobody can look at any more, without its path."""
+    if "://" in path:
+        return path
+    return "[picture]" if _PICTURE.search(path) else path_end(path, MAX_PATH)

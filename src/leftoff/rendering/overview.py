@@ -19,7 +19,7 @@ from leftoff.analysis.decisions.shown import (
     shown_decisions,
 )
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests
+from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
 from leftoff.handover.wording import duration, number, plural, unnamed_changes
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -371,7 +371,7 @@ def _git(event: GitEvent) -> Item:
 
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
-    files = net_files(handover.files)
+    files = handover.files
     counts = [
         f"{sum(f.action == action for f in files)} {action}"
         for action in ("created", "modified", "deleted")
@@ -383,13 +383,6 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     items = [_file(f, commits=commits) for f in files]
     return _part("files", title, items, unnamed_changes(summary.unknown_effects))
-
-
-def net_files(files: Iterable[FileModification]) -> list[FileModification]:
-    """Changed files without the old place of a moved one."""
-    files = list(files)
-    moved = {f.renamed_from for f in files if f.renamed_from}
-    return [f for f in files if not (f.action == "deleted" and f.path in moved)]
 
 
 def _file(file: FileModification, *, commits: bool) -> Item:

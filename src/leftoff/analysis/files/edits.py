@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from leftoff.extraction.evidence import Edited, Ran
+from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import FileModification
@@ -47,10 +47,18 @@ def with_changes(
             if one.succeeded(edit.message, edit.part):
                 changes = found.setdefault(relative(edit.path, cwd), _Changes())
                 _add(changes, edit, edit.message if number == 0 else -1)
+    looked: set[tuple[str, int]] = set()
+    wrote: set[tuple[str, int]] = set()
+    for touched in view.each(Touched):
+        place = relative(touched.path, cwd), touched.ref.message
+        (looked if touched.verb == "read" else wrote).add(place)
+    looked -= wrote
     commits = _Commits(view)
     result = []
     for file in modifications:
         of_main = [r.message for r in file.refs if r.source == view.source]
+        if file.action != "read":
+            of_main = [n for n in of_main if (file.path, n) not in looked]
         last = max(of_main, default=-1)
         file = replace(file, last_message=last)
         changes = found.get(file.path, _Changes())
