@@ -27,7 +27,15 @@ _DEFERRED = re.compile(
     r"|\bfollow[- ]?ups?\b|\bout of scope\b",
     re.IGNORECASE,
 )
-_NOTHING_LEFT = re.compile(r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$", re.IGNORECASE)
+_NOTHING_LEFT = re.compile(
+    r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
+    r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
+    r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b|\bonly (?:the )?pre-?e"
+    r"|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
+    re.IGNORECASE,
+)
+"""What is no step though a rule of `insights.toml` matches: it says that nothing is left, or names
+no work."""
 _UNDELIVERED = re.compile(
     r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push))\b", re.IGNORECASE
 )
@@ -193,7 +201,7 @@ def _about_to(view: SessionView) -> str:
         return ""
     sentences = [
         sentence.strip(" *_#>-")
-        for sentence in re.split(r"(?<=[.!?:])\s+|\n+", view.state.last_words)
+        for sentence in re.split(r"(?<=[.!?])\s+|\n+", view.state.last_words)
     ]
     for at in range(len(sentences) - 1, -1, -1):
         words = sentences[at]
@@ -261,7 +269,7 @@ _PERSON_DEFERS = re.compile(
     r"\b(?:(?:we|i|let['’]s)(?:['’]ll| will| can| should| could|)\b.{0,60}"
     r"\b(?:later(?! (?:more|than|on in))|at some point|afterwards|another time|next time)\b"
     r"|(?:future|separate|follow[- ]?up)"
-    r" (?:exercise|enhancement|work|task|feature|plan|pr|issue|ticket|story)"
+    r" (?:exercise|enhancement|work(?! ?tree)|task|feature|plan|pr|issue|ticket|story)"
     r"|our next (?:feature|task|step))\b",
     re.IGNORECASE,
 )
@@ -282,7 +290,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if said.rule == "left-undone" and at != last and not deferred:
             continue
-        if not (deferred or (at >= since and prompts)):
+        if not (deferred or (at >= since and prompts) or at == last):
             continue
         if at < last and (_ANNOUNCES.search(text) or _INTENDS.search(text)):
             continue  # it was announced, and the agent went on

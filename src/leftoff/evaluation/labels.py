@@ -81,6 +81,7 @@ class Labels(Struct, frozen=True):
     `line` is everywhere the 1-based physical line, or the 0-based index in the list of
     messages where the recording is one JSON document. Where a label has a `source_line`, that
     is the line of the recording, and `line` what a reader made of it when it was labelled.
+    `until` is the last line that the annotator read, None where the whole recording was read.
     """
 
     file: str
@@ -91,6 +92,7 @@ class Labels(Struct, frozen=True):
     directives: tuple[Directive, ...] = ()
     open_items: tuple[OpenItem, ...] = ()
     swallowed_user_turns: tuple[SwallowedTurn, ...] = ()
+    until: int | None = None
 
     @property
     def repository(self) -> str:
@@ -303,8 +305,9 @@ def _plain(label: Labels) -> dict[str, Any]:
     """The labels without the fields that say where an earlier reader was wrong, where they are
     unused: most files have none, and their digests were published without them."""
     plain: dict[str, Any] = msgspec.to_builtins(label)
-    if not plain["swallowed_user_turns"]:
-        del plain["swallowed_user_turns"]
+    for name in ("swallowed_user_turns", "until"):
+        if not plain[name]:
+            del plain[name]
     for name in ("decisions", "milestones", "directives", "open_items"):
         for item in plain[name]:
             if item["source_line"] is None:

@@ -252,30 +252,46 @@ def match_items(
     predicted: Sequence[tuple[int, str]],
     labelled: Sequence[tuple[int, str]],
     further: Sequence[tuple[int, str]] = (),
+    around: Sequence[str] = (),
 ) -> Counts:
     """Labelled items that any prediction mentions, wherever it stands.
 
     An item that is mentioned twice is found once, and neither mention is a false alarm; nor is
-    a prediction that mentions several items. The words of a label's place that hold but one
-    item are a mention of it.
+    a prediction that mentions several items. Words beside the quote of a place that holds but
+    one item are a mention of it.
 
     Args:
         predicted, labelled: (place, words).
         further: predictions that count where they mention an item, and not where they do not.
+        around: for each label the words beside it that speak of it (`beside`).
     """
     alone = Counter(place for place, _ in labelled)
+    near = [" ".join(text.split()) for text in around]
     found: set[int] = set()
     wrong = 0
     for index, (place, text) in enumerate((*predicted, *further)):
         said = _words(text)
+        shown = " ".join(text.split())
         items = {
             number
             for number, (at, quote) in enumerate(labelled)
-            if (at == place and alone[at] == 1) or _mentions(said, _words(quote), at == place)
+            if (at == place and alone[at] == 1 and near and shown in near[number])
+            or _mentions(said, _words(quote), at == place)
         }
         found |= items
         wrong += not items and index < len(predicted)
     return Counts(len(found), wrong, len(labelled) - len(found))
+
+
+BESIDE = 200
+"""Characters on each side of a labelled quote whose sentences speak of the same item. Chosen by
+hand; not measured."""
+
+
+def beside(text: str, quote: str) -> str:
+    """The part of a text around a quote, `BESIDE` characters on each side; "" without it."""
+    at = text.find(quote)
+    return "" if at < 0 else text[max(0, at - BESIDE) : at + len(quote) + BESIDE]
 
 
 def _words(text: str) -> Counter[str]:

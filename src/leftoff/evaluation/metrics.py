@@ -12,6 +12,7 @@ from leftoff.evaluation.matching import (
     FIRST,
     Counts,
     assignment,
+    beside,
     compare_sets,
     confidence_by_place,
     count_statements,
@@ -262,6 +263,10 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     }
 
 
+TO_DO = frozenset({"in_progress", "pending"})
+"""Kinds of open items that come from a to-do list."""
+
+
 def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.open_items
     predictions = [c for c in predicted if c.place in session.texts]
@@ -274,10 +279,21 @@ def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> di
             len(spans), len(predictions) - len(spans), len(labels) - len(spans)
         ),
         "open_items_by_item": match_items(
-            [(c.place, c.text) for c in predictions],
+            [(c.place, c.text) for c in predictions if c.kind not in TO_DO],
             [(o.line, o.quote) for o in labels],
             # Only visible words are labelled: what stands in a to-do list alone is no mistake.
-            [(c.place, c.text) for c in predicted if c.place not in session.texts],
+            [
+                (c.place, c.text)
+                for c in predicted
+                if c.place not in session.texts or c.kind in TO_DO
+            ],
+            # A person's message is about one thing; an agent's holds many.
+            [
+                session.texts.get(o.line, "")
+                if o.line in session.user_places
+                else beside(session.texts.get(o.line, ""), o.quote)
+                for o in labels
+            ],
         ),
     }
 

@@ -77,7 +77,7 @@ def from_summary(
             for r in summary.user_requests
             if _is_directive(r)
         ),
-        open_items=tuple(Prediction(at(s.ref), s.text) for s in summary.next_steps),
+        open_items=tuple(Prediction(at(s.ref), s.text, s.status) for s in summary.next_steps),
         timeline=tuple((c.ref.message, c.stage) for c in summary.progress.timeline),
         cuts=None if cuts is None else dict(cuts),
     )

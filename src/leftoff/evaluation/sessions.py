@@ -21,14 +21,22 @@ class LabelledSession:
     Attributes:
         labels: the labels of the recording.
         path: path of the recording.
-        messages: messages of the main thread, in file order.
+        messages: messages of the main thread that the annotator read, in file order.
+        lines: number of lines of the recording that hold them, None for all.
         problems: labels whose place or quote is wrong, as sentences.
         moves: labels that stand at another place than their file says, see `labels.relocated`.
     """
 
     def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
         self.path = path
-        self.messages = tuple(m for m in messages if not m.agent)
+        until = labels.until
+        unread = [] if until is None else [m.line for m in messages if (m.line or 0) > until]
+        self.lines = min((line - 1 for line in unread if line), default=None)
+        self.messages = tuple(
+            m
+            for m in messages
+            if not m.agent and (self.lines is None or (m.line or 0) <= self.lines)
+        )
         self.labels, self.moves = relocated(labels, self.texts, self.user_places)
         self.problems = label_problems(self.labels, self.texts)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from leftoff import api, codec
@@ -13,6 +14,7 @@ from leftoff.evaluation.predictions import Predictions, from_summary
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.live.compactions import place_of
 from leftoff.sources.open import open_lines
+from leftoff.summary import ContextSummary
 
 _LISTS = ("history", "messages", "trajectory")
 """Keys of the list of messages in a JSON document, in the order of the labelling guideline."""
@@ -51,22 +53,30 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     places = {m.index: place_of(m) for m in session.messages}
     stages = current_stages(session) if cuts else None
     _, count = api.default_session(session.path)
-    if count > 1:
-        return _of_all_sessions(session.path, count)
-    summary = api.summarize(session.path, alone=True)
-    return from_summary(summary, places, stages), summary.leftoff, summary.rules
+    if count == 1 and session.lines is None:
+        summary = api.summarize(session.path, alone=True)
+        return from_summary(summary, places, stages), summary.leftoff, summary.rules
+    reading = Pass(session.path)
+    with open_lines(session.path) as lines:
+        reading.feed_lines(islice(lines, session.lines))
+    reading.close()
+    summaries = [reading.conclude(session=number) for number in range(len(reading.sessions))]
+    version, rules = summaries[0].leftoff, summaries[0].rules
+    if len(summaries) == 1:
+        return from_summary(summaries[0], places, stages), version, rules
+    return _of_all_sessions(summaries), version, rules
 
 
-def _of_all_sessions(path: str, count: int) -> tuple[Predictions, str, str]:
-    """The predictions of each session of a recording together. Stages are left out: a message
-    index, by which they are scored, is that of several messages."""
-    summaries = [api.summarize(path, session=n + 1) for n in range(count)]
+def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
+    """The predictions of each session of a recording together; what is left open is that of
+    the last one. Stages are left out: a message index, by which they are scored, is that of
+    several messages."""
     found = [from_summary(summary, {}) for summary in summaries]
     together: dict[str, Any] = {
         name: tuple(one for predictions in found for one in getattr(predictions, name))
-        for name in ("decisions", "milestones", "directives", "open_items")
+        for name in ("decisions", "milestones", "directives")
     }
-    return Predictions(**together), summaries[0].leftoff, summaries[0].rules
+    return Predictions(**together, open_items=found[-1].open_items)
 
 
 def current_stages(session: LabelledSession) -> dict[int, str]:

@@ -65,7 +65,8 @@ class Insights(Struct):
         for hit, start, end, text in sentences_with_hits(view, self.name):
             if hit.rule.topic in {"next_list", "next_step"}:
                 # A line that only introduces a list is not a step; its items are.
-                steps = list(_items_after(view, hit.part, start, end))
+                listing = hit.rule.id != "left-undone"  # it heads lists of all kinds
+                steps = list(_items_after(view, hit.part, start, end)) if listing else []
                 for first, last, words in steps:
                     if (hit.part, first) not in listed:
                         listed.add((hit.part, first))
@@ -103,8 +104,8 @@ class Insights(Struct):
 
 
 def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """The items of the list that a line introduces: a heading, or a line that ends in a colon.
-    Of a long item the first sentence; items that are ticked off are left out."""
+    """The items of the lists that a heading introduces, or of the list after a line that ends
+    in a colon. Of a long item the first sentence; items that are ticked off are left out."""
     text: str = getattr(view.message.parts[part], "text", "")
     blocks, _ = blocks_of(text)
     here = block_before(blocks, start)
@@ -114,6 +115,8 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
         return
     for first, last, kind in blocks[here + 1 : here + 1 + MAX_LIST_ITEMS]:
         if kind != ITEM:
+            if blocks[here][2] == HEADING and _LIST_LEAD.search(text[first:last]):
+                continue  # a line between the heading and its list
             return
         if _TICK.search(text[max(0, first - 6) : first + 6]):
             continue
