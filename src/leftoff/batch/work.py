@@ -28,6 +28,7 @@ from leftoff.batch.jobs import (
 from leftoff.batch.rows import Rows, session_key
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
 from leftoff.formats.thread import key64
+from leftoff.handover.entries import SessionEntries, session_entries
 from leftoff.incremental.saved_positions import SavedPosition, resume_pass, save_position
 from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.sources.multi_file import is_multi_file
@@ -142,9 +143,10 @@ class _Opener:
 def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     """The rows of a job."""
     began = time.process_time()
-    opener, rows = _Opener(job, wanted), Rows()
-    counts = Counts()
-    _Job(job, wanted, opener, rows, counts).run()
+    opener, counts = _Opener(job, wanted), Counts()
+    rows = Rows()
+    doing = _Job(job, wanted, opener, rows, counts)
+    doing.run()
     return JobResult(
         job.number,
         rows.to_json_lines(),
@@ -152,6 +154,7 @@ def run_job(job: Job, wanted: BatchOptions) -> JobResult:
         opener.states,
         max(0, opener.read),
         time.process_time() - began,
+        memory=tuple(doing.memory),
     )
 
 
@@ -188,6 +191,7 @@ class _Job:
     ) -> None:
         self.job, self.wanted, self.opener = job, wanted, opener
         self.rows, self.counts = rows, counts
+        self.memory: list[SessionEntries] = []
 
     def run(self) -> None:
         paths = [path for file in self.job.files if self._opens(path := file.path)]
@@ -258,6 +262,9 @@ class _Job:
         self.rows.session(
             session_key(paths[0], place), place, len(paths), redacted, document, wanted.builtin
         )
+        if wanted.what == "memory":
+            key = session_key(paths[0], place)
+            self.memory.append(session_entries(key, redacted, gathered.recordings()[0], gate))
         self._count(summary, place)
 
     def _count(self, summary: ContextSummary, place: int) -> None:
@@ -278,6 +285,8 @@ class _Job:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
             return redacted
+        if self.wanted.what == "memory":
+            return None
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
         document = {name: redacted[name] for name in names}
         if self.wanted.what == "files":

@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.evidence import Edited, Evidence
+from leftoff.extraction.evidence import Edited, Evidence, WroteLines
 from leftoff.extraction.extractor import FILE, View
 from leftoff.extraction.files import edited_paths, operation
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor, is_quiet
 from leftoff.shell.paths import absolute
+from leftoff.text.line_hashes import line_hashes
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
@@ -56,20 +57,40 @@ class Edits(Struct):
     wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[tuple[int, str, list[Change], str]] = []
-        for number, part in enumerate(view.message.parts):
-            if type(part) is not ToolCall:
-                continue
-            verb = operation(part)
-            if verb in {"write", "create", "edit", "patch"}:
-                for path, changes in _changes(part, verb):
-                    at = absolute(path, view.message.cwd)
-                    found.append((number, at, changes, _hunk(changes)))
+        found = [
+            (number, path, changes, _hunk(changes))
+            for number, _, path, changes in _all_changes(view)
+        ]
         # Redact before the cut: no rule recognises half of a secret.
         quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
         for number, at, changes, hunk in found:
             shown = hunk if quiet else Redactor().text(hunk)
             yield _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
+
+
+class WrittenLines(Struct):
+    """Records which lines each edit writes and removes, as hashes. Runs only where a memory of
+    projects is built."""
+
+    name: ClassVar[str] = "written_lines"
+    wants: ClassVar[int] = FILE
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        for number, verb, path, changes in _all_changes(view):
+            added = line_hashes(line for c in changes for line in c.added)
+            removed = line_hashes(line for c in changes for line in c.removed)
+            whole = verb in {"write", "create"}
+            yield WroteLines(view.message.index, number, path, whole, added, removed)
+
+
+def _all_changes(view: View) -> Iterator[tuple[int, str, str, list[Change]]]:
+    """The changes of all calls of a message: part number, verb, absolute path, changes."""
+    for number, part in enumerate(view.message.parts):
+        if type(part) is ToolCall:
+            verb = operation(part)
+            if verb in {"write", "create", "edit", "patch"}:
+                for path, changes in _changes(part, verb):
+                    yield number, verb, absolute(path, view.message.cwd), changes
 
 
 class Change(Struct, frozen=True):

@@ -305,6 +305,24 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
     hunk: str = ""
 
 
+class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):
+    """The lines that a call writes to a file and removes from it, as hashes (see
+    `text.line_hashes`); recorded only for the memory of a project.
+
+    Attributes:
+        path: as in `Touched`.
+        whole: the added lines are all lines of the file afterwards.
+        added, removed: four bytes for each line.
+    """
+
+    message: int
+    part: int
+    path: str
+    whole: bool
+    added: bytes
+    removed: bytes
+
+
 class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
     """What a plug-in extractor found, under the extractor's own name."""
 
@@ -316,5 +334,5 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 Evidence: TypeAlias = (
     Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
     | Spent | Counted | Compacted | Wrote | Noted | Stood | Turned | Edited
-    | Checked
+    | Checked | WroteLines
 )  # fmt: skip

@@ -108,7 +108,9 @@ extractors: Registry[type[Extractor]] = Registry(
         "insights": "leftoff.extraction.insights:Insights",
         "names": "leftoff.extraction.names:Names",
         "checks": "leftoff.extraction.checks:Checks",
+        "written_lines": "leftoff.extraction.edits:WrittenLines",
         "spacy": "leftoff.extraction.decision_spacy:SpacyDecisions",
     },
 )
-"""Every known extractor. `spacy` and those of other packages run only when named."""
+"""Every known extractor. `written_lines`, `spacy` and those of other packages
+run only when named."""
