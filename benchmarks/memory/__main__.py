@@ -373,7 +373,7 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
                 if len(terms_of(text)) < 3 or not any(_same(text, other) for other in before):
                     continue
                 standing = ledger(index, Filters(project=project, until=started))
-                given.append(any(_same(text, one.hit.text) for one in standing))
+                given.append(any(_same(text, one.last.text) for one in standing))
             by_project.append(given)
     return {"ledger": _share(by_project)}
 

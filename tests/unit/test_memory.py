@@ -374,7 +374,7 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
     (only,) = ledger(index, Filters(project=PROJECT))
     assert only.times == 2
     assert not only.ended
-    assert only.hit.session.startswith("00000002")
+    assert only.last.session.startswith("00000002")
     assert ledger(index, Filters(project="/home/dev/other")) == []
 
 

@@ -47,7 +47,9 @@ def ledger_text(standing: Iterable[Standing], width: int) -> str:
     blocks: dict[bool, list[str]] = {False: [], True: []}
     for one in standing:
         times = f"  in {one.times} sessions" if one.times > 1 else ""
-        blocks[one.ended].append(_paragraph(f"{_place(one.hit)}{times}", _said(one.hit), width))
+        blocks[one.ended].append(
+            _paragraph(f"{_place(one.last)}{times}", _said(one.last), width)
+        )
     parts = [*blocks[False]]
     if blocks[True]:
         parts += ["No longer holds\n", *blocks[True]]
@@ -134,7 +136,7 @@ def fix_values(fix: Fix) -> dict[str, Any]:
 def standing_values(one: Standing) -> dict[str, Any]:
     """A statement of the ledger as plain values."""
     return {
-        **hit_values(one.hit),
+        **hit_values(one.last),
         "sessions": one.times,
         "holds": not one.ended,
         "others": [hit_values(h) for h in one.others],
