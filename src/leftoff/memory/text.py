@@ -46,10 +46,8 @@ def ledger_text(standing: Iterable[Standing], width: int) -> str:
     """What holds first, then what does not hold any more."""
     blocks: dict[bool, list[str]] = {False: [], True: []}
     for one in standing:
-        times = f"  in {one.times} sessions" if one.times > 1 else ""
-        blocks[one.ended].append(
-            _paragraph(f"{_place(one.last)}{times}", _said(one.last), width)
-        )
+        head = _place(one.last) + (f"  in {one.times} sessions" if one.times > 1 else "")
+        blocks[one.ended].append(_paragraph(head, _said(one.last), width))
     parts = [*blocks[False]]
     if blocks[True]:
         parts += ["No longer holds\n", *blocks[True]]
