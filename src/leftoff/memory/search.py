@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ CANDIDATES = 200
 MAX_TERMS = 24
 """Rarest terms of a query that are looked for. Chosen by hand."""
 
-COMMON = 0.05
-"""Share of all entries; a term in more of them only counts where the query has no rarer one.
-Chosen by hand, for the time."""
+COMMON = 3_000
+"""Entries with a term from which on it is common: it counts in the ranking, but is only looked
+for where the query has no rarer one. From the time of a query in an index of 10,000 sessions:
+docs/memory.md."""
 
 WEIGHTS = {
     "decision": 1.25,
@@ -184,27 +185,25 @@ def ranked(
     db: sqlite3.Connection, terms: Sequence[str], filters: Filters, limit: int
 ) -> list[Hit]:
     """The best entries for any of the terms, each text once."""
-    looked_for = _rare(db, terms)
-    if not looked_for:
-        return []
     condition, values = filters.condition()
-    query = " OR ".join(quoted(term) for term in looked_for)
-    rows = db.execute(
-        f"{ENTRIES.format(', -bm25(terms)')} JOIN terms ON terms.rowid = e.id"
-        f" WHERE terms MATCH ?{condition} ORDER BY rank LIMIT ?",
-        (query, *values, CANDIDATES),
-    )
     best: dict[str, Hit] = {}
-    wanted = set(looked_for)
-    for *columns, score in rows:
-        hit = Hit(*columns)
-        own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
-        # BM25 adds up: a text with most of the words comes before one that repeats one word.
-        share = len(wanted & own) / len(wanted)
-        score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share)
-        known = best.get(hit.text)
-        if known is None or (score, hit.ended) > (known.score, known.ended):
-            best[hit.text] = replace(hit, score=score)
+    for query in _queries(db, terms):
+        rows = db.execute(
+            f"{ENTRIES.format(', -bm25(terms)')} JOIN terms ON terms.rowid = e.id"
+            f" WHERE terms MATCH ?{condition} ORDER BY rank LIMIT ?",
+            (query, *values, CANDIDATES),
+        )
+        for *columns, score in rows:
+            hit = Hit(*columns)
+            own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
+            # BM25 adds up: a text with most of the words comes before one that repeats one.
+            share = sum(term in own for term in terms) / len(terms)
+            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share)
+            known = best.get(hit.text)
+            if known is None or (score, hit.ended) > (known.score, known.ended):
+                best[hit.text] = replace(hit, score=score)
+        if best:
+            break
     ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
     return ordered[:limit]
 
@@ -213,26 +212,25 @@ def _later_first(time: str) -> tuple[int, ...]:
     return tuple(-ord(c) for c in time)
 
 
-def _rare(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """The terms to look for: those that occur, without the very common ones."""
+def _queries(db: sqlite3.Connection, terms: Sequence[str]) -> Iterator[str]:
+    """FTS5 queries, the next for where those before gave nothing: any of the terms without
+    the common ones, all of the common ones together, any of them."""
     counts = occurrences(db, terms)
-    most = max(counts.values(), default=0)
-    limit = _most(db)
-    rare = [t for t in terms if 0 < counts[t] <= limit]
-    occurring = rare or [t for t in terms if counts[t] == most > 0]
-    return sorted(occurring, key=lambda t: counts[t])[:MAX_TERMS]
-
-
-def _most(db: sqlite3.Connection) -> int:
-    total: int = db.execute("SELECT max(id) FROM entries").fetchone()[0] or 0
-    return max(50, int(COMMON * total))
+    occurring = sorted((t for t in terms if counts[t]), key=lambda t: counts[t])
+    rare = [quoted(t) for t in occurring if counts[t] < COMMON][:MAX_TERMS]
+    common = [quoted(t) for t in occurring if counts[t] >= COMMON]
+    if rare:
+        yield " OR ".join(rare)
+    if len(common) > 1:
+        yield " AND ".join(common)
+    if common:
+        yield " OR ".join(common[:2])
 
 
 def occurrences(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """In how many entries each term stands; of a common one only that it is common."""
-    most = _most(db)
+    """In how many entries each term stands, counted up to `COMMON`."""
     query = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
-    return {t: db.execute(query, (quoted(t), most + 1)).fetchone()[0] for t in terms}
+    return {t: db.execute(query, (quoted(t), COMMON)).fetchone()[0] for t in terms}
 
 
 def quoted(term: str) -> str:
