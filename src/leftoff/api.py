@@ -9,13 +9,15 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.analysis.assemble import assemble
+from leftoff.analysis.assemble import assemble, view_of
 from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
+from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
+from leftoff.second_reading import SecondReading, second_reading
 from leftoff.sources.open import STDIN, open_lines, session_paths
 from leftoff.sources.session_choice import CONTAINERS, Choice, choose, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
@@ -47,6 +49,7 @@ def summarize(
     extractors: Sequence[str] = (),
     session: Choice = None,
     agent: str = "",
+    reader: str | Reader | SecondReading | None = None,
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
 
@@ -60,6 +63,9 @@ def summarize(
             default the newest in which the agent said or did something. `FILE@3` as a path
             names the third.
         agent: the summary of this subagent instead.
+        reader: a second reader that chooses among what was found: `claude`, `codex`, a command
+            line, or a callable from question to answer (docs/second-reader.md). What goes
+            wrong with it is an issue of the summary.
 
     Raises:
         SourceError: the file cannot be read.
@@ -71,7 +77,7 @@ def summarize(
     >>> summary.session.format
     'claude_code'
     """
-    return gather(paths_given(path), format, extractors, session).summary(agent)
+    return gather(paths_given(path), format, extractors, session).summary(agent, reader)
 
 
 def gather(
@@ -214,10 +220,12 @@ class SessionReading:
             recordings[""] = stitch([self.mains[i] for i in order])
         return recordings, places
 
-    def summary(self, agent: str = "") -> ContextSummary:
-        """The summary of all of it, or of one subagent."""
+    def summary(
+        self, agent: str = "", reader: str | Reader | SecondReading | None = None
+    ) -> ContextSummary:
+        """The summary of all of it, or of one subagent, as a second reader judges it."""
         recordings, places = self.recordings(agent)
-        return assemble(
+        summary = assemble(
             recordings,
             sources=self.sources,
             format=self.formats[0],
@@ -225,6 +233,10 @@ class SessionReading:
             issues=self.issues,
             child_sources=places,
         )
+        if reader is None:
+            return summary
+        asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
+        return asking.judge(summary, view_of(recordings, places)[1])
 
 
 def _choose(reading: Pass, choice: Choice) -> int:

@@ -6,7 +6,7 @@ too: `leftoff schema summary` prints them as descriptions.
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from leftoff._moved import moved_name
 from leftoff.model import Issue, Ref, Usage
@@ -143,6 +143,7 @@ class KeyDecision(Struct, frozen=True):
         status: made | reversed | superseded; `replaced_by` is the index of the decision that
             took its place.
         rule: ids of the rules that fired.
+        judged_by: the second reader that chose it; absent where none did.
     """
 
     text: str
@@ -156,6 +157,7 @@ class KeyDecision(Struct, frozen=True):
     status: str = "made"
     replaced_by: int | None = None
     rule: str = ""
+    judged_by: str | UnsetType = UNSET
 
 
 class Check(Struct, frozen=True):
@@ -498,6 +500,28 @@ class ContextInfo(Struct, frozen=True):
     compactions: tuple[CompactionInfo, ...] = ()
 
 
+class ReaderReport(Struct, frozen=True):
+    """What a second reader was asked and chose beside decisions and open items.
+
+    Attributes:
+        name: of the reader.
+        questions: how many.
+        tokens: upper bound of the tokens of the questions; `answer_tokens` of the answers.
+        seconds: how long the reader took when it was asked.
+        goal, state: the lines that say best what the session is for and where it stands.
+        constraints: the person's messages with a rule that still holds.
+    """
+
+    name: str
+    questions: int = 0
+    tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+    goal: Ref | None = None
+    state: Ref | None = None
+    constraints: tuple[Ref, ...] = ()
+
+
 class ContextSummary(Struct, frozen=True):
     """Everything leftoff can tell of one session. Values are raw: outputs redact.
 
@@ -526,6 +550,7 @@ class ContextSummary(Struct, frozen=True):
     context: ContextInfo = ContextInfo()
     issues: tuple[Issue, ...] = ()
     formatted: str = ""
+    second_reader: ReaderReport | UnsetType = UNSET
 
 
 def __getattr__(name: str) -> object:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import InputError
+from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
 from leftoff.evaluation.predictions import Predictions, from_summary
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.live.compactions import place_of
+from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
 
 _LISTS = ("history", "messages", "trajectory")
@@ -55,6 +56,19 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
         return _of_all_sessions(session.path, count)
     summary = api.summarize(session.path)
     return from_summary(summary, places, stages), summary.leftoff, summary.rules
+
+
+def judged_by(reading: SecondReading) -> Callable[[LabelledSession], Predictions]:
+    """The predictions of our summaries with a second reader, whose choice alone counts."""
+
+    def predict(session: LabelledSession) -> Predictions:
+        places = {m.index: place_of(m) for m in session.messages}
+        _, count = api.default_session(session.path)
+        if count > 1:
+            raise UsageError(f"{session.path}: holds several sessions; a reader judges one")
+        return from_summary(api.summarize(session.path, reader=reading), places)
+
+    return predict
 
 
 def _of_all_sessions(path: str, count: int) -> tuple[Predictions, str, str]:
