@@ -30,7 +30,7 @@ _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
     "files": ("files", "edits"),
     "budget": (),
-    "memory": (*BUILTIN, "written_lines"),
+    "memory": (*BUILTIN, "written_lines", "seen"),
 }
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.extraction.evidence import Edited, WroteLines
+from leftoff.extraction.evidence import Edited, Saw, WroteLines
 from leftoff.extraction.session_state import SessionState
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
+from leftoff.text.line_hashes import Replaced
 from leftoff.text.truncation import short
 
 KINDS = (
@@ -30,10 +31,14 @@ KINDS = (
     "open",
     "command",
     "words",
+    "seen",
 )
 
 MAX_TEXT, MAX_NOTE = 1_200, 300
 """Code points of the text of an entry and of its note. Chosen by hand; not measured."""
+
+MAX_SEEN = 300
+"""Reading calls of one session, the last ones. Chosen by hand; not measured."""
 
 MAX_FILES = 400
 """Files of one session, those that it changed first. Chosen by hand; not measured."""
@@ -66,16 +71,15 @@ class FileEdit(Struct, frozen=True):
 
     Attributes:
         path: absolute where the working directory is known.
-        whole: `added` are all lines of the file.
-        added, removed: see `text.line_hashes`.
+        whole: it wrote the whole file.
+        replaced: what it replaced, see `text.line_hashes`.
         hunk: the first changed lines, redacted.
     """
 
     path: str
     message: int
     whole: bool
-    added: bytes
-    removed: bytes
+    replaced: tuple[Replaced, ...]
     hunk: str = ""
 
 
@@ -101,7 +105,8 @@ def session_entries(
         gate: the redactor of the session.
     """
     views = [SessionView(state) for _, state in sorted(recordings.items())]
-    return SessionEntries(key, tuple(entries_of(summary)), tuple(_edits(views, gate)))
+    entries = [*entries_of(summary), *_seen(views)]
+    return SessionEntries(key, tuple(entries), tuple(_edits(views, gate)))
 
 
 def entries_of(summary: Mapping[str, Any]) -> list[Entry]:
@@ -180,6 +185,18 @@ def _file(f: Mapping[str, Any]) -> Entry:
     return Entry("file", "agent", short(text, MAX_TEXT), " ".join(parts), f["path"], last)
 
 
+def _seen(views: Sequence[SessionView]) -> list[Entry]:
+    """What reading, searching and running showed; of equal calls the last."""
+    found: dict[str, Entry] = {}
+    for number, view in enumerate(views):
+        for saw in view.each(Saw):
+            message = -1 if number else saw.message
+            found[saw.words] = Entry(
+                "seen", "tool", f"{saw.words}\n{saw.text}", "", "", message
+            )
+    return list(found.values())[-MAX_SEEN:]
+
+
 def _edits(views: Sequence[SessionView], gate: Redactor) -> Iterator[FileEdit]:
     """The edits of a session and its subagents that did not fail, in order; those of subagents
     have no message."""
@@ -191,7 +208,6 @@ def _edits(views: Sequence[SessionView], gate: Redactor) -> Iterator[FileEdit]:
                     gate.text(wrote.path),
                     -1 if number else wrote.message,
                     wrote.whole,
-                    wrote.added,
-                    wrote.removed,
+                    wrote.replaced,
                     hunks.get((wrote.message, wrote.part, wrote.path), ""),
                 )

@@ -87,7 +87,7 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 class Reader(Protocol):
     """Answers a question; may raise anything."""
 
-    def __call__(self, question: str) -> str: ...
+    def __call__(self, question: str, /) -> str: ...
 
 
 readers: Registry[Reader] = Registry(

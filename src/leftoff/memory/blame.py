@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from array import array
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from leftoff import codec
 from leftoff.errors import SourceError, UsageError
 from leftoff.memory.index import opened
 from leftoff.memory.search import EDITS, ENTRIES, Hit
-from leftoff.text.line_hashes import line_hash, unpacked_hashes
+from leftoff.text.line_hashes import Replaced, line_hash, unpacked_hashes
 
 MIN_LETTERS = 3
 """Letters and digits of a line that says by itself where it comes from: a brace alone belongs
@@ -51,8 +52,7 @@ class _Edit(Struct, frozen=True):
     session: int
     message: int
     whole: bool
-    added: array[int]
-    removed: array[int]
+    replaced: tuple[Replaced, ...]
 
 
 def blame(index: Path, file: Path, lines: tuple[int, int] | None = None) -> list[Origin]:
@@ -96,8 +96,7 @@ def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
             continue
         done.add(name)
         for row in db.execute(
-            "SELECT coalesce(s.ended, ''), d.session, d.id, d.message, d.whole, d.added,"
-            " d.removed"
+            "SELECT coalesce(s.ended, ''), d.session, d.id, d.message, d.whole, d.replaced"
             " FROM edits d JOIN sessions s ON s.id = d.session WHERE d.path = ?"
             " OR d.path = substr(?, length(s.project) + 2)"
             " AND substr(?, 1, length(s.project) + 1) = s.project || '/'",
@@ -107,9 +106,9 @@ def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
         names += _earlier_names(db, name)
     return [
         _Edit(
-            id_, session, message, bool(whole), unpacked_hashes(added), unpacked_hashes(removed)
+            id_, session, message, bool(whole), codec.unpack_state(data, tuple[Replaced, ...])
         )
-        for _, session, id_, message, whole, added, removed in sorted(rows.values())
+        for _, session, id_, message, whole, data in sorted(rows.values())
     ]
 
 
@@ -134,24 +133,92 @@ def _joined(project: str, path: str) -> str:
 
 def _writers(lines: Sequence[str], edits: Sequence[_Edit]) -> list[_Edit | None]:
     """The edit that wrote each line; None for lines that no recorded edit wrote."""
-    written: dict[int, _Edit] = {}
-    for edit in edits:
-        if edit.whole:
-            # A line that stood there before belongs to the edit that wrote it first.
-            written = {h: written.get(h, edit) for h in edit.added}
-            continue
-        for h in edit.removed:
-            if h not in edit.added:
-                written.pop(h, None)
-        written.update(dict.fromkeys(edit.added, edit))
-    found = [written.get(line_hash(line)) for line in lines]
+    places = [at for at, line in enumerate(lines) if line.strip()]
+    now = [line_hash(lines[at]) for at in places]
+    found: list[_Edit | None] = [None] * len(lines)
+    for at, edit in zip(places, _aligned(_replayed(edits), now), strict=True):
+        found[at] = edit
+    # A brace or a blank line belongs to the edit that wrote the lines on both sides of it.
     plain = [sum(map(str.isalnum, line)) >= MIN_LETTERS for line in lines]
     for at, sure in enumerate(plain):
         if not sure:
             before = next((i for i in range(at - 1, -1, -1) if plain[i]), None)
             after = next((i for i in range(at + 1, len(lines)) if plain[i]), None)
             beside = [found[i] for i in (before, after) if i is not None]
-            found[at] = beside[0] if beside and beside[0] == beside[-1] else None
+            if beside and beside[0] == beside[-1]:
+                found[at] = beside[0]
+            elif not lines[at].strip():
+                found[at] = beside[0] if beside else None
+    return found
+
+
+_Written: TypeAlias = list[tuple[int, "_Edit | None"]]
+"""A file as far as it is known: the hash of each line that is not blank, and what wrote it."""
+
+
+def _replayed(edits: Sequence[_Edit]) -> _Written:
+    """The file after all edits. Where the place of one cannot be found, its lines stand at the
+    end: they are recognised by their hashes."""
+    file: _Written = []
+    for edit in edits:
+        for replaced in edit.replaced:
+            old, new = unpacked_hashes(replaced.old), unpacked_hashes(replaced.new)
+            if edit.whole:
+                # A line that stood there before belongs to the edit that wrote it.
+                file = list(zip(new, _aligned(file, new, edit), strict=True))
+                continue
+            written: _Written = [(h, edit) for h in new]
+            at = _find(file, old, replaced.before)
+            if at is None:
+                gone = set(old)
+                file = [pair for pair in file if pair[0] not in gone] if old else file
+                file += written
+            else:
+                same = zip(new, _aligned(file[at : at + len(old)], new, edit), strict=True)
+                file[at : at + len(old)] = same
+    return file
+
+
+def _find(file: _Written, old: Sequence[int], before: int) -> int | None:
+    """Where the lines `old` stand, after the line `before` if that is known."""
+    if not old:
+        places = [at + 1 for at, (h, _) in enumerate(file) if h == before] if before else []
+        return places[0] if len(places) == 1 else None
+    first, size = old[0], len(old)
+    wanted = list(old)
+    places = [
+        at
+        for at, (h, _) in enumerate(file)
+        if h == first and [x for x, _ in file[at : at + size]] == wanted
+    ]
+    if len(places) > 1 and before:
+        places = [at for at in places if at and file[at - 1][0] == before] or places
+    return places[0] if places else None
+
+
+def _aligned(
+    file: _Written, now: Sequence[int], other: _Edit | None = None
+) -> list[_Edit | None]:
+    """Who wrote each line of `now`, given the file before; `other` for new lines. Lines that
+    moved keep their writer."""
+    found: list[_Edit | None] = [other] * len(now)
+    known = [h for h, _ in file]
+    blocks = SequenceMatcher(None, known, list(now), autojunk=False).get_matching_blocks()
+    used: set[int] = set()
+    placed: set[int] = set()
+    for block in blocks:
+        for step in range(block.size):
+            found[block.b + step] = file[block.a + step][1]
+            used.add(block.a + step)
+            placed.add(block.b + step)
+    if other is None:
+        spare: dict[int, list[_Edit | None]] = {}
+        for at, (h, edit) in enumerate(file):
+            if at not in used:
+                spare.setdefault(h, []).append(edit)
+        for at, h in enumerate(now):
+            if at not in placed and spare.get(h):
+                found[at] = spare[h].pop()
     return found
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from leftoff import codec
 from leftoff.batch.index import Index, index_error, job_key, path_digest
 from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
@@ -60,7 +61,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS by_session ON entries (session);
 CREATE TABLE IF NOT EXISTS edits (
     id INTEGER PRIMARY KEY, session INTEGER, path TEXT, message INTEGER, whole INTEGER,
-    added BLOB, removed BLOB, hunk TEXT
+    replaced BLOB, hunk TEXT
 );
 CREATE INDEX IF NOT EXISTS edits_by_path ON edits (path);
 CREATE INDEX IF NOT EXISTS edits_by_session ON edits (session);
@@ -213,10 +214,10 @@ class MemoryIndex(Index):
             done = 0
         # Evidence is append-only: the edits that are stored are the first ones.
         self._db.executemany(
-            "INSERT INTO edits (session, path, message, whole, added, removed, hunk)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO edits (session, path, message, whole, replaced, hunk)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (session, e.path, e.message, e.whole, e.added, e.removed, e.hunk)
+                (session, e.path, e.message, e.whole, codec.pack_state(e.replaced), e.hunk)
                 for e in edits[done:]
             ),
         )

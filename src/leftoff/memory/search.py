@@ -40,6 +40,7 @@ WEIGHTS = {
     "check": 0.9,
     "command": 0.9,
     "words": 0.95,
+    "seen": 0.8,
 }
 """What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
 the measure."""
