@@ -21,14 +21,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import heapq
 import json
 import os
 import random
 import re
 import sqlite3
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", action="append")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "memory.sqlite3"
         update(index, [str(f) for f in given.folders], environ=os.environ)
         projects = _projects(index)
-        found = {
+        found: dict[str, Any] = {
             "projects": len(projects),
             "sessions": sum(map(len, projects.values())),
-            "rediscovery": _rediscovery(index, projects),
-            "blame": _blame(index),
-            "fix": _fix(index),
-            "repeated": _repeated(index, projects),
+            "bytes": index.stat().st_size,
         }
+        measures: dict[str, Callable[[], dict[str, Any]]] = {
+            "rediscovery": lambda: _rediscovery(index, projects),
+            "blame": lambda: _blame(index),
+            "fix": lambda: _fix(index),
+            "repeated": lambda: _repeated(index, projects),
+        }
+        for name in given.only or measures:
+            found[name] = measures[name]()
     text = json.dumps(found, indent=2)
     print(text)
     if given.json:
@@ -110,7 +117,7 @@ def _rediscovery(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dic
     for project, sessions in projects.items():
         messages = sqlite3.connect(":memory:")
         messages.execute("CREATE VIRTUAL TABLE said USING fts5(text)")
-        lines: list[str] = []
+        lines = _Lines()
         commands: set[str] = set()
         hits: dict[str, list[bool]] = defaultdict(list)
         for number, (path, started) in enumerate(sessions):
@@ -124,12 +131,12 @@ def _rediscovery(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dic
                     for name, results in (
                         ("memory", _ours(memory, query, filters)),
                         ("bm25", _by_bm25(messages, query)),
-                        ("lines", _by_lines(lines, query)),
+                        ("lines", lines.best(query)),
                     ):
                         hits[name].append(_answers(results, wanted))
             for text in texts:
                 messages.execute("INSERT INTO said VALUES (?)", (text[:20_000],))
-                lines += text.splitlines()
+                lines.add(text)
             commands |= {query for kind, query, _ in calls if kind == "command"}
         messages.close()
         if hits["memory"]:
@@ -173,15 +180,25 @@ def _window(text: str, words: Sequence[str]) -> str:
     return text[begin : begin + LENGTH]
 
 
-def _by_lines(lines: Sequence[str], query: str) -> list[str]:
-    words = {w for w in re.findall(r"\w+", query) if len(w) > 2}
-    best: list[tuple[int, int]] = []
-    for at, line in enumerate(lines):
-        count = sum(word in line for word in words)
-        if count:
-            best.append((count, at))
-    best.sort(reverse=True)
-    return ["\n".join(lines[max(0, at - 2) : at + 6]) for _, at in best[:SHOWN]]
+class _Lines:
+    """Lines of recordings, found by the number of words that they share, the latest first."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._places: dict[str, list[int]] = defaultdict(list)
+
+    def add(self, text: str) -> None:
+        for line in text.splitlines():
+            for word in set(re.findall(r"\w{3,}", line)):
+                self._places[word].append(len(self._lines))
+            self._lines.append(line)
+
+    def best(self, query: str) -> list[str]:
+        counts: Counter[int] = Counter()
+        for word in set(re.findall(r"\w{3,}", query)):
+            counts.update(self._places.get(word, ())[-20_000:])
+        best = heapq.nlargest(SHOWN, counts.items(), key=lambda one: (one[1], one[0]))
+        return ["\n".join(self._lines[max(0, at - 2) : at + 6]) for at, _ in best]
 
 
 def _calls(path: str) -> tuple[list[tuple[str, str, str]], list[str]]:
