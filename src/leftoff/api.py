@@ -9,13 +9,15 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.analysis.assemble import assemble
+from leftoff.analysis.assemble import assemble, view_of
 from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
+from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
+from leftoff.second_reading import SecondReading, second_reading
 from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
@@ -49,6 +51,7 @@ def summarize(
     session: Choice = None,
     agent: str = "",
     alone: bool = False,
+    reader: str | Reader | SecondReading | None = None,
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
 
@@ -64,6 +67,9 @@ def summarize(
             names the third.
         agent: the summary of this subagent instead.
         alone: only what is at `path`, whatever it goes on from.
+        reader: a second reader that chooses among what was found: `claude`, `codex`, a command
+            line, or a callable from question to answer (docs/second-reader.md). What goes
+            wrong with it is an issue of the summary.
 
     Raises:
         SourceError: the file cannot be read.
@@ -76,7 +82,7 @@ def summarize(
     'claude_code'
     """
     given = paths_given(path)
-    return gather(given, format, extractors, session, alone=alone).summary(agent)
+    return gather(given, format, extractors, session, alone=alone).summary(agent, reader)
 
 
 def gather(
@@ -260,10 +266,12 @@ class SessionReading:
             recordings[""] = stitch([self.mains[i] for i in order])
         return recordings, places
 
-    def summary(self, agent: str = "") -> ContextSummary:
-        """The summary of all of it, or of one subagent."""
+    def summary(
+        self, agent: str = "", reader: str | Reader | SecondReading | None = None
+    ) -> ContextSummary:
+        """The summary of all of it, or of one subagent, as a second reader judges it."""
         recordings, places = self.recordings(agent)
-        found = assemble(
+        summary = assemble(
             recordings,
             sources=self.sources,
             format=self.formats[0],
@@ -271,9 +279,12 @@ class SessionReading:
             issues=self.issues,
             child_sources=places,
         )
-        if not self.path:
-            return found
-        return replace(found, session=replace(found.session, path=self.path))
+        if self.path:
+            summary = replace(summary, session=replace(summary.session, path=self.path))
+        if reader is None:
+            return summary
+        asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
+        return asking.judge(summary, view_of(recordings, places)[1])
 
 
 def _choose(reading: Pass, choice: Choice) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from leftoff._moved import moved_name
 from leftoff.model import Issue, Ref, Shown, Usage, parse_time
@@ -155,6 +155,7 @@ class KeyDecision(Shown, frozen=True):
         status: made | reversed | superseded; `replaced_by` is the index of the decision that
             took its place.
         rule: ids of the rules that fired.
+        judged_by: the second reader that chose it; absent where none did.
     """
 
     text: str
@@ -168,6 +169,7 @@ class KeyDecision(Shown, frozen=True):
     status: str = "made"
     replaced_by: int | None = None
     rule: str = ""
+    judged_by: str | UnsetType = UNSET
 
 
 class Check(Shown, frozen=True):
@@ -516,6 +518,28 @@ class ContextInfo(Shown, frozen=True):
     compactions: tuple[CompactionInfo, ...] = ()
 
 
+class ReaderReport(Shown, frozen=True):
+    """What a second reader was asked and chose beside decisions and open items.
+
+    Attributes:
+        name: of the reader.
+        questions: how many.
+        tokens: upper bound of the tokens of the questions; `answer_tokens` of the answers.
+        seconds: how long the reader took when it was asked.
+        goal, state: the lines that say best what the session is for and where it stands.
+        constraints: the person's messages with a rule that still holds.
+    """
+
+    name: str
+    questions: int = 0
+    tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+    goal: Ref | None = None
+    state: Ref | None = None
+    constraints: tuple[Ref, ...] = ()
+
+
 class ContextSummary(Shown, frozen=True):
     """Everything leftoff can tell of one session. Values are raw: outputs redact.
 
@@ -544,6 +568,7 @@ class ContextSummary(Shown, frozen=True):
     context: ContextInfo = ContextInfo()
     issues: tuple[Issue, ...] = ()
     formatted: str = ""
+    second_reader: ReaderReport | UnsetType = UNSET
 
     def __repr__(self) -> str:
         """As a debugger and a notebook show it: which session, and how much is known."""

@@ -89,14 +89,16 @@ class Index:
         StateError: the file is something else, or cannot be written.
     """
 
+    locking = "EXCLUSIVE"
+    """One run at a time: concurrent runs would overwrite each other's results."""
+
     def __init__(self, path: str, rules: str, looked: int) -> None:
         self.path, self._rules, self._looked = path, rules, looked
         try:
             if path != ":memory:":
                 os.close(open_private(Path(path)))
             self._db = sqlite3.connect(path, timeout=1)
-            # One run at a time: concurrent runs would overwrite each other's results.
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._db.execute(f"PRAGMA locking_mode = {self.locking}")
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_TABLES)
@@ -183,7 +185,7 @@ class Index:
         """The stored rows of a job, None if there are none for its files as they are now."""
         row = self._db.execute(
             "SELECT tables FROM jobs WHERE files = ? AND rules = ?",
-            (_job_key(job), self._rules),
+            (job_key(job), self._rules),
         ).fetchone()
         if row is None:
             return None
@@ -217,7 +219,7 @@ class Index:
         self._db.execute(
             "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?)",
             (
-                _job_key(job),
+                job_key(job),
                 self._rules,
                 codec.pack_state(result.counts),
                 result.seconds,
@@ -237,7 +239,7 @@ class Index:
         """Deletes results of all other jobs: their files changed or no longer exist."""
         self._db.execute("CREATE TEMP TABLE mine (files BLOB PRIMARY KEY)")
         self._db.executemany(
-            "INSERT OR IGNORE INTO mine VALUES (?)", ((_job_key(job),) for job in jobs)
+            "INSERT OR IGNORE INTO mine VALUES (?)", ((job_key(job),) for job in jobs)
         )
         self._db.execute("DELETE FROM jobs WHERE files NOT IN (SELECT files FROM mine)")
         self._db.execute("DROP TABLE mine")
@@ -250,7 +252,7 @@ class Index:
                 yield found
 
 
-def _job_key(job: Job) -> bytes:
+def job_key(job: Job) -> bytes:
     """The job's signature; a digest of its paths if it has none."""
     known = job_signature(job)
     if known:

@@ -18,10 +18,11 @@ from leftoff.budget.windows import ModelRow
 from leftoff.errors import UnknownName
 from leftoff.extraction.collector import BUILTIN
 from leftoff.extraction.rule_sets import rules_digest
+from leftoff.handover.entries import SessionEntries
 from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.redaction.redactor import rules_digest as redaction_digest
 
-What: TypeAlias = Literal["summarize", "files", "budget"]
+What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
 
 ROWS_VERSION = 1
 """Incremented whenever the rows that a worker makes change their meaning."""
@@ -30,6 +31,7 @@ _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
     "files": ("files", "edits"),
     "budget": (),
+    "memory": (*BUILTIN, "written_lines", "seen"),
 }
 
 
@@ -37,7 +39,8 @@ class BatchOptions(Struct, frozen=True):
     """What a batch makes of each session.
 
     Attributes:
-        what: the document: the whole summary, its files alone, or the account of tokens.
+        what: the document: the whole summary, its files alone, the account of tokens, or the
+            entries of a project's memory (`handover.entries`).
         only: built-in extractors to run, in place of those that `what` needs.
         extractors, redactors: plug-ins to run too, by name.
         format: read everything as this format; recognised by content if "".
@@ -170,6 +173,7 @@ class JobResult(Struct, frozen=True):
         seconds: how long it took, in processor time of the worker.
         final: the same bytes would give the same result; False if a worker was killed or
             stopped.
+        memory: where the entries of a project's memory were wanted: those of each session.
     """
 
     number: int
@@ -179,6 +183,7 @@ class JobResult(Struct, frozen=True):
     read: int = 0
     seconds: float = 0.0
     final: bool = True
+    memory: tuple[SessionEntries, ...] = ()
 
 
 class Chunk(Struct, frozen=True):

@@ -118,6 +118,7 @@ class Run:
     Args:
         paths: files, folders, patterns, URLs, recorders' homes; all default places if none.
         index: path of the index; ":memory:" for a temporary one.
+        kind: of the index.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Run:
         index: str,
         environ: Mapping[str, str],
         watcher: ProgressListener | None = None,
+        kind: type[Index] = Index,
     ) -> None:
         wanted.check()
         self._began, looked = time.monotonic(), time.time_ns()
@@ -138,7 +140,7 @@ class Run:
             others = self._found.left_out
             hint = f"; {others} files have endings of other kinds" if others else ""
             raise UsageError(f"no recording found{hint}")
-        self._index = Index(index, wanted.digest(), looked)
+        self._index = kind(index, wanted.digest(), looked)
 
     def close(self, *, engine: bool = True) -> None:
         """Stops running work; finished work stays in the index."""
@@ -253,6 +255,24 @@ class Run:
                 self._index.commit()
             if every:
                 self._write(every, places)
+            self._index.commit()
+        report.seconds = time.monotonic() - self._began
+        return report
+
+    def update(self) -> Report:
+        """Does all jobs without a stored result. If interrupted, what is done stays stored.
+
+        Raises:
+            StateError: the index cannot be written.
+        """
+        report = self.report
+        with self._index.failures_explained():
+            try:
+                for _ in self._do(self._plan()[1], in_order=False):
+                    pass
+            except KeyboardInterrupt:
+                report.interrupted = True
+                self._engine.close()
             self._index.commit()
         report.seconds = time.monotonic() - self._began
         return report

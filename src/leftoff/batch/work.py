@@ -29,6 +29,7 @@ from leftoff.batch.jobs import (
 from leftoff.batch.rows import Rows, session_key
 from leftoff.budget.prices import cost
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
+from leftoff.handover.entries import SessionEntries, session_entries
 from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable
 from leftoff.incremental.saved_positions import (
     SavedPosition,
@@ -134,9 +135,10 @@ class _Opener:
 def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     """The rows of a job."""
     began = time.process_time()
-    opener, rows = _Opener(job, wanted), Rows()
-    counts = Counts()
-    _Job(job, wanted, opener, rows, counts).run()
+    opener, counts = _Opener(job, wanted), Counts()
+    rows = Rows()
+    doing = _Job(job, wanted, opener, rows, counts)
+    doing.run()
     return JobResult(
         job.number,
         rows.to_json_lines(),
@@ -144,6 +146,7 @@ def run_job(job: Job, wanted: BatchOptions) -> JobResult:
         opener.states,
         max(0, opener.read),
         time.process_time() - began,
+        memory=tuple(doing.memory),
     )
 
 
@@ -180,6 +183,7 @@ class _Job:
     ) -> None:
         self.job, self.wanted, self.opener = job, wanted, opener
         self.rows, self.counts = rows, counts
+        self.memory: list[SessionEntries] = []
 
     def run(self) -> None:
         paths = [path for file in self.job.files if self._opens(path := file.path)]
@@ -256,6 +260,9 @@ class _Job:
             wanted.builtin,
             cost(*_views(gathered), wanted.prices),
         )
+        if wanted.what == "memory":
+            key = session_key(paths[0], place)
+            self.memory.append(session_entries(key, redacted, gathered.recordings()[0], gate))
         self._count(summary, place)
 
     def _count(self, summary: ContextSummary, place: int) -> None:
@@ -276,6 +283,8 @@ class _Job:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
             return numbered(redacted)
+        if self.wanted.what == "memory":
+            return None
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
         document = {name: redacted[name] for name in names}
         if self.wanted.what == "files":

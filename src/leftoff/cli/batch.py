@@ -124,7 +124,7 @@ def batch(
     memory = index or index_beside(places[0], found.home)
     if fresh:
         _forget(memory)
-    watcher = _Shown() if not quiet and sys.stderr.isatty() else None
+    watcher = BatchProgress() if not quiet and sys.stderr.isatty() else None
     doing = _engine(engine, workers or 0, address, limit)
     try:
         run = Run(paths, wanted, doing, memory, os.environ, watcher)
@@ -162,7 +162,7 @@ def _forget(index: str) -> None:
             raise StateError(f"{index}{ending}: {what}; --fresh needs that") from error
 
 
-class _Shown:
+class BatchProgress:
     """Progress on a terminal: how much is done and how long it will take."""
 
     def __init__(self) -> None:

@@ -13,9 +13,11 @@ from leftoff.cli.eval_resume import resume_command
 from leftoff.cli.eval_truth import truth_command
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
+from leftoff.cli.params import reader_options, reading_with
 from leftoff.errors import UsageError
 from leftoff.evaluation import reports
 from leftoff.evaluation.runs import evaluate_labels, select_labels
+from leftoff.evaluation.systems import judged_by
 from leftoff.sources.open import read_whole
 
 
@@ -47,6 +49,7 @@ evaluate.add_command(truth_command)
     "--train", metavar="PATH", help="Further labels that the linear baseline may learn from."
 )
 @click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
+@reader_options
 @click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
 @noted
 def labels_command(
@@ -60,6 +63,8 @@ def labels_command(
     baselines: bool,
     train: str | None,
     only: tuple[str, ...],
+    reader: str | None,
+    reader_refresh: bool,
     held_out: bool,
     resamples: int,
     date: str,
@@ -76,11 +81,13 @@ def labels_command(
     chosen = select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only and --held-out")
+    reading = reading_with(reader, refresh=reader_refresh)
     finished = evaluate_labels(
         chosen,
         transcripts or path,
         baselines=baselines,
         train=select_labels(train, held_out=HELD_OUT) if train else (),
+        predict=judged_by(reading) if reading is not None else None,
         progress=progress(),
         resamples=resamples,
         date=date,

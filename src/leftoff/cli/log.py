@@ -14,7 +14,10 @@ from leftoff.cli.params import (
     chosen_session,
     complete,
     path_of,
+    reader_options,
+    reading_with,
     recorder_option,
+    warn_of_reader,
     warn_of_several,
 )
 from leftoff.errors import UnknownName, UsageError
@@ -46,6 +49,7 @@ def log() -> None:
     metavar="N|ID|DATE",
     help="Which session of a file that holds several: its number from 1, its id or date.",
 )
+@reader_options
 def create(
     session: str,
     *,
@@ -54,14 +58,22 @@ def create(
     stdout: bool,
     recorder: str | None,
     which: str | None,
+    reader: str | None,
+    reader_refresh: bool,
 ) -> None:
     """Make the log of SESSION (the newest of this directory by default) and print its place.
 
     Where there are more than ten, the oldest are removed; stderr names them.
     """
     made = _generator(budget)
-    summary = summarize(path_of(session), format=recorder, session=chosen_session(which))
+    summary = summarize(
+        path_of(session),
+        format=recorder,
+        session=chosen_session(which),
+        reader=reading_with(reader, refresh=reader_refresh),
+    )
     warn_of_several(summary, which)
+    warn_of_reader(summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens), None)

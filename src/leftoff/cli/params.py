@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from leftoff.sources.discover import LATEST, find_session, session_files
 from leftoff.sources.session_choice import Choice, as_choice
 
 if TYPE_CHECKING:
+    from leftoff.second_reading import SecondReading
     from leftoff.summary import ContextSummary
 
 
@@ -61,6 +63,37 @@ recorder_option = click.option(
     help="Read as this recorder's format; else it is recognised by content.",
 )
 """Which recorder wrote the recording. `--format` is the older name."""
+
+
+def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `reader` and `reader_refresh`."""
+    command = click.option(
+        "--reader-refresh", is_flag=True, help="Ask the reader again, stored answers or not."
+    )(command)
+    return click.option(
+        "--reader",
+        metavar="NAME|COMMAND",
+        help="A model that chooses among what was found: claude, codex, or a command that "
+        "takes a question on stdin and writes the answer to stdout.",
+    )(command)
+
+
+def reading_with(reader: str | None, *, refresh: bool) -> SecondReading | None:
+    """How the reader is asked that `--reader` names; its answers are stored in this project."""
+    if reader is None:
+        return None
+    from leftoff.second_reading import second_reading
+    from leftoff.settings import load_here
+
+    folder = Path(load_here().settings.home) / "state" / "second-reader"
+    return second_reading(reader, folder=folder, refresh=refresh)
+
+
+def warn_of_reader(summary: ContextSummary) -> None:
+    """Says on stderr why a second reader gave nothing."""
+    for issue in summary.issues:
+        if issue.code == "second_reader":
+            complain(issue.what)
 
 
 def form_option(forms: Sequence[str]) -> Callable[..., Any]:

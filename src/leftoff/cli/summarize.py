@@ -19,8 +19,11 @@ from leftoff.cli.params import (
     chosen_session,
     form_option,
     path_of,
+    reader_options,
+    reading_with,
     recorder_option,
     session_argument,
+    warn_of_reader,
     warn_of_several,
 )
 from leftoff.errors import UsageError
@@ -83,6 +86,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 @click.option(
     "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
 )
+@reader_options
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
@@ -102,6 +106,8 @@ def summarize(
     everything: bool,
     explain: bool,
     bare: bool,
+    reader: str | None,
+    reader_refresh: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -122,8 +128,9 @@ def summarize(
     paths = [path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
     gathered = api.gather(paths, recorder, extra, chosen, alone=alone or since is not None)
-    summary = gathered.summary(agent)
+    summary = gathered.summary(agent, reading_with(reader, refresh=reader_refresh))
     warn_of_several(summary, which)
+    warn_of_reader(summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0

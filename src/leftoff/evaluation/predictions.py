@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from leftoff.model import Ref
 from leftoff.summary import ContextSummary, UserRequest
@@ -67,6 +67,7 @@ def from_summary(
             Prediction(at(d.ref), d.text, d.type, d.confidence)
             for d in summary.key_decisions
             if d.owner == "agent"  # the labels mark none in the person's words
+            and (summary.second_reader is UNSET or d.judged_by is not UNSET)
         ),
         milestones=tuple(
             Prediction(at(m.ref), m.text, m.kind, 1.0, m.evidence)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import InputError
+from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
 from leftoff.evaluation.predictions import Predictions, from_summary
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.live.compactions import place_of
+from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
@@ -65,6 +66,20 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     if len(summaries) == 1:
         return from_summary(summaries[0], places, stages), version, rules
     return _of_all_sessions(summaries), version, rules
+
+
+def judged_by(reading: SecondReading) -> Callable[[LabelledSession], Predictions]:
+    """The predictions of our summaries with a second reader, whose choice alone counts."""
+
+    def predict(session: LabelledSession) -> Predictions:
+        places = {m.index: place_of(m) for m in session.messages}
+        _, count = api.default_session(session.path)
+        if count > 1:
+            raise UsageError(f"{session.path}: holds several sessions; a reader judges one")
+        summary = api.summarize(session.path, alone=True, reader=reading)
+        return from_summary(summary, places)
+
+    return predict
 
 
 def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:

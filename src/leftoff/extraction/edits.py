@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.evidence import Edited, Evidence
-from leftoff.extraction.extractor import FILE, View
+from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
+from leftoff.extraction.extractor import FILE, RESULT, View
 from leftoff.extraction.files import edited_paths, operation
 from leftoff.formats.vocabulary import argument, text_argument
-from leftoff.model import ToolCall
+from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, is_quiet
 from leftoff.shell.paths import absolute
+from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
@@ -56,15 +57,10 @@ class Edits(Struct):
     wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found: list[tuple[int, str, list[Change], str]] = []
-        for number, part in enumerate(view.message.parts):
-            if type(part) is not ToolCall:
-                continue
-            verb = operation(part)
-            if verb in {"write", "create", "edit", "patch"}:
-                for path, changes in _changes(part, verb):
-                    at = absolute(path, view.message.cwd)
-                    found.append((number, at, changes, _hunk(changes)))
+        found = [
+            (number, path, changes, _hunk(changes))
+            for number, _, path, changes in _all_changes(view)
+        ]
         # Redact before the cut: no rule recognises half of a secret.
         quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
         for number, at, changes, hunk in found:
@@ -72,13 +68,98 @@ class Edits(Struct):
             yield _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
 
 
+class WrittenLines(Struct):
+    """Records which lines each edit writes and removes, as hashes. Runs only where a memory of
+    projects is built."""
+
+    name: ClassVar[str] = "written_lines"
+    wants: ClassVar[int] = FILE
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        for number, verb, path, changes in _all_changes(view):
+            replaced = tuple(
+                Replaced(
+                    line_hash(c.before) if c.before else 0,
+                    line_hashes(c.removed if c.old is None else c.old),
+                    line_hashes(c.added if c.new is None else c.new),
+                )
+                for c in changes
+            )
+            whole = verb in {"write", "create"}
+            yield WroteLines(view.message.index, number, path, whole, replaced)
+
+
+MAX_SEEN, MAX_SEEN_WORDS = 480, 160
+"""Code points that are recorded of an output and of a call's own words. Chosen by hand."""
+
+_SEEN = frozenset({"read", "search", "list", "fetch", "shell", "powershell"})
+
+
+class Seen(Struct):
+    """Records what reading, searching and running showed. Runs only where a memory of projects
+    is built."""
+
+    name: ClassVar[str] = "seen"
+    wants: ClassVar[int] = RESULT
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        for number, part in enumerate(view.message.parts):
+            call = view.calls.get(number)
+            if type(part) is not ToolResult or call is None or call.kind not in _SEEN:
+                continue
+            shown = _telling_lines(part.text)
+            if shown and call.text and part.status != "error":
+                gate = Redactor()  # before the cut: no rule recognises half of a secret
+                words = whole(gate.text(clean(call.text)), MAX_SEEN_WORDS)
+                text = whole(gate.text(shown), MAX_SEEN)
+                yield Saw(call.message, call.part, call.kind, words, text)
+
+
+def _telling_lines(output: str) -> str:
+    """Of a file the lines that define something, else the first lines with letters."""
+    text = clean(output[:_MAX_LOOKED])
+    defined = [m[0].strip() for m in _SYMBOL.finditer("\n" + _LINE_NUMBER.sub("", text))]
+    if len(defined) >= 2:
+        return "\n".join(defined)[: 4 * MAX_SEEN]
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(islice((li for li in lines if any(map(str.isalpha, li))), 12))[
+        : 4 * MAX_SEEN
+    ]
+
+
+_MAX_LOOKED = 40_000
+"""Code points of an output that are looked at. Chosen by hand."""
+
+_LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:→|\t|: |\|)", re.MULTILINE)
+"""What readers put before the lines of a file."""
+
+
+def _all_changes(view: View) -> Iterator[tuple[int, str, str, list[Change]]]:
+    """The changes of all calls of a message: part number, verb, absolute path, changes."""
+    for number, part in enumerate(view.message.parts):
+        if type(part) is ToolCall:
+            verb = operation(part)
+            if verb in {"write", "create", "edit", "patch"}:
+                for path, changes in _changes(part, verb):
+                    yield number, verb, absolute(path, view.message.cwd), changes
+
+
 class Change(Struct, frozen=True):
-    """One replaced region: its removed and added lines, and its first line from 1, 0 where it
-    is not known."""
+    """One replaced region.
+
+    Attributes:
+        removed, added: lines; of a short region without the equal ones between them.
+        first: its first line from 1, 0 where it is not known.
+        before: the line before the region that has letters, "" where it is not known.
+        old, new: all lines of the region, None where `removed` and `added` are.
+    """
 
     removed: Sequence[str]
     added: Sequence[str]
     first: int = 0
+    before: str = ""
+    old: Sequence[str] | None = None
+    new: Sequence[str] | None = None
 
 
 def _hunk(changes: Sequence[Change]) -> str:
@@ -172,6 +253,8 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
         end += 1
     removed, added = before[start : len(before) - end], after[start : len(after) - end]
+    old_lines, new_lines = removed, added
+    line_before = next((line for line in reversed(before[:start]) if line.strip()), "")
     few = len(removed) + len(added) <= MAX_LINES // 10
     if removed and added and few and not set(removed).isdisjoint(added):
         from difflib import SequenceMatcher  # most edits need none
@@ -181,7 +264,8 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
         kept_new = {i for b in same for i in range(b.b, b.b + b.size)}
         removed = [line for i, line in enumerate(removed) if i not in kept_old]
         added = [line for i, line in enumerate(added) if i not in kept_new]
-    return Change(removed, added, first + start if first else 0)
+    at = first + start if first else 0
+    return Change(removed, added, at, line_before, old_lines, new_lines)
 
 
 def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
@@ -190,14 +274,15 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
     removed: list[str] = []
     added: list[str] = []
     first = 0
+    before = ""
 
     def close() -> None:
         nonlocal first
         if removed or added:
-            found.append(Change(tuple(removed), tuple(added), first))
+            found.append(Change(tuple(removed), tuple(added), first, before))
+            first += len(added) if first else 0
             removed.clear()
             added.clear()
-        first = 0
 
     for line in clean(patch).splitlines():
         named = _FILE.match(line)
@@ -205,17 +290,19 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
             close()
             if path and found:
                 yield path, found
-            path, found = named["marked"] or named["diff"], []
+            path, found, first, before = named["marked"] or named["diff"], [], 0, ""
         elif line.startswith("@@"):
             close()
             place = _HUNK.match(line)
-            first = int(place[1][:9]) if place else 0
+            first, before = int(place[1][:9]) if place else 0, ""
         elif line.startswith("+"):
             added.append(line[1:])
         elif line.startswith("-") and not line.startswith("--- "):
             removed.append(line[1:])
-        elif first and not added and not removed:
-            first += 1  # a line of context before the change
+        else:  # a line of context
+            close()
+            first += 1 if first else 0
+            before = line[1:] if line.strip() else before
     close()
     if path and found:
         yield path, found

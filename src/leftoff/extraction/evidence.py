@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff.model import Ref, Usage
+from leftoff.text.line_hashes import Replaced
 
 
 class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
@@ -305,6 +306,39 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
     hunk: str = ""
 
 
+class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):
+    """What a call replaces in a file, as hashes of lines; recorded only for the memory of a
+    project.
+
+    Attributes:
+        path: as in `Touched`.
+        whole: the file is written whole: the only replacement adds all of its lines.
+        replaced: see `text.line_hashes.Replaced`.
+    """
+
+    message: int
+    part: int
+    path: str
+    whole: bool
+    replaced: tuple[Replaced, ...]
+
+
+class Saw(Struct, frozen=True, gc=False, tag="y", array_like=True):
+    """What a call that reads, searches or runs something showed; recorded only for the memory
+    of a project.
+
+    Attributes:
+        words: of the call: path, pattern or command, redacted.
+        text: the lines of the output that say most, redacted.
+    """
+
+    message: int
+    part: int
+    kind: str
+    words: str
+    text: str
+
+
 class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
     """What a plug-in extractor found, under the extractor's own name."""
 
@@ -316,5 +350,5 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 Evidence: TypeAlias = (
     Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
     | Spent | Counted | Compacted | Wrote | Noted | Stood | Turned | Edited
-    | Checked
+    | Checked | WroteLines | Saw
 )  # fmt: skip

@@ -108,7 +108,10 @@ extractors: Registry[type[Extractor]] = Registry(
         "insights": "leftoff.extraction.insights:Insights",
         "names": "leftoff.extraction.names:Names",
         "checks": "leftoff.extraction.checks:Checks",
+        "written_lines": "leftoff.extraction.edits:WrittenLines",
+        "seen": "leftoff.extraction.edits:Seen",
         "spacy": "leftoff.extraction.decision_spacy:SpacyDecisions",
     },
 )
-"""Every known extractor. `spacy` and those of other packages run only when named."""
+"""Every known extractor. `written_lines`, `seen`, `spacy` and those of other
+packages run only when named."""

@@ -40,6 +40,17 @@ TOOLS: Mapping[str, str] = {
     "show": "Messages of a session as they were, by number from 1: `first` to `last`.",
     "search_decisions": "Decisions of all sessions in which every word of `query` stands, "
     "newest session first.",
+    "search": "Before you look for something again or decide what was perhaps decided: places "
+    "in all recorded sessions by words, with who said it and what became of it. `by`: person, "
+    "agent or tool.",
+    "blame": "Before you edit or delete a file: which session wrote these lines, what the "
+    "person had asked, and the decisions of that turn. `first` to `last`: lines, from 1.",
+    "fix": "When a command fails: earlier failures like it (give the error or the output), "
+    "what mended them, and what was edited in between.",
+    "ledger": "When you begin work in a project: the person's constraints and decisions that "
+    "hold, over all its sessions. `project`: its directory, by default the current one.",
+    "left_open": "When you look for what to do next: what earlier sessions left open and no "
+    "later one took up.",
 }
 """The description of each tool by its name, which is that of a method of `Answers`."""
 

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,10 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.wording import brief
 from leftoff.incremental.growing import GrowingSession
+from leftoff.memory.index import memory_path
+from leftoff.memory.memory import Memory
+from leftoff.memory.search import Filters
+from leftoff.memory.text import fix_values, hit_values, origin_values, standing_values
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text
@@ -70,6 +75,17 @@ class _CachedRecording(GrowingSession):
         found = api.SessionReading(opened)
         found.add(self.path, None, (), None)
         return found.summary("")
+
+
+def _bounded(value: Any) -> Any:
+    """A value with its texts cut to what stands in a list."""
+    if isinstance(value, str):
+        return brief(value, MAX_ITEM_CHARS)
+    if isinstance(value, dict):
+        return {key: _bounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_bounded(one) for one in value[:MAX_ITEMS]]
+    return value
 
 
 class Answers:
@@ -200,6 +216,47 @@ class Answers:
             ]
         counts = {"searched": searched, "not_searched": left, "not_readable": damaged}
         return _answer({"decisions": found[:most], **counts})
+
+    # -- the memory of projects ------------------------------------------------------------
+
+    def search(self, query: str, project: str = "", by: str = "", limit: int = 10) -> str:
+        """The places in all sessions that fit the words best, with what became of each."""
+        filters = Filters(project=_folder(project), speakers=(by,) if by else ())
+        hits = self._memory().search(query, filters, limit=_checked_limit(limit))
+        return _answer({"hits": [_bounded(hit_values(hit)) for hit in hits]})
+
+    def blame(self, file: str, first: int = 0, last: int = 0) -> str:
+        """Which session last wrote the lines of a file of the working tree, and why."""
+        lines = (first, last or first) if first else None
+        found = self._memory().blame(os.path.join(self._cwd, file), lines)  # noqa: PTH118
+        return _answer({"lines": [_bounded(origin_values(o)) for o in found[:MAX_ITEMS]]})
+
+    def fix(self, error: str, project: str = "", limit: int = 5) -> str:
+        """Earlier failures like this one, what mended them, and the edits in between."""
+        filters = Filters(project=_folder(project))
+        found = self._memory().fix(error, filters, limit=_checked_limit(limit))
+        return _answer({"fixes": [_bounded(fix_values(one)) for one in found]})
+
+    def ledger(self, project: str = "", limit: int = 50) -> str:
+        """What holds in a project: the person's constraints and decisions over all sessions."""
+        filters = Filters(project=_folder(project) or self._cwd)
+        found = self._memory().ledger(filters)[: _checked_limit(limit)]
+        return _answer({"standing": [_bounded(standing_values(one)) for one in found]})
+
+    def left_open(self, project: str = "", limit: int = 50) -> str:
+        """What sessions of a project left open and no later one took up."""
+        filters = Filters(project=_folder(project) or self._cwd)
+        found = self._memory().left_open(filters)[: _checked_limit(limit)]
+        return _answer({"left_open": [_bounded(hit_values(hit)) for hit in found]})
+
+    def _memory(self) -> Memory:
+        """The memory with what was recorded meanwhile, as far as there is time to read it."""
+        memory = Memory(memory_path(self._environ))
+        if memory.path.exists():
+            work = self._pool.submit(memory.update)
+            with suppress(TimeoutError):
+                work.result(self._timeout)
+        return memory
 
     # -- waiting ---------------------------------------------------------------------------
 

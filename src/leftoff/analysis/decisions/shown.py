@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
+
 from leftoff.extraction.decision_model import MODEL, SCALE
 from leftoff.summary import ContextSummary, KeyDecision
 
@@ -18,10 +20,11 @@ that were not trained on, the first three are then right in 60 % of the cases.""
 
 def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     """The agent's likely decisions that stand, at most `MAX_SHOWN`: chosen by confidence, given
-    in the order of the session."""
-    return _best(
-        d for d in summary.key_decisions if d.owner != "user" and d.confidence >= LIKELY
-    )
+    in the order of the session. Where a second reader judged, those that it chose."""
+    agents = [d for d in summary.key_decisions if d.owner != "user"]
+    if summary.second_reader is not UNSET:
+        return _best(d for d in agents if d.judged_by is not UNSET)
+    return _best(d for d in agents if d.confidence >= LIKELY)
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:

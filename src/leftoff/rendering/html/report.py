@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.analysis.summary_json import safe_summary
+from leftoff import codec
+from leftoff.analysis.summary_json import SafeSummary, safe_summary
+from leftoff.handover.entries import entries_of
+from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
 from leftoff.handover.wording import plural
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
@@ -58,6 +61,18 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     file_count: int
     failed_count: int
+    statements: tuple[Statement, ...] = ()
+
+
+class Statement(Struct, frozen=True):
+    """What the person required or decided in a session."""
+
+    kind: str
+    text: str
+    note: str
+    recording: str
+    session: str
+    number: int
 
 
 def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportRow:
@@ -110,7 +125,17 @@ def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportR
         files=tuple(item.text for item in items("files")[:MAX_ITEMS]),
         file_count=len(items("files")),
         failed_count=len(items("failed")),
+        statements=tuple(_statements(safe)),
     )
+
+
+def _statements(safe: SafeSummary) -> Iterator[Statement]:
+    name = safe.session.id or safe.session.path
+    for entry in entries_of(codec.to_builtins(safe)):
+        if entry.speaker == "person" and entry.kind in {*HOLDS, REPEATED}:
+            text = one_line(entry.text, MAX_ITEM_LENGTH)
+            number = entry.message + 1
+            yield Statement(entry.kind, text, entry.note, safe.session.path, name, number)
 
 
 def _cut(item: Item) -> Item:
@@ -138,11 +163,21 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
             key=lambda t: (-t["sessions"], -t["messages"], t["name"]),
         ),
         weeks=_grouped_totals(ordered, lambda r: iso_week(r.started)),
+        ledgers=_ledgers(ordered),
         unread=list(unread),
         shown=MAX_ITEMS,
     )
     title = plural(len(ordered), "session")
     return html_document(title, body, style=_STYLE, script=_SCRIPT, kind="many")
+
+
+def _ledgers(rows: Sequence[ReportRow]) -> list[tuple[str, list[Standing[Statement]]]]:
+    """What holds in each project, the latest statement first."""
+    by_project: dict[str, list[Statement]] = {}
+    for row in rows:
+        by_project.setdefault(row.project, []).extend(row.statements[::-1])
+    found = [(name, standing(said)) for name, said in sorted(by_project.items())]
+    return [(name, holds) for name, holds in found if name and holds]
 
 
 def iso_week(started: str) -> str:

@@ -1,0 +1,1 @@
+"""Measures of the memory of projects: `python -m benchmarks.memory FOLDER...`."""

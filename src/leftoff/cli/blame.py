@@ -1,0 +1,41 @@
+"""`leftoff blame`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from leftoff.cli.memory import answer, current_index
+from leftoff.cli.output import columns
+from leftoff.errors import UsageError
+from leftoff.memory.blame import blame as origins_of
+from leftoff.memory.text import blame_text, origin_values
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+
+
+@click.command()
+@click.argument("file")
+@click.option("--no-update", is_flag=True, help="Do not look for what was recorded meanwhile.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+def blame(file: str, *, no_update: bool, as_json: bool) -> int:
+    """Which session last wrote each line of FILE as it is now: the edit, what the person had
+    asked, the decisions of that turn and the commit. FILE:12 and FILE:12-20 are single lines.
+
+    Exit 1: no line is from a recorded session.
+    """
+    place = None if Path(file).exists() else _PLACE.fullmatch(file)
+    path = Path(place["file"] if place else file)
+    lines = None
+    if place:
+        lines = int(place["first"]), int(place["last"] or place["first"])
+        if not 1 <= lines[0] <= lines[1]:
+            raise UsageError(f"{file}: lines count from 1, and the first comes first")
+    found = origins_of(current_index(no_update=no_update), path, lines)
+    if not any(origin.edit for origin in found):
+        found = []
+    text = path.read_text("utf-8", errors="replace").splitlines()
+    shown = blame_text(path.name, text, found, columns())
+    return answer([origin_values(o) for o in found], shown, as_json=as_json)

@@ -1,0 +1,34 @@
+"""`leftoff fix`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from leftoff.cli.memory import answer, asking, current_index, filters
+from leftoff.cli.output import columns
+from leftoff.memory.fixes import fixes
+from leftoff.memory.text import fix_values, fixes_text
+
+
+@click.command()
+@click.argument("error", nargs=-1)
+@asking
+def fix(
+    error: tuple[str, ...],
+    *,
+    project: str | None,
+    since: str | None,
+    limit: int,
+    no_update: bool,
+    as_json: bool,
+) -> int:
+    """Earlier failures like ERROR, what mended them, and what was edited in between. Without
+    ERROR, standard input: `make 2>&1 | leftoff fix`. Exit 1: nothing like it was recorded.
+    """
+    text = " ".join(error) if error else sys.stdin.read()
+    index = current_index(no_update=no_update)
+    found = fixes(index, text, filters(project, since), limit=limit)
+    rows = [fix_values(one) for one in found]
+    return answer(rows, fixes_text(found, columns()), as_json=as_json)

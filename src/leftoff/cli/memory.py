@@ -1,0 +1,120 @@
+"""`leftoff memory`, and what the commands that ask the memory share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from leftoff import codec
+from leftoff.batch.pool import Engine, InProcess, Pool
+from leftoff.cli.batch import BatchProgress, summary_line
+from leftoff.cli.group import tell
+from leftoff.cli.output import deliver
+from leftoff.handover.wording import plural
+from leftoff.memory.index import forget, memory_path, statistics, update
+from leftoff.memory.search import Filters
+from leftoff.sources.discover import parse_time
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--project", metavar="DIR", help="Only sessions of this directory or below it."
+    ),
+    click.option("--since", metavar="WHEN", help="Only of sessions since: 2d, 2026-11-01."),
+    click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True),
+    click.option(
+        "--no-update", is_flag=True, help="Do not look for what was recorded meanwhile."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="One JSON object on each line."),
+)
+
+
+def asking(command: Function) -> Function:
+    """Gives a command `project`, `since`, `limit`, `no_update` and `as_json`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def filters(project: str | None, since: str | None, **more: Any) -> Filters:
+    """The filters that the options name."""
+    folder = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
+    begin = ""
+    if since:
+        begin = datetime.fromtimestamp(parse_time(since, time.time()), UTC).isoformat()
+    return Filters(project=folder, since=begin, **more)
+
+
+def current_index(*, no_update: bool) -> Path:
+    """The path of this user's index, brought up to date unless that is not wanted."""
+    path = memory_path(os.environ)
+    if not no_update:
+        new = not path.exists()
+        if new:
+            tell("reading all recordings of this machine for the first time ...")
+        _update(path, (), Pool() if new else InProcess())
+    return path
+
+
+def answer(rows: list[dict[str, Any]], text: str, *, as_json: bool) -> int:
+    """Writes an answer; 1 if it is empty."""
+    if not rows:
+        tell("leftoff: nothing found")
+        return 1
+    deliver(b"".join(codec.dumps(row) for row in rows) if as_json else text, None)
+    return 0
+
+
+def _update(path: Path, paths: tuple[str, ...], engine: Engine) -> str:
+    shown = BatchProgress() if sys.stderr.isatty() else None
+    try:
+        report = update(path, paths, environ=os.environ, engine=engine, watcher=shown)
+    finally:
+        engine.close()
+        if shown is not None:
+            shown.end()
+    if report is None:
+        return "nothing to read, or another process is updating the index"
+    return summary_line(report)
+
+
+@click.group()
+def memory() -> None:
+    """The index over all recorded sessions of this machine, which `search`, `blame`, `fix` and
+    `ledger` ask. It holds redacted text only; LEFTOFF_MEMORY says where it is."""
+
+
+@memory.command("update")
+@click.argument("paths", nargs=-1)
+@click.option("-w", "--workers", type=click.IntRange(min=1), help="Processes at once.")
+def update_command(paths: tuple[str, ...], workers: int | None) -> int:
+    """Reads what is new: in PATHS, else in the default places of all clients."""
+    path = memory_path(os.environ)
+    tell(_update(path, paths, Pool(workers or 0)).replace("\n", "; "))
+    return 0
+
+
+@memory.command("status")
+def status() -> int:
+    """What the index holds."""
+    path = memory_path(os.environ)
+    for name, value in statistics(path).items():
+        deliver(f"{name:<12} {value}\n", None)
+    return 0
+
+
+@memory.command("forget")
+@click.option("--all", "everything", is_flag=True, help="The whole index.")
+def forget_command(*, everything: bool) -> int:
+    """Removes the sessions whose recordings were deleted."""
+    count = forget(memory_path(os.environ), missing_only=not everything)
+    tell(f"removed {plural(count, 'session')}")
+    return 0

@@ -1,0 +1,93 @@
+"""What holds in a project: the person's statements of all sessions, those that say the same as
+one. Pure: `memory.ledger` and the report give it what they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
+
+from leftoff.handover.recall import terms_of
+
+SAME = 0.6
+"""Share of the terms of the longer of two statements that both have to hold for them to be one
+statement. Chosen by hand; docs/memory.md has the measure."""
+
+MIN_TERMS = 3
+"""Terms of a statement that says something by itself. Chosen by hand."""
+
+HOLDS, REPEATED = ("constraint", "decision"), "correction"
+"""Kinds of entries that hold beyond their session, and the kind that does only if it was said
+in more than one."""
+
+ENDED = ("reversed", "superseded", "withdrawn")
+"""Notes of statements that do not hold any more."""
+
+
+class Statement(Protocol):
+    """What a person said: an `entries.Entry` with the session that it stands in."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def recording(self) -> str: ...
+
+
+S = TypeVar("S", bound=Statement)
+
+
+class Standing(Struct, Generic[S]):
+    """A statement that holds, or held, in a project.
+
+    Attributes:
+        last: where it was said last.
+        ended: it was reversed, replaced or withdrawn.
+        others: where else it was said, the latest first.
+    """
+
+    last: S
+    ended: bool = False
+    others: list[S] = field(default_factory=list)
+
+    @property
+    def times(self) -> int:
+        """In how many sessions it was said."""
+        return len({one.recording for one in (self.last, *self.others)})
+
+
+def standing(statements: Iterable[S]) -> list[Standing[S]]:
+    """The statements that hold, then those that ended, each once.
+
+    Args:
+        statements: of one project, the latest first; the result keeps their order.
+    """
+    groups: list[tuple[set[str], Standing[S]]] = []
+    by_term: dict[str, list[int]] = {}
+    for one in statements:
+        terms = set(terms_of(one.text))
+        if len(terms) < MIN_TERMS:
+            continue
+        same = next(_same(terms, groups, by_term), None)
+        if same is not None:
+            same.others.append(one)
+            continue
+        for term in terms:
+            by_term.setdefault(term, []).append(len(groups))
+        groups.append((terms, Standing(one, one.note in ENDED)))
+    shown = [g for _, g in groups if g.last.kind != REPEATED or g.times > 1]
+    return sorted(shown, key=lambda g: g.ended)
+
+
+def _same(
+    terms: set[str], groups: list[tuple[set[str], Standing[S]]], by_term: dict[str, list[int]]
+) -> Iterator[Standing[S]]:
+    """The statements that say the same with about the same words."""
+    for number in sorted({n for term in terms for n in by_term.get(term, ())}):
+        others, found = groups[number]
+        if len(terms & others) >= SAME * max(len(terms), len(others)):
+            yield found

@@ -1,0 +1,263 @@
+"""Which session wrote a line: the edits that the index holds, replayed over a file of today."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from leftoff import codec
+from leftoff.errors import SourceError, UsageError
+from leftoff.memory.index import opened
+from leftoff.memory.search import EDITS, ENTRIES, Hit
+from leftoff.text.line_hashes import Replaced, line_hash, unpacked_hashes
+
+MIN_LETTERS = 3
+"""Letters and digits of a line that says by itself where it comes from: a brace alone belongs
+to the edit that wrote the lines beside it. Chosen by hand."""
+
+MAX_DECISIONS = 3
+"""Decisions of the turn that are given with a line. Chosen by hand."""
+
+
+ASKED = ("request", "constraint", "correction")
+"""Kinds of entries that a turn begins with."""
+
+
+class Origin(Struct, frozen=True):
+    """Where lines of a file come from.
+
+    Attributes:
+        first, last: the lines, from 1.
+        edit: the edit that wrote them; None if no recorded session did.
+        request: the person's message that it answers.
+        decisions: of the turn, the agent's and the person's.
+        commit: of the session after the edit.
+    """
+
+    first: int
+    last: int
+    edit: Hit | None = None
+    request: Hit | None = None
+    decisions: tuple[Hit, ...] = ()
+    commit: Hit | None = None
+
+
+class _Edit(Struct, frozen=True):
+    id: int
+    session: int
+    message: int
+    whole: bool
+    replaced: tuple[Replaced, ...]
+
+
+def blame(index: Path, file: Path, lines: tuple[int, int] | None = None) -> list[Origin]:
+    """The origins of the lines of a file as it is now, in order.
+
+    Args:
+        index: path of the index.
+        file: in the working tree.
+        lines: the first and last line that are asked for, from 1; all if None.
+
+    Raises:
+        SourceError: there is no index, or the file cannot be read.
+        UsageError: the file has no such line.
+    """
+    try:
+        text = file.read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise SourceError(f"{file}: {error.strerror}") from error
+    return origins(index, str(file.absolute()), text.splitlines(), lines)
+
+
+def origins(
+    index: Path, path: str, text: Sequence[str], lines: tuple[int, int] | None = None
+) -> list[Origin]:
+    """`blame` of a file whose lines are given."""
+    first, last = lines or (1, len(text))
+    if not 1 <= first <= last <= max(1, len(text)):
+        raise UsageError(f"{path}: has {len(text)} lines, not {last}")
+    with opened(index) as db:
+        writers = _writers(text, _edits_of(db, path))[first - 1 : last]
+        return _origins(db, writers, first)
+
+
+def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
+    """The edits of a file, through its renames, the oldest first."""
+    rows: dict[int, tuple[Any, ...]] = {}
+    names, done = [path], set[str]()
+    while names:
+        name = names.pop()
+        if name in done:
+            continue
+        done.add(name)
+        for row in db.execute(
+            "SELECT coalesce(s.ended, ''), d.session, d.id, d.message, d.whole, d.replaced"
+            " FROM edits d JOIN sessions s ON s.id = d.session WHERE d.path = ?"
+            " OR d.path = substr(?, length(s.project) + 2)"
+            " AND substr(?, 1, length(s.project) + 1) = s.project || '/'",
+            (name, name, name),
+        ):
+            rows[row[2]] = row
+        names += _earlier_names(db, name)
+    return [
+        _Edit(
+            id_, session, message, bool(whole), codec.unpack_state(data, tuple[Replaced, ...])
+        )
+        for _, session, id_, message, whole, data in sorted(rows.values())
+    ]
+
+
+def _earlier_names(db: sqlite3.Connection, path: str) -> list[str]:
+    """The paths that a file had before sessions renamed it."""
+    tail = path.rpartition("/")[2]
+    found = []
+    for project, now, note in db.execute(
+        "SELECT coalesce(s.project, ''), e.path, e.note FROM entries e"
+        " JOIN sessions s ON s.id = e.session"
+        " WHERE e.kind = 'file' AND e.note LIKE '% from %' AND e.path LIKE ?",
+        (f"%{tail}",),
+    ):
+        if _joined(project, now) == path:
+            found.append(_joined(project, note.partition(" from ")[2].partition(" +")[0]))
+    return found
+
+
+def _joined(project: str, path: str) -> str:
+    return path if path.startswith("/") or not project else f"{project}/{path}"
+
+
+def _writers(lines: Sequence[str], edits: Sequence[_Edit]) -> list[_Edit | None]:
+    """The edit that wrote each line; None for lines that no recorded edit wrote."""
+    places = [at for at, line in enumerate(lines) if line.strip()]
+    now = [line_hash(lines[at]) for at in places]
+    found: list[_Edit | None] = [None] * len(lines)
+    for at, edit in zip(places, _aligned(_replayed(edits), now), strict=True):
+        found[at] = edit
+    # A brace or a blank line belongs to the edit that wrote the lines on both sides of it.
+    plain = [sum(map(str.isalnum, line)) >= MIN_LETTERS for line in lines]
+    for at, sure in enumerate(plain):
+        if not sure:
+            before = next((i for i in range(at - 1, -1, -1) if plain[i]), None)
+            after = next((i for i in range(at + 1, len(lines)) if plain[i]), None)
+            beside = [found[i] for i in (before, after) if i is not None]
+            if beside and beside[0] == beside[-1]:
+                found[at] = beside[0]
+            elif not lines[at].strip():
+                found[at] = beside[0] if beside else None
+    return found
+
+
+_Written: TypeAlias = list[tuple[int, "_Edit | None"]]
+"""A file as far as it is known: the hash of each line that is not blank, and what wrote it."""
+
+
+def _replayed(edits: Sequence[_Edit]) -> _Written:
+    """The file after all edits. Where the place of one cannot be found, its lines stand at the
+    end: they are recognised by their hashes."""
+    file: _Written = []
+    for edit in edits:
+        for replaced in edit.replaced:
+            old, new = unpacked_hashes(replaced.old), unpacked_hashes(replaced.new)
+            if edit.whole:
+                # A line that stood there before belongs to the edit that wrote it.
+                file = list(zip(new, _aligned(file, new, edit), strict=True))
+                continue
+            written: _Written = [(h, edit) for h in new]
+            at = _find(file, old, replaced.before)
+            if at is None:
+                gone = set(old)
+                file = [pair for pair in file if pair[0] not in gone] if old else file
+                file += written
+            else:
+                same = zip(new, _aligned(file[at : at + len(old)], new, edit), strict=True)
+                file[at : at + len(old)] = same
+    return file
+
+
+def _find(file: _Written, old: Sequence[int], before: int) -> int | None:
+    """Where the lines `old` stand, after the line `before` if that is known."""
+    if not old:
+        places = [at + 1 for at, (h, _) in enumerate(file) if h == before] if before else []
+        return places[0] if len(places) == 1 else None
+    first, size = old[0], len(old)
+    wanted = list(old)
+    places = [
+        at
+        for at, (h, _) in enumerate(file)
+        if h == first and [x for x, _ in file[at : at + size]] == wanted
+    ]
+    if len(places) > 1 and before:
+        places = [at for at in places if at and file[at - 1][0] == before] or places
+    return places[0] if places else None
+
+
+def _aligned(
+    file: _Written, now: Sequence[int], other: _Edit | None = None
+) -> list[_Edit | None]:
+    """Who wrote each line of `now`, given the file before; `other` for new lines. Lines that
+    moved keep their writer."""
+    found: list[_Edit | None] = [other] * len(now)
+    known = [h for h, _ in file]
+    blocks = SequenceMatcher(None, known, list(now), autojunk=False).get_matching_blocks()
+    used: set[int] = set()
+    placed: set[int] = set()
+    for block in blocks:
+        for step in range(block.size):
+            found[block.b + step] = file[block.a + step][1]
+            used.add(block.a + step)
+            placed.add(block.b + step)
+    if other is None:
+        spare: dict[int, list[_Edit | None]] = {}
+        for at, (h, edit) in enumerate(file):
+            if at not in used:
+                spare.setdefault(h, []).append(edit)
+        for at, h in enumerate(now):
+            if at not in placed and spare.get(h):
+                found[at] = spare[h].pop()
+    return found
+
+
+def _origins(
+    db: sqlite3.Connection, writers: Sequence[_Edit | None], first: int
+) -> list[Origin]:
+    found: list[Origin] = []
+    at = 0
+    while at < len(writers):
+        end = at
+        while end + 1 < len(writers) and writers[end + 1] == writers[at]:
+            end += 1
+        found.append(_origin(db, writers[at], first + at, first + end))
+        at = end + 1
+    return found
+
+
+def _origin(db: sqlite3.Connection, edit: _Edit | None, first: int, last: int) -> Origin:
+    if edit is None:
+        return Origin(first, last)
+    row = db.execute(f"{EDITS} WHERE e.id = ?", (edit.id,)).fetchone()
+    written = Hit(*row)
+    if edit.message < 0:
+        return Origin(first, last, written)  # by a subagent, whose messages have other numbers
+    rows = db.execute(
+        f"{ENTRIES.format('')} WHERE e.session = ?"
+        " AND e.kind IN ('request', 'constraint', 'correction', 'decision', 'git')"
+        " ORDER BY e.message",
+        (edit.session,),
+    )
+    around = [Hit(*row) for row in rows]
+    asked = [h for h in around if h.kind in ASKED and h.speaker == "person"]
+    request = max((h for h in asked if 0 <= h.message <= edit.message), default=None, key=_at)
+    begin = request.message if request is not None else 0
+    decided = [h for h in around if h.kind == "decision" and begin <= h.message <= edit.message]
+    commits = [h for h in around if h.kind == "git" and h.text.startswith("commit ")]
+    commit = min((h for h in commits if h.message >= edit.message), default=None, key=_at)
+    return Origin(first, last, written, request, tuple(decided[-MAX_DECISIONS:]), commit)
+
+
+def _at(hit: Hit) -> int:
+    return hit.message

@@ -1,0 +1,253 @@
+"""Search over the memory: places by BM25, with who said it and what became of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from rapidfuzz import fuzz, process
+
+from leftoff.errors import UsageError
+from leftoff.handover.entries import KINDS
+from leftoff.handover.recall import terms_of
+from leftoff.memory.index import opened
+
+CANDIDATES = 200
+"""Best entries by BM25 that are ranked again. Chosen by hand."""
+
+MAX_TERMS = 24
+"""Rarest terms of a query that are looked for. Chosen by hand."""
+
+COMMON = 3_000
+"""Entries with a term from which on it is common: it counts in the ranking, but is only looked
+for where the query has no rarer one. From the time of a query in an index of 10,000 sessions:
+docs/memory.md."""
+
+WEIGHTS = {
+    "decision": 1.25,
+    "constraint": 1.2,
+    "correction": 1.1,
+    "error": 1.15,
+    "finding": 1.15,
+    "request": 1.0,
+    "file": 1.0,
+    "git": 1.0,
+    "open": 1.0,
+    "check": 0.9,
+    "command": 0.9,
+    "words": 0.95,
+    "seen": 0.8,
+}
+"""What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
+the measure."""
+
+SPEAKERS = ("person", "agent", "tool")
+
+MIN_LIKENESS = 75.0
+"""Per cent of likeness (rapidfuzz `ratio`) from which a known name is taken for a misspelt one.
+Chosen by hand."""
+
+
+class Hit(Struct, frozen=True):
+    """An entry of the memory that fits a query.
+
+    Attributes:
+        kind, speaker, text, note, path: see `handover.entries.Entry`.
+        message: index of the message from 0, -1 where none is known; `number` counts from 1.
+        session: id of the session; `recording` is its file.
+        project, branch, title, started, ended: of the session, "" where not recorded.
+        score: the higher, the better it fits; comparable within one answer only.
+        until: see `handover.entries.Entry`.
+    """
+
+    kind: str
+    speaker: str
+    text: str
+    note: str
+    path: str
+    message: int
+    session: str
+    recording: str
+    project: str
+    branch: str
+    title: str
+    started: str
+    ended: str
+    until: int = -1
+    score: float = 0.0
+
+    @property
+    def number(self) -> int:
+        """Number of the message, from 1; 0 where none is known."""
+        return self.message + 1
+
+
+_OF_SESSION = (
+    "coalesce(s.session, ''), s.path, coalesce(s.project, ''), coalesce(s.branch, ''),"
+    " coalesce(s.title, ''), coalesce(s.started, ''), coalesce(s.ended, '')"
+)
+ENTRIES = (
+    f"SELECT e.kind, e.speaker, e.text, e.note, e.path, e.message, {_OF_SESSION}, e.until{{}}"  # noqa: S608 - our own names
+    " FROM entries e JOIN sessions s ON s.id = e.session"
+)
+"""Entries as the fields of `Hit`; further columns in the braces."""
+
+EDITS = (
+    f"SELECT 'edit', 'agent', e.hunk, '', e.path, e.message, {_OF_SESSION}"  # noqa: S608
+    " FROM edits e JOIN sessions s ON s.id = e.session"
+)
+"""Edits as the fields of `Hit`."""
+
+
+class Filters(Struct, frozen=True):
+    """Which entries are meant; "" and () for all.
+
+    Attributes:
+        project: a folder: sessions that worked in it or below it.
+        since, until: of the end of the session, ISO 8601 in UTC.
+        speakers, kinds: any of these.
+        without: a session's id that is left out.
+    """
+
+    project: str = ""
+    since: str = ""
+    until: str = ""
+    speakers: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    without: str = ""
+
+    def check(self) -> None:
+        """Checks the names.
+
+        Raises:
+            UsageError: no such kind or speaker.
+        """
+        for what, given, known in (
+            ("kind", self.kinds, KINDS),
+            ("speaker", self.speakers, SPEAKERS),
+        ):
+            for name in given:
+                if name not in known:
+                    raise UsageError(f"{what} is one of {', '.join(known)}, not {name!r}")
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """SQL over the tables `entries e` and `sessions s`, and its values."""
+        found: list[tuple[str, list[Any]]] = []
+        if self.project:
+            below = self.project.rstrip("/") + "/"
+            found.append(
+                (
+                    "(s.project = ? OR substr(s.project, 1, ?) = ?)",
+                    [below[:-1], len(below), below],
+                )
+            )
+        if self.since:
+            found.append(("s.ended >= ?", [self.since]))
+        if self.until:
+            found.append(("s.started < ?", [self.until]))
+        for column, values in (("e.speaker", self.speakers), ("e.kind", self.kinds)):
+            if values:
+                found.append((f"{column} IN ({', '.join('?' * len(values))})", list(values)))
+        if self.without:
+            found.append(("s.session IS NOT ?", [self.without]))
+        where = " AND ".join(sql for sql, _ in found)
+        return (f" AND {where}" if where else ""), [v for _, values in found for v in values]
+
+
+ALL = Filters()
+
+
+def search(index: Path, query: str, filters: Filters = ALL, *, limit: int = 10) -> list[Hit]:
+    """The entries that fit the words of a query best, best first; names that occur nowhere are
+    replaced by those spelt almost like them.
+
+    Raises:
+        SourceError: there is no index.
+        StateError: it is damaged.
+        UsageError: no word to look for; unknown kind or speaker.
+    """
+    filters.check()
+    terms = list(dict.fromkeys(terms_of(query)))
+    if not terms:
+        raise UsageError(f"no word to look for in {query!r}")
+    with opened(index) as db:
+        counts = occurrences(db, terms)
+        unknown = [term for term in terms if not counts[term]]
+        if 2 * len(unknown) >= len(terms):  # misspelt, or never mentioned
+            terms = [t for t in terms if counts[t]] + nearest_terms(db, unknown)
+        return ranked(db, terms, filters, limit)
+
+
+def ranked(
+    db: sqlite3.Connection, terms: Sequence[str], filters: Filters, limit: int
+) -> list[Hit]:
+    """The best entries for any of the terms, each text once."""
+    condition, values = filters.condition()
+    best: dict[str, Hit] = {}
+    for query in _queries(db, terms):
+        rows = db.execute(
+            f"{ENTRIES.format(', -bm25(terms)')} JOIN terms ON terms.rowid = e.id"
+            f" WHERE terms MATCH ?{condition} ORDER BY rank LIMIT ?",
+            (query, *values, CANDIDATES),
+        )
+        for *columns, score in rows:
+            hit = Hit(*columns)
+            own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
+            # BM25 adds up: a text with most of the words comes before one that repeats one.
+            share = sum(term in own for term in terms) / len(terms)
+            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share)
+            known = best.get(hit.text)
+            if known is None or (score, hit.ended) > (known.score, known.ended):
+                best[hit.text] = replace(hit, score=score)
+        if best:
+            break
+    ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
+    return ordered[:limit]
+
+
+def _later_first(time: str) -> tuple[int, ...]:
+    return tuple(-ord(c) for c in time)
+
+
+def _queries(db: sqlite3.Connection, terms: Sequence[str]) -> Iterator[str]:
+    """FTS5 queries, the next for where those before gave nothing: any of the terms without
+    the common ones, all of the common ones together, any of them."""
+    counts = occurrences(db, terms)
+    occurring = sorted((t for t in terms if counts[t]), key=lambda t: counts[t])
+    rare = [quoted(t) for t in occurring if counts[t] < COMMON][:MAX_TERMS]
+    common = [quoted(t) for t in occurring if counts[t] >= COMMON]
+    if rare:
+        yield " OR ".join(rare)
+    if len(common) > 1:
+        yield " AND ".join(common)
+    if common:
+        yield " OR ".join(common[:2])
+
+
+def occurrences(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """In how many entries each term stands, counted up to `COMMON`."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
+    return {t: db.execute(query, (quoted(t), COMMON)).fetchone()[0] for t in terms}
+
+
+def quoted(term: str) -> str:
+    """A term as a string of an FTS5 query."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def nearest_terms(db: sqlite3.Connection, terms: Iterable[str]) -> list[str]:
+    """Known terms that are spelt almost like terms that do not occur."""
+    db.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'terms', 'row')")
+    known = [row[0] for row in db.execute("SELECT term FROM temp.vocabulary")]
+    found = []
+    for term in terms:
+        if len(term) < 4:
+            continue
+        match = process.extractOne(term, known, scorer=fuzz.ratio, score_cutoff=MIN_LIKENESS)
+        if match is not None:
+            found.append(match[0])
+    return found

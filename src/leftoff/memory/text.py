@@ -1,0 +1,141 @@
+"""Answers of the memory as text for people and as plain values."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from leftoff.handover.wording import brief, inline
+from leftoff.memory.blame import Origin
+from leftoff.memory.fixes import Fix
+from leftoff.memory.ledger import Standing
+from leftoff.memory.search import Hit
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+MAX_TEXT, MAX_NOTE = 400, 160
+"""Code points of a text and of a note. Chosen by hand."""
+
+
+def hits_text(hits: Iterable[Hit], width: int) -> str:
+    """One paragraph for each hit: where it stands, what it says, what became of it."""
+    return "\n".join(_paragraph(_place(hit), _said(hit), width) for hit in hits)
+
+
+def blame_text(name: str, lines: Sequence[str], origins: Sequence[Origin], width: int) -> str:
+    """The origins of lines, each with the lines that it explains."""
+    return "\n".join(_origin(name, lines, origin, width) for origin in origins)
+
+
+def fixes_text(found: Iterable[Fix], width: int) -> str:
+    """Earlier failures, what mended each, and the first lines of the edits in between."""
+    paragraphs = []
+    for fix in found:
+        said = [*_said(fix.failure)]
+        for edit in fix.edits:
+            said.append(f"then edited {inline(edit.path)}  #{edit.number}")
+            said += [f"  {inline(line)}" for line in edit.text.splitlines()[:6]]
+        head = f"{_place(fix.failure)}  {fix.likeness:.0f} % alike"
+        paragraphs.append(_paragraph(head, said, width))
+    return "\n".join(paragraphs)
+
+
+def ledger_text(standing: Iterable[Standing], width: int) -> str:
+    """What holds first, then what does not hold any more."""
+    blocks: dict[bool, list[str]] = {False: [], True: []}
+    for one in standing:
+        head = _place(one.last) + (f"  in {one.times} sessions" if one.times > 1 else "")
+        blocks[one.ended].append(_paragraph(head, _said(one.last), width))
+    parts = [*blocks[False]]
+    if blocks[True]:
+        parts += ["No longer holds\n", *blocks[True]]
+    return "\n".join(parts)
+
+
+def _place(hit: Hit) -> str:
+    who = {"person": "the person", "agent": "the agent", "tool": "a tool"}[hit.speaker]
+    where = f"{short_id(hit)}#{hit.number}" if hit.number else short_id(hit)
+    project = hit.project.rstrip("/").rpartition("/")[2]
+    parts = [f"{hit.kind} ({who})", where, hit.ended[:10], inline(project)]
+    return "  ".join(part for part in parts if part)
+
+
+def short_id(hit: Hit) -> str:
+    """What names a hit's session on a command line: the beginning of its id, else its file."""
+    name = inline(hit.session) or inline(hit.recording)
+    return name[:8] if _UUID.fullmatch(name) else name
+
+
+def _said(hit: Hit) -> Iterator[str]:
+    yield brief(hit.text, MAX_TEXT)
+    if hit.note:
+        yield f"→ {brief(hit.note, MAX_NOTE)}"
+
+
+def _paragraph(head: str, lines: Iterable[str], width: int) -> str:
+    body = [
+        textwrap.fill(
+            line, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
+        for line in lines
+    ]
+    return "\n".join([head, *body]) + "\n"
+
+
+def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:
+    span = f"{origin.first}-{origin.last}" if origin.last > origin.first else f"{origin.first}"
+    head = f"{inline(name)}:{span}"
+    shown = [f"| {inline(line)}" for line in lines[origin.first - 1 : origin.last][:3]]
+    if origin.edit is None:
+        return _paragraph(f"{head}  not from a recorded session", shown, width)
+    edit = origin.edit
+    where = f"{short_id(edit)}#{edit.number}" if edit.number else f"{short_id(edit)} (subagent)"
+    said = shown
+    if origin.request is not None:
+        request = origin.request
+        said.append(f"asked: {brief(request.text, MAX_TEXT)}  #{request.number}")
+    for decision in origin.decisions:
+        said.append(f"decided: {brief(decision.text, MAX_TEXT)}  #{decision.number}")
+    if origin.commit is not None:
+        said.append(f"{brief(origin.commit.text)} {inline(origin.commit.note)}")
+    return _paragraph(f"{head}  {where}  {edit.ended[:10]}", said, width)
+
+
+# -- plain values ----------------------------------------------------------------------------
+
+
+def hit_values(hit: Hit) -> dict[str, Any]:
+    """A hit as plain values, with the number of its message from 1."""
+    values = {name: getattr(hit, name) for name in hit.__struct_fields__}
+    return {**values, "number": hit.number or None, "score": round(hit.score, 4)}
+
+
+def origin_values(origin: Origin) -> dict[str, Any]:
+    """An origin as plain values."""
+    return {
+        "first": origin.first,
+        "last": origin.last,
+        "recorded": origin.edit is not None,
+        "edit": origin.edit and hit_values(origin.edit),
+        "request": origin.request and hit_values(origin.request),
+        "decisions": [hit_values(d) for d in origin.decisions],
+        "commit": origin.commit and hit_values(origin.commit),
+    }
+
+
+def fix_values(fix: Fix) -> dict[str, Any]:
+    """A fix as plain values."""
+    edits = [hit_values(e) for e in fix.edits]
+    return {"failure": hit_values(fix.failure), "likeness": fix.likeness, "edits": edits}
+
+
+def standing_values(one: Standing) -> dict[str, Any]:
+    """A statement of the ledger as plain values."""
+    return {
+        **hit_values(one.last),
+        "sessions": one.times,
+        "holds": not one.ended,
+        "others": [hit_values(h) for h in one.others],
+    }

@@ -1,0 +1,408 @@
+"""The memory of projects: what is stored of sessions, and what search, blame, fix and ledger say."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leftoff.errors import SourceError, StateError, UsageError
+from leftoff.memory.blame import blame
+from leftoff.memory.fixes import fixes, normalized_error
+from leftoff.memory.index import forget, memory_path, statistics, update
+from leftoff.memory.ledger import ledger, never_taken_up
+from leftoff.memory.memory import Memory
+from leftoff.memory.search import Filters
+
+PROJECT = "/home/dev/shop"
+
+
+class Recorder:
+    """Writes sessions as Claude Code records them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sessions = 0
+
+    def session(self, *events: tuple[Any, ...], project: str = PROJECT) -> Path:
+        """Events: ("person", text), ("agent", text), ("Bash" | "Write" | "Edit", input, output)
+        and ("failed", command, output)."""
+        self.sessions += 1
+        name = f"{self.sessions:08d}-0000-4000-8000-{self.sessions:012d}"
+        path = self.folder / f"{name}.jsonl"
+        path.write_bytes(b"".join(self._lines(name, events, project)))
+        # A file that was written just now may change again with the same time: it is read again.
+        os.utime(path, (self.sessions, self.sessions))
+        return path
+
+    def _lines(
+        self, name: str, events: tuple[tuple[Any, ...], ...], project: str
+    ) -> Iterator[bytes]:
+        number = 0
+        parent = None
+
+        def line(role: str, content: Any, **more: Any) -> bytes:
+            nonlocal number, parent
+            number += 1
+            record = {
+                "type": role,
+                "sessionId": name,
+                "cwd": project,
+                "uuid": f"00000000-0000-4000-8000-{self.sessions:06d}{number:06d}",
+                "parentUuid": parent,
+                "timestamp": f"2026-03-{self.sessions:02d}T10:{number:02d}:00.000Z",
+                "message": {"role": role, "content": content},
+                **more,
+            }
+            parent = record["uuid"]
+            return json.dumps(record).encode() + b"\n"
+
+        for what, first, *rest in events:
+            if what == "person":
+                yield line("user", first)
+            elif what == "agent":
+                yield line("assistant", [{"type": "text", "text": first}])
+            else:
+                tool = "Bash" if what == "failed" else what
+                given = {"command": first} if tool == "Bash" else first
+                call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
+                yield line("assistant", [call])
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": f"t{number - 1}",
+                    "content": rest[0],
+                    "is_error": what == "failed",
+                }
+                yield line("user", [result])
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    return Recorder(folder)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    return tmp_path / "memory.sqlite3"
+
+
+def read_all(index: Path, recorder: Recorder) -> Any:
+    return update(index, [str(recorder.folder)], environ={})
+
+
+def test_search_finds_what_was_decided_and_says_where(recorder: Recorder, index: Path) -> None:
+    recorder.session(
+        ("person", "The cart loses its items after a reload. Please find out why."),
+        (
+            "agent",
+            "I decided against localStorage because two tabs race, so SQLite it is.",
+        ),
+    )
+    recorder.session(("person", "Translate the checkout page to Polish"), ("agent", "Done."))
+    read_all(index, recorder)
+    first = Memory(index).search("where is the cart stored, localStorage?")[0]
+    assert (first.kind, first.speaker, first.number) == ("decision", "agent", 2)
+    assert first.session.startswith("00000001")
+    assert first.project == PROJECT
+    assert "SQLite" in first.text
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        (Filters(), 2),
+        (Filters(project="/home/dev/shop"), 1),
+        (Filters(project="/home/dev"), 2),
+        (Filters(project="/home/de"), 0),
+        (Filters(since="2026-03-02"), 1),
+        (Filters(until="2026-03-02"), 1),
+        (Filters(speakers=("agent",)), 0),
+        (Filters(kinds=("request",)), 2),
+        (Filters(without="00000001-0000-4000-8000-000000000001"), 1),
+    ],
+)
+def test_filters(recorder: Recorder, index: Path, filters: Filters, count: int) -> None:
+    recorder.session(("person", "Rename the invoice exporter"), ("agent", "Done."))
+    recorder.session(
+        ("person", "Why does the invoice exporter fail?"), project="/home/dev/books"
+    )
+    read_all(index, recorder)
+    found = Memory(index).search("invoice exporter", filters)
+    assert len(found) == count
+
+
+def test_unknown_kinds_and_empty_queries_are_the_callers_mistakes(index: Path) -> None:
+    with pytest.raises(UsageError, match="kind is one of"):
+        Memory(index).search("x1", Filters(kinds=("nonsense",)))
+    with pytest.raises(UsageError, match="no word to look for"):
+        Memory(index).search("of the ,")
+    with pytest.raises(SourceError, match="there is no index yet"):
+        Memory(index).search("exporter")
+
+
+def test_a_misspelt_name_is_found_and_parts_of_names_are(
+    recorder: Recorder, index: Path
+) -> None:
+    recorder.session(
+        ("person", "Look at parseInvoiceTotal in invoice_totals.py"), ("agent", "It is fine.")
+    )
+    read_all(index, recorder)
+    memory = Memory(index)
+    for query in ("parseInvoceTotal", "invoice_totls.py", "InvoiceTotal", "invoice_totals"):
+        assert memory.search(query)[0].text.startswith("Look at"), query
+
+
+def test_chinese_text_is_found_by_part(recorder: Recorder, index: Path) -> None:
+    recorder.session(("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。"))
+    read_all(index, recorder)
+    assert Memory(index).search("购物车")[0].speaker == "person"
+
+
+def test_a_session_that_grew_is_replaced_not_doubled(recorder: Recorder, index: Path) -> None:
+    path = recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    read_all(index, recorder)
+    before = statistics(index)
+    assert read_all(index, recorder).read == 0
+    recorder.sessions -= 1
+    recorder.session(
+        ("person", "Add a voucher field"),
+        ("agent", "Added."),
+        ("person", "Vouchers must never stack."),
+        ("agent", "Understood."),
+    )
+    read_all(index, recorder)
+    after = statistics(index)
+    assert after["sessions"] == before["sessions"] == 1
+    assert len(Memory(index).search("voucher")) == 2
+    path.write_bytes(b"no recording any more\n")
+    read_all(index, recorder)
+    assert statistics(index)["not read"] == 1
+    assert Memory(index).search("voucher") == []
+
+
+def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) -> None:
+    path = recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    recorder.session(("person", "Remove the banner"), ("agent", "Removed."))
+    read_all(index, recorder)
+    path.unlink()
+    read_all(index, recorder)
+    assert Memory(index).search("voucher")  # until it is asked for
+    assert forget(index, missing_only=True) == 1
+    assert Memory(index).search("voucher") == []
+    assert Memory(index).search("banner")
+    db = sqlite3.connect(index)
+    stored = db.execute("SELECT count(*) FROM entries").fetchone()[0]
+    indexed = db.execute("SELECT count(*) FROM terms_docsize").fetchone()[0]
+    db.close()
+    assert stored == indexed
+    assert forget(index, missing_only=False) == 1
+    assert not index.exists()
+
+
+def test_two_updates_at_once_do_the_work_once(recorder: Recorder, index: Path) -> None:
+    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    from leftoff.memory.index import NAME
+    from leftoff.stores.atomic import create_and_open
+
+    with create_and_open(index.parent) as folder, folder.lock(f"{NAME}.lock", 1):
+        assert read_all(index, recorder) is None
+    assert read_all(index, recorder).done == 1
+
+
+def test_a_file_that_is_no_index_is_said_to_be_none(recorder: Recorder, index: Path) -> None:
+    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    index.write_bytes(b"something else, long enough to be read as a header of a database")
+    with pytest.raises(StateError, match="no index of a batch, or damaged"):
+        read_all(index, recorder)
+    with pytest.raises(StateError):
+        Memory(index).search("voucher")
+
+
+def test_secrets_are_not_in_the_index(recorder: Recorder, index: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    recorder.session(
+        ("person", f"Use the token {secret} for the upload"),
+        ("Write", {"file_path": f"{PROJECT}/up.py", "content": f"T = '{secret}'\n"}, "ok"),
+        ("failed", f"curl -H 'Authorization: {secret}' x", f"Exit code 1\nbad {secret}"),
+    )
+    read_all(index, recorder)
+    data = b"".join(p.read_bytes() for p in index.parent.glob("memory.sqlite3*"))
+    assert secret.encode() not in data
+    assert Memory(index).search("token upload")
+
+
+# -- blame -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def test_blame_names_the_edit_the_request_and_the_decision(
+    recorder: Recorder, index: Path, shop: Path
+) -> None:
+    file = shop / "cart.py"
+    recorder.session(
+        ("person", "Write a cart with a total"),
+        (
+            "Write",
+            {
+                "file_path": str(file),
+                "content": "def total(items):\n    return sum(items)\n",
+            },
+            "ok",
+        ),
+        project=str(shop),
+    )
+    recorder.session(
+        ("person", "Prices are in cents, show euros"),
+        ("agent", "I decided against dividing in every caller because they forget it."),
+        (
+            "Edit",
+            {
+                "file_path": str(file),
+                "old_string": "    return sum(items)",
+                "new_string": "    return sum(items) / 100",
+            },
+            "ok",
+        ),
+        ("Bash", "git commit -am 'Show euros'", "[main 1a2b3c4] Show euros\n 1 file changed"),
+        project=str(shop),
+    )
+    file.write_text("def total(items):\n    return sum(items) / 100\n\n# by hand\n")
+    read_all(index, recorder)
+    first, second, *_, last = blame(index, file)
+    assert (first.first, first.last) == (1, 1)
+    assert first.edit is not None
+    assert first.edit.session.startswith("00000001")
+    assert second.edit is not None
+    assert second.edit.session.startswith("00000002")
+    assert second.request is not None
+    assert second.request.text == "Prices are in cents, show euros"
+    assert second.decisions[0].text.startswith("I decided against dividing")
+    assert second.commit is not None
+    assert second.commit.note == "1a2b3c4 main"
+    assert last.edit is None
+    with pytest.raises(UsageError, match="has 4 lines, not 9"):
+        blame(index, file, (9, 9))
+    with pytest.raises(SourceError):
+        blame(index, shop / "absent.py")
+
+
+def test_a_rewritten_file_keeps_the_writers_of_unchanged_lines(
+    recorder: Recorder, index: Path, shop: Path
+) -> None:
+    file = shop / "cart.py"
+    for text in ("ITEMS = 10\n", "ITEMS = 10\nLIMIT = 5\n"):
+        recorder.session(
+            ("person", "Write it"),
+            ("Write", {"file_path": str(file), "content": text}, "ok"),
+            project=str(shop),
+        )
+    file.write_text("ITEMS = 10\nLIMIT = 5\n")
+    read_all(index, recorder)
+    found = [origin.edit and origin.edit.session[:8] for origin in blame(index, file)]
+    assert found == ["00000001", "00000002"]
+
+
+def test_a_failed_edit_wrote_nothing(recorder: Recorder, index: Path, shop: Path) -> None:
+    file = shop / "cart.py"
+    path = recorder.session(
+        ("person", "Write it"),
+        ("Write", {"file_path": str(file), "content": "ITEMS = 10\n"}, "denied"),
+        project=str(shop),
+    )
+    path.write_bytes(path.read_bytes().replace(b'"is_error": false', b'"is_error": true'))
+    file.write_text("ITEMS = 10\n")
+    read_all(index, recorder)
+    assert [origin.edit for origin in blame(index, file)] == [None]
+
+
+# -- fix and ledger --------------------------------------------------------------------------
+
+
+def test_fix_shows_what_was_edited_between_the_failure_and_the_clean_run(
+    recorder: Recorder, index: Path
+) -> None:
+    command = "python -m pytest -q tests"
+    recorder.session(
+        ("person", "Run the tests"),
+        ("failed", command, "Exit code 1\nE   ModuleNotFoundError: No module named 'shop.vat'"),
+        ("Write", {"file_path": f"{PROJECT}/shop/vat.py", "content": "RATE = 19\n"}, "ok"),
+        ("Bash", command, "3 passed in 0.10s"),
+        ("agent", "Clean."),
+    )
+    read_all(index, recorder)
+    error = "E   ModuleNotFoundError: No module named 'shop.rates'"
+    found = fixes(index, error)
+    assert found[0].failure.note.startswith("mended")
+    assert [edit.path for edit in found[0].edits] == [f"{PROJECT}/shop/vat.py"]
+    assert fixes(index, "Segmentation fault in libfoo") == []
+    with pytest.raises(UsageError, match="no error is given"):
+        fixes(index, " \n")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/home/a/x.py:12: error 5", "/srv/b/x.py:99: error 7"),
+        ("at 0x7ffe12 in main", "at 0x55aa00 in main"),
+        ("commit 1a2b3c4d failed", "commit deadbeef failed"),
+    ],
+)
+def test_errors_are_compared_without_what_differs_from_run_to_run(one: str, other: str) -> None:
+    assert normalized_error(one) == normalized_error(other)
+
+
+def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index: Path) -> None:
+    for text in (
+        "Never use Docker on this machine, it is not installed.",
+        "Please never use Docker on this machine: not installed.",
+    ):
+        recorder.session(("person", text), ("agent", "Understood."))
+    read_all(index, recorder)
+    (only,) = ledger(index, Filters(project=PROJECT))
+    assert only.times == 2
+    assert not only.ended
+    assert only.last.session.startswith("00000002")
+    assert ledger(index, Filters(project="/home/dev/other")) == []
+
+
+def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Path) -> None:
+    recorder.session(
+        ("person", "Add vouchers"),
+        (
+            "agent",
+            "Next steps:\n- Document the voucher endpoint in api.yaml\n- Limit voucher redemption",
+        ),
+    )
+    read_all(index, recorder)
+    before = {hit.text for hit in never_taken_up(index, Filters(project=PROJECT))}
+    recorder.session(
+        ("person", "Document the voucher endpoint in api.yaml"), ("agent", "Done.")
+    )
+    read_all(index, recorder)
+    after = {hit.text for hit in never_taken_up(index, Filters(project=PROJECT))}
+    assert len(before) == 2
+    assert list(after) == [t for t in before if "Limit" in t]
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({"LEFTOFF_MEMORY": "/data/m.db"}, "/data/m.db"),
+        ({"XDG_STATE_HOME": "/var/state"}, "/var/state/leftoff/memory.sqlite3"),
+    ],
+)
+def test_where_the_index_is(environ: dict[str, str], path: str) -> None:
+    assert str(memory_path(environ)) == path
