@@ -22,7 +22,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "decode": (
         "leftoff.extraction.lines.LineReader._valid_json",
         "leftoff.formats.swe_agent.fields_of",
-        "leftoff.formats.swe_agent.items_of",
+        "leftoff.formats.reader.items_of",
     ),
     "intake": (
         "leftoff.extraction.lines.LineReader.feed",

@@ -14,7 +14,7 @@ from msgspec import field
 
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import TextReader
+from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Message,
@@ -122,7 +122,10 @@ class AiderReader(TextReader):
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
-    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+        if not line and cursor.ended:
+            return self._flush(cursor)
+        text = line.decode(errors="replace").rstrip("\r\n")
         header = _HEADER.match(text)
         if header is not None and self.blank:
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)
@@ -177,9 +180,10 @@ class AiderReader(TextReader):
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         """The messages of the block that ended."""
-        texts, cursor = self._block(cursor)
-        if not texts or not self.block:
+        cursor = self._block(cursor)
+        if not cursor.raw or not self.block:
             return
+        texts = text_lines(cursor.raw)
         if self.block == "user":
             yield self._user_message(texts, cursor)
         elif self.block == "tool":

@@ -14,7 +14,7 @@ from typing import Any
 
 from leftoff.formats.injected import sent_by
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import TextReader
+from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Message, Record, SessionFacts, Text, ToolCall, ToolResult, Typed
 
@@ -87,9 +87,10 @@ class ClaudeCodeExportReader(TextReader):
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         """The messages of the block that ended."""
-        texts, cursor = self._block(cursor)
-        if not texts:
+        cursor = self._block(cursor)
+        if not cursor.raw:
             return
+        texts = text_lines(cursor.raw)
         if self.kind == "banner":
             yield from _facts(texts)
             yield self._meta(texts, cursor)

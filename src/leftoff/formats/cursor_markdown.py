@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
 from leftoff.model import Record, SessionFacts, Text, Uncertain
 
 _EXPORTED = re.compile(r"_Exported on [^\n_]*? from Cursor(?: \(([^()\n]*)\))?_$")
@@ -35,8 +35,8 @@ class CursorMarkdownReader(ExportReader):
         return (Uncertain(QUOTED_EXPORT, cursor.line),) if _EXPORTED.match(text) else ()
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        texts, cursor = self._block(cursor, rule=True)
-        body = "\n".join(texts[1:]).strip("\n")
+        cursor = self._block(cursor, rule=True)
+        body = "\n".join(text_lines(cursor.raw)[1:]).strip("\n")
         if not self.who or not body.strip():
             return
         if self.who == "assistant":

@@ -74,7 +74,9 @@ class DroidReader(Struct):
                 "user",
                 shown,
                 "compaction",
-                **line.place(),
+                key=line.id or "",
+                parent=line.parentId or "",
+                time=line.timestamp or "",
                 cwd=self.cwd,
             )
             after = count_of(line.summaryTokens)

@@ -14,7 +14,7 @@ from typing import Any
 
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
 
@@ -70,10 +70,10 @@ class OpencodeMarkdownReader(ExportReader):
             yield SessionFacts(title=text[2:].strip())
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        texts, cursor = self._block(cursor, rule=True)
-        if not texts or not self.who:
+        cursor = self._block(cursor, rule=True)
+        if not cursor.raw or not self.who:
             return
-        texts = texts[1:]
+        texts = text_lines(cursor.raw)[1:]
         if any(_SESSION.match(text) is not None for text in texts):
             yield Uncertain(QUOTED_EXPORT, self.first)
         if self.who == "user":

@@ -102,15 +102,21 @@ class Cursor(Struct):
         others a prompt if words of a person are in them. Only messages of the assistant have a
         response (None: one of its own), a model, a usage and a stop.
         """
-        if role != "assistant":
+        # This runs for every message: `take` is written out.
+        taken = self.taken
+        index = taken.get(agent, 0)
+        taken[agent] = index + 1
+        if role == "assistant":
+            origin = origin or "agent"
+            if response is None:
+                response = f"r{index}"
+        else:
             response = model = stop = ""
             usage = None
-            origin = origin or ("tool" if role == "tool" else "prompt" if typed else "injected")
-        index = self.take(agent)
-        if response is None:
-            response = f"r{index}"
+            if not origin:
+                origin = "tool" if role == "tool" else "prompt" if typed else "injected"
         return Message(
-            index, role, parts, self.line or None, self.item, origin or "agent", typed,
+            index, role, parts, self.line or None, self.item, origin, typed,
             key, parent, response, time, agent, model, cwd, usage, self.raw, stop,
         )  # fmt: skip
 
@@ -137,12 +143,6 @@ class ChainLine(Struct, gc=False):
     def link(self) -> tuple[Link, ...]:
         """The line's place in the chain, if it has one, for lines that are no message."""
         return (Link(self.id, self.parentId or ""),) if self.id else ()
-
-    def place(self) -> dict[str, Any]:
-        """Id, parent and time, as `Cursor.message` takes them."""
-        return {
-            "key": self.id or "", "parent": self.parentId or "", "time": self.timestamp or ""
-        }  # fmt: skip
 
 
 class Reader(Protocol):

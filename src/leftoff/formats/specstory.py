@@ -167,8 +167,8 @@ class SpecStoryReader(TextReader):
         return found
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        texts, cursor = self._block(cursor, _ENDS)
-        if not texts or not self.who:
+        cursor = self._block(cursor, _ENDS)
+        if not cursor.raw or not self.who:
             return
         below = cursor.raw.partition(b"\n")[2].decode(errors="replace")
         body = below.replace("\r\n", "\n").strip("\n")

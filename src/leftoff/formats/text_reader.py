@@ -26,6 +26,12 @@ def text_line(line: bytes) -> str:
     return line.decode(errors="replace").rstrip("\r\n")
 
 
+def text_lines(raw: bytes) -> list[str]:
+    """The lines of a block as text, without their ends."""
+    lines = raw.decode(errors="replace").removesuffix("\n").split("\n")
+    return [line.rstrip("\r") for line in lines] if b"\r" in raw else lines
+
+
 class TextReader(Struct):
     """Gathers the lines of a block. Fields are its state between lines."""
 
@@ -52,8 +58,8 @@ class TextReader(Struct):
 
     def _block(
         self, cursor: Cursor, ends: frozenset[bytes] = _BLANK, *, rule: bool = False
-    ) -> tuple[list[str], Cursor]:
-        """Ends the block: its lines, and a cursor on it.
+    ) -> Cursor:
+        """Ends the block: a cursor on it, whose `raw` is b"" if it has no lines.
 
         Args:
             cursor: numbers the messages.
@@ -65,7 +71,7 @@ class TextReader(Struct):
             lines.pop()
         if rule and lines and lines[-1].strip() == b"---":
             lines.pop()
-        return [text_line(line) for line in lines], cursor.at(self.first, b"".join(lines))
+        return cursor.at(self.first, b"".join(lines))
 
     def _said(
         self, parts: Iterable[Part], cursor: Cursor, role: Role = "assistant", **more: Any
