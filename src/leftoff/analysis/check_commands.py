@@ -12,8 +12,7 @@ import re
 from msgspec import Struct
 
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
-from leftoff.shell import command_facts
-from leftoff.shell.ast import Command, Script
+from leftoff.shell import program_of
 
 
 class Run(Struct, frozen=True):
@@ -119,10 +118,10 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         return None
     if any(word[:1] == "-" and word in _NO_RUN for word in words[3:10]):
         return None
-    facts = command_facts(Script(Command(tuple(words), (), (), True)))
-    if not facts:
+    program, _ = program_of(words)
+    if not program:
         return None
-    name = re.sub(r"\.(?:exe|cmd|bat)$", "", facts[0][0].rpartition("\\")[2])
+    name = re.sub(r"\.(?:exe|cmd|bat)$", "", program.rpartition("\\")[2])
     at = next((i for i, w in enumerate(words) if _base(w) == name), len(words) - 1)
     rest = words[at + 1 :]
     if name in _WRAPPERS:

@@ -13,9 +13,26 @@ from typing import Any
 
 import msgspec
 
-from leftoff.shell.ast import Command, Logical, Pipeline, Sequence, Statement
+from leftoff.shell.ast import (
+    UNKNOWN,
+    Command,
+    Logical,
+    Pipeline,
+    Sequence,
+    Statement,
+    named_commands,
+)
 
-__all__ = ["Invocation", "ProgramRule", "ProgramRules", "is_quiet", "load", "program_rules"]
+__all__ = [
+    "Invocation",
+    "ProgramRule",
+    "ProgramRules",
+    "is_quiet",
+    "load",
+    "program_of",
+    "program_rules",
+    "programs_of",
+]
 
 
 class ProgramRule(msgspec.Struct, frozen=True):
@@ -269,3 +286,58 @@ def _is_quiet_command(node: Command) -> bool:
         second = words[1] if len(words) > 1 else ""
         rule = program_rules().by_name.get(f"{name} {second}")
     return rule is not None and rule.kind == "inert"
+
+
+_WRAPPERS = frozenset(
+    "sudo env time timeout nice nohup command exec stdbuf npx bunx uv poetry pipenv mise xargs"
+    " doas gtimeout busybox".split()
+)
+_RUN_SUBCOMMANDS = {
+    "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "mise": ("exec", "x"),
+}  # fmt: skip
+
+
+def programs_of(body: Statement) -> tuple[tuple[str, str], ...]:
+    """The programs of a statement, each as `program_of` names it."""
+    found = [
+        program_of([word for word in command.words if isinstance(word, str)])
+        for _, command in named_commands(body)
+    ]
+    return tuple(pair for pair in found if pair[0])
+
+
+def program_of(words: list[str]) -> tuple[str, str]:
+    """The program behind its wrappers and its subcommand; ``""`` where there is none."""
+    i = 0
+    for _ in range(6):
+        if i >= len(words):
+            return "", ""
+        name = words[i].rpartition("/")[2]
+        if name not in _WRAPPERS:
+            break
+        start = i
+        i += 1
+        needed = _RUN_SUBCOMMANDS.get(name)
+        if needed is not None:
+            if i >= len(words) or words[i] not in needed:
+                i = start
+                break
+            i += 1
+        while i < len(words) and (
+            words[i][:1] == "-"
+            or ("=" in words[i] and words[i].partition("=")[0].isidentifier())
+            or (name in ("timeout", "gtimeout") and words[i][:1].isdigit())
+        ):
+            i += 1
+    if i >= len(words):
+        return "", ""
+    name = words[i].rpartition("/")[2]
+    rest = words[i + 1 :]
+    if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
+        name, rest = rest[1], rest[2:]
+    while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):
+        rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
+    sub = next((word for word in rest if word[:1] != "-"), "")
+    if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
+        return name, "-c"
+    return name, "" if UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub

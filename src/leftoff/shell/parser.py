@@ -161,13 +161,34 @@ class _Compiler:
         return result
 
     def command(self, node: Any) -> Statement:
+        """A simple command. Where the grammar took the next line for more words of it, as it
+        does in error recovery, these are a command of their own."""
+        children = node.children
+        if node.start_point[0] == node.end_point[0]:
+            return self.simple(children)
+        chunks: list[list[Any]] = [[]]
+        for child in children:
+            gap = self.span(chunks[-1][-1].end_byte, child.start_byte) if chunks[-1] else ""
+            if "\n" in gap.replace("\\\n", ""):
+                chunks.append([])
+            chunks[-1].append(child)
+        items: list[Statement] = [self.simple(chunk) for chunk in chunks]
+        for i, item in enumerate(items[1:], 1):
+            first = item.words[0] if isinstance(item, Command) and item.words else UNKNOWN
+            if not isinstance(first, str) or "=" in first or not first[:1].isalnum():
+                self.broken = True
+                items[i:] = [Opaque("lines")]
+                break
+        return items[0] if len(items) == 1 else Sequence(tuple(items))
+
+    def simple(self, children: list[Any]) -> Command:
         words: list[str | Word] = []
         assignments: list[tuple[str, str | Word | Array]] = []
         redirects: list[Redirect] = []
         span = self.span
         plain = True
         end = -1
-        for child in node.children:
+        for child in children:
             kind = child.type
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
@@ -210,7 +231,7 @@ class _Compiler:
             for word in more:
                 plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
             words.extend(more)
-        if node.end_byte - node.start_byte > MAX_WORD:
+        if children and end - children[0].start_byte > MAX_WORD:
             return Command(without_long_words(words), tuple(assignments), tuple(redirects))
         return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
 
@@ -341,7 +362,13 @@ class _Compiler:
                 left = Background(left)
             elif child.is_named and kind != "comment":
                 item = self.statement(child, kind)
-                left = item if left is None else Logical(both, left, item)
+                if left is None:
+                    left = item
+                elif isinstance(item, Sequence) and item.items:  # two lines, see `command`
+                    first, *rest = item.items
+                    left = Sequence((Logical(both, left, first), *rest))
+                else:
+                    left = Logical(both, left, item)
         return left if left is not None else _EMPTY
 
     def pipeline(self, node: Any) -> Statement:

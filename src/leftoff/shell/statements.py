@@ -124,6 +124,11 @@ def make_pipeline(items: list[Statement]) -> Statement:
         if isinstance(item, Logical):
             left = make_pipeline([*parts, item.left])
             return Logical(item.both, left, make_pipeline([item.right, *items[number + 1 :]]))
+        if isinstance(item, Sequence) and item.items:  # two lines, see `parser.command`
+            one, *rest = item.items
+            later = make_pipeline([rest.pop(), *items[number + 1 :]]) if rest else None
+            lines = (make_pipeline([*parts, one]), *rest, *((later,) if later else ()))
+            return Sequence(lines)
         parts += item.items if isinstance(item, Pipeline) else (item,)
     return parts[0] if len(parts) == 1 else Pipeline(tuple(parts))
 
