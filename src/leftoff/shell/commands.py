@@ -196,32 +196,9 @@ class Invocation:
 
 
 _QUIET_GIT = frozenset(
-    (
-        "status",
-        "log",
-        "add",
-        "commit",
-        "push",
-        "fetch",
-        "branch",
-        "remote",
-        "tag",
-        "config",
-        "rev-parse",
-        "show-ref",
-        "describe",
-        "blame",
-        "ls-files",
-        "reflog",
-        "shortlog",
-        "grep",
-        "rev-list",
-        "merge-base",
-        "cat-file",
-        "for-each-ref",
-        "symbolic-ref",
-        "ls-remote",
-    )
+    "status log add commit push fetch branch remote tag config rev-parse show-ref"
+    " describe blame ls-files reflog shortlog grep rev-list merge-base cat-file"
+    " for-each-ref symbolic-ref ls-remote".split()
 )
 _MAX_QUIET_OPERANDS = {
     "head": 0, "tail": 0, "wc": 0, "sort": 0, "uniq": 0, "tr": 9, "cut": 0, "cat": 0,

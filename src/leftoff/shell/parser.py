@@ -49,7 +49,6 @@ from leftoff.shell.statements import (
     MAX_WORD,
     appended_value,
     attach_redirects,
-    counted_loop,
     grammar,
     heredoc,
     make_pipeline,
@@ -406,24 +405,15 @@ class _Compiler:
         return Loop(name, tuple(values), body)
 
     def c_style_for(self, node: Any) -> Statement:
-        """``for ((i=A; i<B; i++))`` with plain numbers is a loop over them."""
-        name, body, start, end, closed = "", _EMPTY, None, None, False
-        steps = 0
+        """``for ((i=A; i<B; i++))``: how often it runs is not followed."""
+        name, body = "", _EMPTY
         for child in node.children:
-            kind = child.type
-            if kind in ("do_group", "compound_statement"):
+            if child.type in ("do_group", "compound_statement"):
                 body = self.sequence(child.children)  # type: ignore[assignment]
-            elif kind == "variable_assignment":
+            elif child.type == "variable_assignment":
                 found = self.assignment(child)
-                if found is not None and isinstance(found[1], str) and found[1].isdecimal():
-                    name, start = found[0], int(found[1][:9])
-            elif kind == "binary_expression":
-                sides = [self.text(item).strip() for item in child.children]
-                if len(sides) == 3 and sides[1] in ("<", "<=") and sides[2].isdecimal():
-                    end, closed = int(sides[2][:9]), sides[1] == "<="
-            elif kind in ("postfix_expression", "unary_expression"):
-                steps += "++" in self.text(child)
-        return counted_loop(name, body, start, end, single=steps == 1, closed=closed)
+                name = found[0] if found is not None else name
+        return Loop(name, None, body)
 
     def while_loop(self, node: Any) -> Statement:
         conditions: list[Any] = []
