@@ -89,7 +89,7 @@ def test_quoted_commands_do_nothing() -> None:
 
 
 def test_loops_variables_and_braces_are_followed() -> None:
-    assert run("x=1; for f in a b; do mv $f ${f}_$x.txt; done; touch {p,q}{1..2}", "a b") == {
+    assert run("x=1; for f in a b; do mv $f ${f}_$x.txt; done; touch {p,q}{1,2}", "a b") == {
         "a": "deleted",
         "b": "deleted",
         "a_1.txt": "created",

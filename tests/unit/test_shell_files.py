@@ -53,13 +53,6 @@ def test_a_new_directory_holds_nothing_else() -> None:
     assert known.is_complete("d/e")
 
 
-def test_a_listing_holds_for_one_level() -> None:
-    known = FileState()
-    known.record_listing("d", ["a", "e/"])
-    assert (known.kind("d/a"), known.kind("d/b")) == ("file", "absent")
-    assert known.kind("d/e/x") == "unknown"
-
-
 def test_copies_are_independent() -> None:
     known = FileState(["a"])
     other = known.copy()

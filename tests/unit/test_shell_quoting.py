@@ -139,25 +139,8 @@ def test_neighbouring_texts_are_one() -> None:
         ("{a,b", "{a,b"),
         ("a}b,c", "a}b,c"),
         ("{{a,b}", "{a {b"),
-        ("f{1..3}", "f1 f2 f3"),
-        ("{3..1}", "3 2 1"),
-        ("{1..6..2}", "1 3 5"),
-        ("{1..7..-3}", "1 4 7"),
-        ("{2..4..0}", "2 3 4"),
-        ("{08..10}", "08 09 10"),
-        ("{8..010}", "008 009 010"),
-        ("{-1..1}", "-1 0 1"),
-        ("{0..2}", "0 1 2"),
-        ("{9..11}", "9 10 11"),
-        ("{a..e..2}", "a c e"),
-        ("{c..a}", "c b a"),
-        ("{a..3}", "{a..3}"),
-        ("{1..b}", "{1..b}"),
-        ("{1..2..x}", "{1..2..x}"),
-        ("{1..2..3..4}", "{1..2..3..4}"),
-        ("{12345678..12345679}", "12345678 12345679"),
-        ("{123456789..123456790}", "{123456789..123456790}"),
-        ("{ab..cd}", "{ab..cd}"),
+        ("f{1..3}", "f" + UNKNOWN),
+        ("{a..e..2}", UNKNOWN),
     ],
 )
 def test_braces(text: str, words: str) -> None:
@@ -168,16 +151,12 @@ def test_braces_around_a_variable_are_kept_in_order() -> None:
     variable = Variable("x", "", False)
     parts: list[quoting.Part] = [mark_unquoted("{a,"), variable, mark_unquoted("b}c")]
     assert expand_braces(parts) == [["ac"], [variable, "bc"]]
-    # A range cannot hold one.
-    assert expand_braces([mark_unquoted("{1.."), variable, mark_unquoted("}")]) == [
-        ["{1..", variable, "}"]
-    ]
 
 
 def test_too_many_words_are_one_that_is_not_known() -> None:
-    assert len(expand_braces([mark_unquoted("{1..256}")])) == MAX_FIELDS
-    assert len(expand_braces([mark_unquoted("{1..900}")])) == MAX_FIELDS
-    assert expand_braces([mark_unquoted("{1..256}{a,b}")]) == [[UNKNOWN]]
+    many = "{" + ",".join("x" * MAX_FIELDS) + "}"
+    assert len(expand_braces([mark_unquoted(many)])) == MAX_FIELDS
+    assert expand_braces([mark_unquoted("{a,b}" + many[:400] + "}")]) == [[UNKNOWN]]
     assert expand_braces([mark_unquoted("{a,b}" + "c" * 995)]) == [
         ["a" + "c" * 995],
         ["b" + "c" * 995],

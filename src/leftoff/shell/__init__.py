@@ -1,17 +1,17 @@
 """What a shell command did to files, from its text, its outcome and the files known before.
 
-The interface of the package is four functions: `analyze` a command, `resolve` its effects,
-`observe` its listings, `command_facts`. They are loaded on first use, so that importing
-`leftoff.shell.paths` does not import the interpreter.
+The interface of the package: `analyze` a command, once for all who ask; `resolve` its effects,
+`observe` its listings, `command_facts`; `program_of` some words. They are loaded on first use,
+so that importing `leftoff.shell.paths` does not import the interpreter.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from leftoff.shell.effects import analyze, command_facts, observe, resolve
+    from leftoff.shell.effects import analyze, command_facts, observe, program_of, resolve
 
-__all__ = ["analyze", "command_facts", "observe", "resolve"]
+__all__ = ["analyze", "command_facts", "observe", "program_of", "resolve"]
 
 
 def __getattr__(name: str) -> object:

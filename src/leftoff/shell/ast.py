@@ -228,7 +228,7 @@ class Script(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parsed command line with the directory and home it was run with.
 
     `broken` is true where the grammar could not read every part of it; `quiet` where none of
-    its programs touches files.
+    its programs touches files. `programs` are those that it runs, with their subcommands.
     """
 
     body: Statement
@@ -236,6 +236,7 @@ class Script(msgspec.Struct, frozen=True, array_like=True, gc=False):
     home: str | None = None
     broken: bool = False
     quiet: bool = False
+    programs: tuple[tuple[str, str], ...] = ()
 
 
 def named_commands(node: Statement) -> list[tuple[str, Command]]:

@@ -13,7 +13,15 @@ from typing import Any
 
 import msgspec
 
-from leftoff.shell.ast import Command, Logical, Pipeline, Sequence, Statement
+from leftoff.shell.ast import (
+    UNKNOWN,
+    Command,
+    Logical,
+    Pipeline,
+    Sequence,
+    Statement,
+    named_commands,
+)
 
 __all__ = [
     "Invocation",
@@ -22,7 +30,9 @@ __all__ = [
     "ProgramRules",
     "is_quiet",
     "load",
+    "program_of",
     "program_rules",
+    "programs_of",
     "unwrapped",
 ]
 
@@ -277,32 +287,9 @@ class Invocation:
 
 
 _QUIET_GIT = frozenset(
-    (
-        "status",
-        "log",
-        "add",
-        "commit",
-        "push",
-        "fetch",
-        "branch",
-        "remote",
-        "tag",
-        "config",
-        "rev-parse",
-        "show-ref",
-        "describe",
-        "blame",
-        "ls-files",
-        "reflog",
-        "shortlog",
-        "grep",
-        "rev-list",
-        "merge-base",
-        "cat-file",
-        "for-each-ref",
-        "symbolic-ref",
-        "ls-remote",
-    )
+    "status log add commit push fetch branch remote tag config rev-parse show-ref"
+    " describe blame ls-files reflog shortlog grep rev-list merge-base cat-file"
+    " for-each-ref symbolic-ref ls-remote".split()
 )
 _MAX_QUIET_OPERANDS = {
     "head": 0, "tail": 0, "wc": 0, "sort": 0, "uniq": 0, "tr": 9, "cut": 0, "cat": 0,
@@ -367,3 +354,29 @@ def _is_quiet_command(node: Command) -> bool:
         second = words[1] if len(words) > 1 else ""
         rule = program_rules().by_name.get(f"{name} {second}")
     return rule is not None and rule.kind == "inert"
+
+
+def programs_of(body: Statement) -> tuple[tuple[str, str], ...]:
+    """The programs of a statement, each as `program_of` names it."""
+    found = [
+        program_of([word for word in command.words if isinstance(word, str)])
+        for _, command in named_commands(body)
+    ]
+    return tuple(pair for pair in found if pair[0])
+
+
+def program_of(words: list[str]) -> tuple[str, str]:
+    """The program behind its launchers and its subcommand; ``""`` where there is none."""
+    words, _ = unwrapped(words)
+    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
+    if not words or launcher is not None and not launcher.after:
+        return "", ""  # it runs nothing: `env`, `command -v x`
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
+        name, rest = rest[1], rest[2:]
+    while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):
+        rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
+    sub = next((word for word in rest if word[:1] != "-"), "")
+    if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
+        return name, "-c"
+    return name, "" if UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub

@@ -1,9 +1,11 @@
 """The interface of the package: what a shell command did to files.
 
-`analyze` parses a command into plain data (`Script`). `resolve` interprets the script, given
-the recorded exit status and output and the files known so far; it returns which files were
-read, created, modified or deleted, and updates the known files. `command_facts` names the
-programs that were run. `observe` reads listings in the output.
+`analyze` is the one entry: it parses a command into plain data (`Script`), once for all who
+ask (files, activities, checks, git). `resolve` interprets the script, given the recorded exit
+status and output and the files known so far; it returns which files were read, created,
+modified or deleted, and updates the known files. `command_facts` names the programs that were
+run, `observe` reads listings in the output. `docs/decisions/008-one-walk-over-a-command.md`
+draws the way.
 
 No function opens a file or runs anything, and none raises on any input.
 """
@@ -17,8 +19,8 @@ from typing import Literal
 import msgspec
 
 from leftoff.shell import interpreter
-from leftoff.shell.ast import UNKNOWN, Opaque, Script, Sequence, Statement, named_commands
-from leftoff.shell.commands import is_quiet, program_rules, unwrapped
+from leftoff.shell.ast import Opaque, Script, Sequence, named_commands
+from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
@@ -36,6 +38,7 @@ __all__ = [
     "clear_caches",
     "command_facts",
     "observe",
+    "program_of",
     "resolve",
 ]
 
@@ -101,20 +104,22 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     """
     if cwd is not None:
         cwd = join("/", cwd.replace("\\", "/")) if cwd else None
-    body, broken, quiet = _parsed(command, home)
-    return Script(body, cwd, home, broken, quiet)
+    # Most texts mean the same in every home, so that all who ask share one result.
+    found = _parsed(command, home if "~" in command else None)
+    return Script(found.body, cwd, home, found.broken, found.quiet, found.programs)
 
 
 @functools.lru_cache(maxsize=2048)
-def _parsed(command: str, home: str | None) -> tuple[Statement, bool, bool]:
+def _parsed(command: str, home: str | None) -> Script:
     script = _parse_script(command, home)
-    return script.body, script.broken, not script.broken and is_quiet(script.body)
+    quiet = not script.broken and is_quiet(script.body)
+    programs = programs_of(script.body)
+    return msgspec.structs.replace(script, quiet=quiet, programs=programs)
 
 
 def clear_caches() -> None:
-    """Empty the caches of parsed commands."""
+    """Empty the cache of parsed commands."""
     _parsed.cache_clear()
-    _facts.cache_clear()
 
 
 def _parse_script(command: str, home: str | None) -> Script:
@@ -221,8 +226,7 @@ def _interrupted(script: Script, walk: Walk) -> list[FileEffect]:
     likely."""
     body = script.body
     items = body.items if isinstance(body, Sequence) else (body,)
-    names = [name for name, _ in named_commands(body)]
-    if not any(name in walk.slow for name in names):
+    if not any(name in walk.slow for name, _ in named_commands(body)):
         return []
     walk.uncertainty = 1
     for item in items:
@@ -257,29 +261,4 @@ def command_facts(script: Script) -> list[tuple[str, str]]:
     Wrappers (``sudo``, ``env``, ``timeout``, ``npx``, ``uv run``) are skipped and the program
     that they run is named. ``python -m pytest`` counts as ``("pytest", "")``.
     """
-    return list(_facts(script))
-
-
-@functools.lru_cache(maxsize=1024)
-def _facts(script: Script) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
-    for _, command in named_commands(script.body):
-        words = [word for word in command.words if isinstance(word, str)]
-        found.append(_fact(words))
-    return tuple(fact for fact in found if fact[0])
-
-
-def _fact(words: list[str]) -> tuple[str, str]:
-    words, _ = unwrapped(words)
-    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
-    if not words or launcher is not None and not launcher.after:
-        return "", ""  # it runs nothing: `env`, `command -v x`
-    name, rest = words[0].rpartition("/")[2], words[1:]
-    if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
-        name, rest = rest[1], rest[2:]
-    while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):
-        rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
-    sub = next((word for word in rest if word[:1] != "-"), "")
-    if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
-        return name, "-c"
-    return name, "" if UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub
+    return list(script.programs)

@@ -20,7 +20,7 @@ from leftoff.shell.globs import ends
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
 
-__all__ = ["arithmetic", "fields", "mark_patterns", "split_words", "value_or_unknown"]
+__all__ = ["arithmetic", "fields", "mark_patterns", "value_or_unknown"]
 
 _IFS = " \t\n"
 
@@ -210,37 +210,6 @@ def run_substitution(walk: Walk, body: Statement) -> str | None:
     return walk.stdout
 
 
-def split_words(line: str, most: int | None, separators: str = _IFS) -> list[str]:
-    """The words of a line as ``read`` splits them: at most `most`, the last one with the rest.
-
-    `separators` is the value of ``IFS``: blanks in it count once however many there are, and
-    not at all around the line; each other character ends a word.
-    """
-    blanks = "".join(char for char in separators if char in _IFS)
-    line = line.strip(blanks) if blanks else line
-    found: list[str] = []
-    at, size = 0, len(line)
-    while at < size and (most is None or len(found) < most - 1):
-        start = at
-        while at < size and line[at] not in separators:
-            at += 1
-        found.append(line[start:at])
-        at = _skip_blanks(line, at, blanks)
-        if at < size and line[at] in separators and line[at] not in blanks:
-            at = _skip_blanks(line, at + 1, blanks)
-    if at < size:
-        alone = not any(char in separators for char in line[at:-1])
-        ends_in_separator = line[-1] in separators and line[-1] not in blanks
-        found.append(line[at:-1] if alone and ends_in_separator else line[at:])
-    return found
-
-
-def _skip_blanks(line: str, at: int, blanks: str) -> int:
-    while at < len(line) and line[at] in blanks:
-        at += 1
-    return at
-
-
 def value_or_unknown(value: str) -> str:
     """The field as the value of a variable, or `UNKNOWN` where it is not known in full."""
     return value if UNRESOLVED.isdisjoint(value) else UNKNOWN
@@ -268,37 +237,11 @@ def _apply_operation(value: str, operation: str) -> str:
             return value
         size = found[greedy]
         return value[: len(value) - size] if head == "%" else value[size:]
-    if head == "/":
-        every = operation[1:2] == "/"
-        rest = operation[2:] if every else operation[1:]
-        anchor = rest[:1] if rest[:1] in ("#", "%") and not every else ""
-        rest = rest[len(anchor) :]
-        old, _, new = rest.partition("/")
-        old, new = old.strip("\"'").replace("\\", ""), new.strip("\"'").replace("\\", "")
-        if not old or any(char in old for char in "*?["):
-            return UNKNOWN
-        if anchor == "#":
-            return new + value[len(old) :] if value.startswith(old) else value
-        if anchor == "%":
-            return value[: -len(old)] + new if value.endswith(old) else value
-        return value.replace(old, new) if every else value.replace(old, new, 1)
-    if operation in ("^^", "^", ",,", ","):
-        if operation == "^^":
-            return value.upper()
-        if operation == ",,":
-            return value.lower()
-        first = value[:1].upper() if operation == "^" else value[:1].lower()
-        return first + value[1:]
     if head == ":":
         if operation[1:2] in ("-", "=", "?"):
             return value or operation[2:].strip("\"'")
         if operation[1:2] == "+":
             return operation[2:].strip("\"'") if value else ""
-        numbers = operation[1:].split(":")
-        if all(item.strip().isdecimal() for item in numbers) and len(numbers) < 3:
-            start = int(numbers[0][:6])
-            return value[start:] if len(numbers) == 1 else value[start:][: int(numbers[1][:6])]
-        return UNKNOWN
     return UNKNOWN
 
 

@@ -11,10 +11,9 @@ this pattern. A path is a file, a directory, absent or unknown. `kind` finds the
 order:
 
 1. a fact recorded for the path itself (`_kinds`);
-2. absent, if its directory was listed (`_listed`: the entries of this directory are all known);
-3. absent, if a directory above it is absent, is a file, or is complete (`_complete`: all that
+2. absent, if a directory above it is absent, is a file, or is complete (`_complete`: all that
    lies below it is known, as for a directory that a command has just made);
-4. otherwise unknown. It never guesses.
+3. otherwise unknown. It never guesses.
 
 `_ancestors` holds every directory below which something was ever recorded; it only saves
 searches. `contents` holds texts of files that the recording shows being written, so that a
@@ -113,7 +112,6 @@ class FileState:
         "_changed",
         "_complete",
         "_kinds",
-        "_listed",
         "contents",
         "editor_file",
         "stashes",
@@ -129,7 +127,6 @@ class FileState:
         # Copies share this set: an entry too many costs a search, no more.
         self._ancestors: set[str] = set()
         self._complete: set[str] = set()
-        self._listed: set[str] = set()
         self._changed: dict[str, Action] = {}
         self.contents: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
@@ -151,7 +148,6 @@ class FileState:
         new._kinds = dict(self._kinds)
         new._ancestors = self._ancestors
         new._complete = set(self._complete)
-        new._listed = set(self._listed)
         new._changed = dict(self._changed)
         new.contents = dict(self.contents)
         new.stashes = list(self.stashes)
@@ -163,7 +159,6 @@ class FileState:
         self._kinds = dict(other._kinds)
         self._ancestors = self._ancestors | other._ancestors
         self._complete = set(other._complete)
-        self._listed = set(other._listed)
         self._changed = dict(other._changed)
         self.contents.clear()
         self.contents.update(other.contents)
@@ -181,8 +176,6 @@ class FileState:
         if path == "~":
             return "unknown"
         above = parent_of(path)
-        if above in self._listed:
-            return "absent"
         complete = self._complete
         while True:
             known = kinds.get(above)
@@ -237,32 +230,16 @@ class FileState:
         """Record that the path is absent, and so is all below it."""
         if self._kinds.get(path) != "file":
             self._complete.discard(path)
-            self._listed.discard(path)
             if path in self._ancestors:
                 below = path + "/"
                 for known in [known for known in self._kinds if known.startswith(below)]:
                     del self._kinds[known]
-                for names in (self._complete, self._listed):
-                    for known in [known for known in names if known.startswith(below)]:
-                        names.discard(known)
+                self._complete -= {one for one in self._complete if one.startswith(below)}
         self._put(path, "absent")
 
     def mark_unknown(self, path: str) -> None:
         """Record that the kind of the path is no longer known."""
         self._put(path, "unknown")
-
-    def record_listing(self, path: str, names: Iterable[str]) -> None:
-        """Record that a directory holds exactly these entries; directories end in ``/``."""
-        self.put_directory(path)
-        for name in names:
-            below = join(path, name.rstrip("/"))
-            if below is None:
-                continue
-            if name.endswith("/"):
-                self.put_directory(below)
-            elif self._kinds.get(below) not in ("file", "directory"):
-                self._put(below, "file")
-        self._listed.add(path)
 
     def is_complete(self, path: str) -> bool:
         """Whether everything below this directory is known."""
@@ -315,7 +292,7 @@ class FileState:
                     elif kind == "directory" or (last and kind == "file"):
                         following.append((below, shown + part))
                     continue
-                if not (self.is_complete(place) or place in self._listed):
+                if not self.is_complete(place):
                     complete = False
                 for name, kind in self._entries(place):
                     if name[0] == "." and part[0] != ".":

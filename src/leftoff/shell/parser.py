@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from leftoff.shell import quoting
 from leftoff.shell.ast import (
     MAX_FIELDS,
     PATTERN_MARKS,
@@ -31,25 +32,11 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.fastpath import plain_list
 from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredocs
-from leftoff.shell.quoting import (
-    ansi_text,
-    append_text,
-    expand_braces,
-    has_braces,
-    is_plain,
-    make_word,
-    mark_unquoted,
-    parse_expansion,
-    rejoin_dollar,
-    unescape_quoted,
-    unmark_patterns,
-)
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
     MAX_WORD,
     appended_value,
     attach_redirects,
-    counted_loop,
     grammar,
     heredoc,
     make_pipeline,
@@ -122,14 +109,11 @@ class _Compiler:
         self.broken = False
 
     def text(self, node: Any) -> str:
-        piece = self.source[node.start_byte : node.end_byte]
-        return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+        return self.span(node.start_byte, node.end_byte)
 
     def span(self, start: int, end: int) -> str:
         piece = self.source[start:end]
         return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
-
-    # statements
 
     def sequence(self, nodes: list[Any]) -> Statement:
         items: list[Statement] = []
@@ -161,17 +145,40 @@ class _Compiler:
         return result
 
     def command(self, node: Any) -> Statement:
+        """A simple command. Where the grammar took the next line for more words of it, as it
+        does in error recovery, these are a command of their own."""
+        children = node.children
+        if node.start_point[0] == node.end_point[0]:
+            return self.simple(children)
+        chunks: list[list[Any]] = [[]]
+        for child in children:
+            gap = self.span(chunks[-1][-1].end_byte, child.start_byte) if chunks[-1] else ""
+            if "\n" in gap.replace("\\\n", ""):
+                chunks.append([])
+            chunks[-1].append(child)
+        items: list[Statement] = [self.simple(chunk) for chunk in chunks]
+        for i, item in enumerate(items[1:], 1):
+            first = item.words[0] if isinstance(item, Command) and item.words else UNKNOWN
+            if not isinstance(first, str) or "=" in first or not first[:1].isalnum():
+                self.broken = True
+                items[i:] = [Opaque("lines")]
+                break
+        return items[0] if len(items) == 1 else Sequence(tuple(items))
+
+    def simple(self, children: list[Any]) -> Command:
         words: list[str | Word] = []
         assignments: list[tuple[str, str | Word | Array]] = []
         redirects: list[Redirect] = []
         span = self.span
         plain = True
         end = -1
-        for child in node.children:
+        for child in children:
             kind = child.type
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
-                words[-1] = rejoin_dollar(words[-1], span(child.start_byte, child.end_byte))
+                words[-1] = quoting.rejoin_dollar(
+                    words[-1], span(child.start_byte, child.end_byte)
+                )
                 plain = False
                 end = child.end_byte
                 continue
@@ -182,7 +189,7 @@ class _Compiler:
             # The most frequent words first: this is the hot loop.
             if kind == "word" or kind == "number":
                 raw = span(child.start_byte, child.end_byte)
-                if is_plain(raw) and raw[:1] != "~":
+                if quoting.is_plain(raw) and raw[:1] != "~":
                     words.append(raw)
                     continue
             elif kind == "raw_string":
@@ -210,7 +217,7 @@ class _Compiler:
             for word in more:
                 plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
             words.extend(more)
-        if node.end_byte - node.start_byte > MAX_WORD:
+        if children and end - children[0].start_byte > MAX_WORD:
             return Command(without_long_words(words), tuple(assignments), tuple(redirects))
         return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
 
@@ -341,7 +348,13 @@ class _Compiler:
                 left = Background(left)
             elif child.is_named and kind != "comment":
                 item = self.statement(child, kind)
-                left = item if left is None else Logical(both, left, item)
+                if left is None:
+                    left = item
+                elif isinstance(item, Sequence) and item.items:  # two lines, see `command`
+                    first, *rest = item.items
+                    left = Sequence((Logical(both, left, first), *rest))
+                else:
+                    left = Logical(both, left, item)
         return left if left is not None else _EMPTY
 
     def pipeline(self, node: Any) -> Statement:
@@ -361,42 +374,26 @@ class _Compiler:
         return Group(self.sequence(children), (), False)
 
     def for_loop(self, node: Any) -> Statement:
+        """``for x in …``; how often ``for ((i=A; i<B; i++))`` runs is not followed."""
+        counted = node.type == "c_style_for_statement"
         name, body = "", _EMPTY
         values: list[str | Word] = []
         listed = False
         for child in node.children:
             kind = child.type
-            if kind == "do_group":
+            if kind in ("do_group", "compound_statement"):
                 body = self.sequence(child.children)  # type: ignore[assignment]
+            elif kind == "variable_assignment":
+                name = self.text(child).partition("=")[0]
             elif kind == "variable_name" and not name:
                 name = self.text(child)
             elif kind == "in":
                 listed = True
-            elif child.is_named and kind != "comment":
+            elif child.is_named and kind != "comment" and not counted:
                 values.extend(self.words(child, kind))
-        if not listed:
-            return Loop(name, (Word((Variable("@", "", True),)),), body)
-        return Loop(name, tuple(values), body)
-
-    def c_style_for(self, node: Any) -> Statement:
-        """``for ((i=A; i<B; i++))`` with plain numbers is a loop over them."""
-        name, body, start, end, closed = "", _EMPTY, None, None, False
-        steps = 0
-        for child in node.children:
-            kind = child.type
-            if kind in ("do_group", "compound_statement"):
-                body = self.sequence(child.children)  # type: ignore[assignment]
-            elif kind == "variable_assignment":
-                found = self.assignment(child)
-                if found is not None and isinstance(found[1], str) and found[1].isdecimal():
-                    name, start = found[0], int(found[1][:9])
-            elif kind == "binary_expression":
-                sides = [self.text(item).strip() for item in child.children]
-                if len(sides) == 3 and sides[1] in ("<", "<=") and sides[2].isdecimal():
-                    end, closed = int(sides[2][:9]), sides[1] == "<="
-            elif kind in ("postfix_expression", "unary_expression"):
-                steps += "++" in self.text(child)
-        return counted_loop(name, body, start, end, single=steps == 1, closed=closed)
+        if not listed and not counted:
+            values = [Word((Variable("@", "", True),))]
+        return Loop(name, None if counted else tuple(values), body)
 
     def while_loop(self, node: Any) -> Statement:
         conditions: list[Any] = []
@@ -471,7 +468,10 @@ class _Compiler:
         words: list[str | Word] = [self.text(children[0])] if children else ["["]
         self.flatten(children[1:-1], words)
         if words[0] == "[[":  # no file name expansion here; `==` compares with a pattern
-            words = [unmark_patterns(word) if isinstance(word, str) else word for word in words]
+            words = [
+                quoting.unmark_patterns(word) if isinstance(word, str) else word
+                for word in words
+            ]
         return Command(tuple(words))
 
     def flatten(self, nodes: list[Any], words: list[str | Word]) -> None:
@@ -495,8 +495,6 @@ class _Compiler:
         self.broken = True
         return Opaque("error")
 
-    # words
-
     def words(self, node: Any, kind: str) -> list[str | Word]:
         """The words that a syntax node stands for: several after brace expansion."""
         parts: list[str | Variable | Substitution] = []
@@ -511,35 +509,37 @@ class _Compiler:
                 there = "PWD" if first[1] == "+" else "OLDPWD"
                 parts[:1] = [Variable(there, "", True), first[2:]]
         whole = "".join(part for part in parts if isinstance(part, str))
-        if has_braces(whole):
+        if quoting.has_braces(whole):
             if self.expansions > 2 * MAX_FIELDS:
                 return [UNKNOWN]
-            rows = expand_braces(parts)
+            rows = quoting.expand_braces(parts)
             self.expansions += len(rows)
-            return [make_word(row) for row in rows]
-        return [make_word(parts)]
+            return [quoting.make_word(row) for row in rows]
+        return [quoting.make_word(parts)]
 
     def collect(
         self, node: Any, kind: str, parts: list[str | Variable | Substitution], quoted: bool
     ) -> None:
         if kind == "string_content":
-            append_text(parts, unescape_quoted(self.text(node)))
+            quoting.append_text(parts, quoting.unescape_quoted(self.text(node)))
         elif kind in _LITERAL:
             text = self.text(node)
-            append_text(parts, text if quoted else mark_unquoted(text))
+            quoting.append_text(parts, text if quoted else quoting.mark_unquoted(text))
         elif kind == "raw_string":
-            append_text(parts, self.text(node)[1:-1])
+            quoting.append_text(parts, self.text(node)[1:-1])
         elif kind == "string":
             position = node.start_byte + 1
             children = node.children
             for child in children[1:]:
                 if child.start_byte > position:
-                    append_text(parts, unescape_quoted(self.span(position, child.start_byte)))
+                    quoting.append_text(
+                        parts, quoting.unescape_quoted(self.span(position, child.start_byte))
+                    )
                 position = child.end_byte
                 if child.is_named:
                     self.collect(child, child.type, parts, True)
                 elif child.type != '"':
-                    append_text(parts, self.text(child))
+                    quoting.append_text(parts, self.text(child))
             if not parts:
                 parts.append("")
         elif kind == "concatenation":
@@ -547,11 +547,11 @@ class _Compiler:
                 if child.is_named:
                     self.collect(child, child.type, parts, quoted)
                 else:
-                    append_text(parts, self.text(child))
+                    quoting.append_text(parts, self.text(child))
         elif kind == "simple_expansion":
             parts.append(Variable(self.text(node)[1:], "", quoted))
         elif kind == "expansion":
-            parts.append(parse_expansion(self.text(node)[2:-1], quoted))
+            parts.append(quoting.parse_expansion(self.text(node)[2:-1], quoted))
         elif kind in ("command_substitution", "process_substitution"):
             self.depth += 1
             if self.depth > MAX_DEPTH:
@@ -567,20 +567,17 @@ class _Compiler:
         elif kind == "arithmetic_expansion":
             parts.append(Variable("((", self.text(node)[3:-2].strip(), True))
         elif kind == "ansi_c_string":
-            append_text(parts, ansi_text(self.text(node)[2:-1]))
+            quoting.append_text(parts, quoting.ansi_text(self.text(node)[2:-1]))
         elif kind == "translated_string":
             for child in node.children:
                 if child.is_named:
                     self.collect(child, child.type, parts, True)
-        elif kind == "brace_expression":
-            text = self.text(node)
-            append_text(parts, mark_unquoted(text))
-        elif kind == "regex":
-            append_text(parts, mark_unquoted(self.text(node)))
+        elif kind in ("brace_expression", "regex"):
+            quoting.append_text(parts, quoting.mark_unquoted(self.text(node)))
         else:
             if kind == "ERROR":
                 self.broken = True
-            append_text(parts, UNKNOWN)
+            quoting.append_text(parts, UNKNOWN)
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
@@ -591,7 +588,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
     "list": _Compiler.logical, "pipeline": _Compiler.pipeline,
     "negated_command": _Compiler.negated, "subshell": _Compiler.subshell,
     "compound_statement": _Compiler.compound, "for_statement": _Compiler.for_loop,
-    "c_style_for_statement": _Compiler.c_style_for, "while_statement": _Compiler.while_loop,
+    "c_style_for_statement": _Compiler.for_loop, "while_statement": _Compiler.while_loop,
     "if_statement": _Compiler.if_statement, "case_statement": _Compiler.case,
     "function_definition": _Compiler.function, "test_command": _Compiler.test,
     "ERROR": _Compiler.error_node,

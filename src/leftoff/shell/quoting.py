@@ -215,46 +215,14 @@ def _first_braces(
             opens[-1][1].append(i)
         elif part == _BRACE_CLOSE and opens:
             start, commas = opens.pop()
-            if (commas or _is_range(item[start + 1 : i])) and (best is None or start < best[0]):
+            if (commas or item[start + 1 : i].count(".") > 1) and (
+                best is None or start < best[0]
+            ):
                 best = (start, i, commas)
     if best is None:
         return None
     start, end, commas = best
-    if not commas:
-        inner = "".join(part for part in item[start + 1 : end] if isinstance(part, str))
-        return start, end, [list(text) for text in _range(inner)]
+    if not commas:  # a range, which is not followed
+        return start, end, [[UNKNOWN]]
     edges = [start, *commas, end]
     return start, end, [item[a + 1 : b] for a, b in pairwise(edges)]
-
-
-def _is_range(inner: list[Part]) -> bool:
-    if not all(isinstance(part, str) for part in inner):
-        return False
-    return bool(_range("".join(part for part in inner if isinstance(part, str))))
-
-
-def _range(text: str) -> list[str]:
-    ends = text.split("..")
-    if len(ends) not in (2, 3):
-        return []
-    first, last = ends[0], ends[1]
-    step = ends[2] if len(ends) == 3 else "1"
-    if not step.lstrip("-").isdecimal() or len(step) > 4:
-        return []
-    stride = abs(int(step)) or 1
-    if len(first) == 1 and len(last) == 1 and first.isalpha() and last.isalpha():
-        codes = _steps(ord(first), ord(last), stride)
-        return [chr(code) for code in codes]
-    if not (first.lstrip("-").isdecimal() and last.lstrip("-").isdecimal()):
-        return []
-    if len(first) > 8 or len(last) > 8:
-        return []
-    padded = first.startswith("0") and len(first) > 1 or last.startswith("0") and len(last) > 1
-    width = max(len(first), len(last)) if padded else 0
-    return [str(n).zfill(width) for n in _steps(int(first), int(last), stride)]
-
-
-def _steps(first: int, last: int, stride: int) -> list[int]:
-    step = stride if first <= last else -stride
-    count = abs(last - first) // stride + 1
-    return [first + step * n for n in range(min(count, MAX_FIELDS))]

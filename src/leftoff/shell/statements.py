@@ -7,14 +7,12 @@ import re
 from typing import Any
 
 from leftoff.shell.ast import (
-    MAX_FIELDS,
     UNKNOWN,
     Array,
     Command,
     Document,
     Group,
     Logical,
-    Loop,
     Negated,
     Pipeline,
     Redirect,
@@ -31,7 +29,6 @@ __all__ = [
     "RESERVED",
     "appended_value",
     "attach_redirects",
-    "counted_loop",
     "grammar",
     "heredoc",
     "make_pipeline",
@@ -47,31 +44,8 @@ MAX_BODY = 512
 """Longest here-document, in characters, whose text is stored for any command. Both limits were
 chosen by hand; not measured."""
 SCRIPT_READERS = frozenset(
-    (
-        "bash",
-        "sh",
-        "zsh",
-        "dash",
-        "ksh",
-        "eval",
-        "pyth",
-        "node",
-        "deno",
-        "bun",
-        "ruby",
-        "perl",
-        "awk",
-        "gawk",
-        "mawk",
-        "sed",
-        "patc",
-        "git",
-        "appl",
-        "ssh",
-        "sudo",
-        "env",
-        "time",
-    )
+    "bash sh zsh dash ksh eval pyth node deno bun ruby perl awk gawk mawk sed patc git"
+    " appl ssh sudo env time".split()
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
 COMMON_REDIRECTS = {
@@ -124,6 +98,11 @@ def make_pipeline(items: list[Statement]) -> Statement:
         if isinstance(item, Logical):
             left = make_pipeline([*parts, item.left])
             return Logical(item.both, left, make_pipeline([item.right, *items[number + 1 :]]))
+        if isinstance(item, Sequence) and item.items:  # two lines, see `parser.command`
+            one, *rest = item.items
+            later = make_pipeline([rest.pop(), *items[number + 1 :]]) if rest else None
+            lines = (make_pipeline([*parts, one]), *rest, *((later,) if later else ()))
+            return Sequence(lines)
         parts += item.items if isinstance(item, Pipeline) else (item,)
     return parts[0] if len(parts) == 1 else Pipeline(tuple(parts))
 
@@ -188,21 +167,6 @@ def heredoc(number: str, documents: list[tuple[str, bool]]) -> Document:
         return Document(None, False)
     text, expands = documents[index]
     return Document(text, expands and any(char in text for char in "$`\\"))
-
-
-def counted_loop(
-    name: str,
-    body: Statement,
-    start: int | None,
-    end: int | None,
-    *,
-    single: bool,
-    closed: bool,
-) -> Loop:
-    """A loop over the numbers from `start` to before `end` (or to it, where `closed`)."""
-    if start is None or end is None or not single or end - start > MAX_FIELDS:
-        return Loop(name, None, body)
-    return Loop(name, tuple(str(n) for n in range(start, end + closed)), body)
 
 
 def appended_value(name: str, value: str | Word | Array) -> Word | Array:

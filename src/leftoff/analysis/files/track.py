@@ -26,6 +26,8 @@ from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, T
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
+from leftoff.shell import analyze, command_facts, resolve
+from leftoff.shell.effects import Outcome
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
@@ -339,9 +341,6 @@ class Tracker:
         self, act: Ran, outcome: Returned | None, changes: Iterable[Applied]
     ) -> None:
         """Applies a command line, by its syntax and its result."""
-        from leftoff.shell import analyze, command_facts, resolve
-        from leftoff.shell.effects import Outcome
-
         command = act.command
         status = outcome.status if outcome is not None else "unknown"
         denied = status == "denied" or (outcome is None and self.has_results)

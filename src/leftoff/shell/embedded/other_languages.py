@@ -1,4 +1,4 @@
-"""File effects of scripts in JavaScript, Ruby, PHP, Perl and awk, from their calls."""
+"""File effects of scripts in JavaScript, Ruby, PHP and Perl, from their calls."""
 
 from __future__ import annotations
 
@@ -33,21 +33,18 @@ _CALLS: dict[str, dict[str, str]] = {
         "rename": "move", "copy": "copy", "fopen": "open", "touch": "touch",
     },
     "perl": {"unlink": "delete", "rename": "move", "open": "perl_open", "system": "shell"},
-    "awk": {},
 }  # fmt: skip
 _ALIASES = {"deno": "node", "bun": "node", "nodejs": "node", "tsx": "node", "irb": "ruby"}
 
 
 @functools.lru_cache(maxsize=256)
 def other_effects(code: str, language: str) -> ScriptSteps:
-    """What a script in JavaScript, Ruby, PHP, Perl or awk does, by its calls with literals."""
+    """What a script in JavaScript, Ruby, PHP or Perl does, by its calls with literals."""
     language = _ALIASES.get(language, language)
     table = _CALLS.get(language)
     if table is None or len(code) > MAX_SCRIPT:
         return ScriptSteps((), True)
     stream = tokens(code, language)
-    if language == "awk":
-        return _awk_effects(stream)
     steps: list[tuple[str, str, str]] = []
     partial = False
     names: dict[str, str] = {}
@@ -114,31 +111,6 @@ def _add_step(steps: list[tuple[str, str, str]], verb: str, values: list[str | N
     return False
 
 
-def _awk_effects(stream: list[tuple[str, str]]) -> ScriptSteps:
-    steps: list[tuple[str, str, str]] = []
-    partial = False
-    printing = False
-    for i, (kind, text) in enumerate(stream):
-        if kind == "name":
-            if text in ("print", "printf"):
-                printing = True
-            elif text == "system":
-                partial = True
-        elif kind == "mark" and text in ("}", ";", "\n"):
-            printing = False
-        elif kind == "mark" and text in (">", ">>") and printing and i + 1 < len(stream):
-            after, name = stream[i + 1]
-            if after == "text" and not (
-                i + 2 < len(stream) and stream[i + 2][0] in ("text", "name")
-            ):
-                if not name.startswith("/dev/"):
-                    steps.append(("write" if text == ">" else "append", name, ""))
-            elif after != "number":
-                partial = True
-            printing = False
-    return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
-
-
 def tokens(code: str, language: str) -> list[tuple[str, str]]:
     """Names (with their dots), literal texts and marks; comments are left out."""
     out: list[tuple[str, str]] = []
@@ -182,7 +154,7 @@ def tokens(code: str, language: str) -> list[tuple[str, str]]:
         elif code.startswith("/*", i):
             end = code.find("*/", i)
             i = size if end < 0 else end + 2
-        elif char == "#" and language in ("ruby", "perl", "awk"):
+        elif char == "#" and language in ("ruby", "perl"):
             end = code.find("\n", i)
             i = size if end < 0 else end
         elif code.startswith(">>", i):

@@ -7,22 +7,9 @@ import functools
 import warnings
 from collections.abc import Iterable
 
-from leftoff.shell.ast import BRACKET, QUESTION, STAR, UNKNOWN
-from leftoff.shell.embedded.python_paths import (
-    PATH_METHODS,
-    Value,
-    folder_prefix,
-    part_of,
-    path_method,
-)
-from leftoff.shell.embedded.steps import (
-    LAST,
-    MAX_SCRIPT,
-    MAX_STEPS,
-    PATTERN,
-    WHOLE,
-    ScriptSteps,
-)
+from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.embedded.python_paths import PATH_METHODS, Value, part_of, path_method
+from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 
 __all__ = ["python_effects"]
 
@@ -280,9 +267,6 @@ class _PythonReader:
             return [key if isinstance(key, str) else UNKNOWN for key in keys]
         if isinstance(node, ast.Call):
             name = self.name(node.func)
-            pattern = self._pattern(name, node)
-            if pattern is not None:
-                return [pattern]
             if name == "range":
                 numbers = [
                     arg.value
@@ -328,24 +312,6 @@ class _PythonReader:
                 if isinstance(lower.value, int) and not (node.slice.upper or node.slice.step):
                     return list(listed[lower.value :])
         return None
-
-    def _pattern(self, name: str, node: ast.Call) -> str | None:
-        """The value of a name in a loop over ``glob.glob("*.txt")`` and its like."""
-        base, part = "", WHOLE
-        if name in ("glob.glob", "glob.iglob") and len(node.args) == 1:
-            text = self.value(node.args[0])
-        elif name == "os.listdir" and len(node.args) < 2:
-            folder = self.value(node.args[0]) if node.args else "."
-            base, text, part = folder_prefix(folder), "*", LAST
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("glob", "iterdir"):
-            base = folder_prefix(self.value(node.func.value))
-            text = self.value(node.args[0]) if node.args else "*"
-        else:
-            return None
-        if not isinstance(text, str) or "**" in text or UNKNOWN in text + base:
-            return None
-        marked = text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
-        return PATTERN + base + marked + part if STAR in marked else None
 
     def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = [
-    "LAST",
-    "MAX_SCRIPT",
-    "MAX_STEPS",
-    "PATTERN",
-    "RUNNABLE",
-    "STEM",
-    "WHOLE",
-    "ScriptSteps",
-]
+__all__ = ["MAX_SCRIPT", "MAX_STEPS", "RUNNABLE", "ScriptSteps"]
 
 MAX_SCRIPT = 60_000
 """Longest script, in characters, that is analysed."""
@@ -24,10 +15,6 @@ RUNNABLE = (
     ".patch", ".diff", ".sed", ".awk",
 )  # fmt: skip
 """Suffixes of files that a later command may run or apply."""
-
-PATTERN, WHOLE, LAST, STEM = "\r", "\n", "\v", "\f"
-"""Around a marked pattern in a path: it stands for each name that it matches, which is meant
-whole, without its folders, or without these and its suffix."""
 
 
 class ScriptSteps(NamedTuple):

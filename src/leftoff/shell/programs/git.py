@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leftoff.shell import embedded
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.interpreters import apply_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -348,33 +346,17 @@ def _clean(walk: Walk, words: list[str]) -> Status:
 
 
 def _apply(walk: Walk, words: list[str]) -> Status:
+    """``git apply``: the patches are read; what they change is not followed."""
     options, before, after = _split_words(
-        words, ("-C", "-p", "--directory", "--exclude", "--include")
+        words, ("-C", "--directory", "--exclude", "--include")
     )
-    level = next((w[2:] for w in words if w[:2] == "-p" and w[2:].isdecimal()), "1")
-    if (
-        options & {"--check", "--stat", "--numstat", "--summary"}
-        or walk.expected_status is False
-    ):
-        return False if walk.expected_status is False else None
-    texts: list[str | None] = []
+    if walk.expected_status is False:
+        return False
     for field in before + after:
-        if field == "-":
-            texts.append(walk.stdin)
-            continue
-        texts.append(walk.known_content(field))
-        if ops.read(walk, field) is False:
+        if field != "-" and ops.read(walk, field) is False:
             return False
-    if not before and not after:
-        texts.append(walk.stdin)
-    if "--cached" in options:
-        return None
-    for text in texts:
-        if text is None:
-            walk.effects.unknown("git")
-        else:
-            reverse = bool(options & {"-R", "--reverse"})
-            apply_steps(walk, "git", embedded.patch_effects(text, level, reverse=reverse))
+    if not options & {"--check", "--stat", "--numstat", "--summary", "--cached"}:
+        walk.effects.unknown("git")
     return None
 
 
@@ -384,11 +366,6 @@ def _add(walk: Walk, words: list[str]) -> Status:
         path = walk.resolved(field)
         if path is not None and walk.state.kind(path) == "absent":
             return False
-    return None
-
-
-def _ls_files(walk: Walk, words: list[str]) -> Status:
-    """``git ls-files`` prints tracked files; with every file known, those are the tree's."""
     return None
 
 
@@ -437,7 +414,7 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "rm": _rm, "mv": _mv, "restore": _restore, "checkout": _checkout, "switch": _switch,
     "merge": _merge, "pull": _merge, "rebase": _merge, "cherry-pick": _merge,
     "revert": _merge, "am": _merge, "stash": _stash, "reset": _reset, "clean": _clean,
-    "apply": _apply, "add": _add, "ls-files": _ls_files, "clone": _unknown_changes,
+    "apply": _apply, "add": _add, "clone": _unknown_changes,
     "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _format_patch,
     "archive": _archive, "diff": _diff, "log": _diff, "show": _diff,
     "bisect": _unknown_changes, "read-tree": _unknown_changes,

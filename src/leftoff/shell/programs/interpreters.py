@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from leftoff.shell import embedded, interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.embedded.steps import LAST, PATTERN, STEM, WHOLE
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.nested import MAX_ITEMS
 
 if TYPE_CHECKING:
     from leftoff.shell.commands import Invocation
-    from leftoff.shell.filesystem import Action
     from leftoff.shell.state import Status, Walk
 
 __all__ = ["apply_steps"]
@@ -63,28 +59,8 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
 
 
 _HARMLESS_MODULES = frozenset(
-    (
-        "json.tool",
-        "pytest",
-        "unittest",
-        "pip",
-        "mypy",
-        "flake8",
-        "pylint",
-        "timeit",
-        "doctest",
-        "this",
-        "site",
-        "platform",
-        "pdb",
-        "tabnanny",
-        "ruff",
-        "pyflakes",
-        "sysconfig",
-        "ast",
-        "py_compile",
-        "compileall",
-    )
+    "json.tool pytest unittest pip mypy flake8 pylint timeit doctest this site platform"
+    " pdb tabnanny ruff pyflakes sysconfig ast py_compile compileall".split()
 )
 
 
@@ -140,54 +116,6 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     return apply_steps(walk, args.name, embedded.other_effects(code, args.name))
 
 
-_UNKNOWN_ACTIONS: dict[str, Action] = {
-    "read": "read",
-    "delete": "deleted",
-    "delete_if": "deleted",
-}
-
-
-def _expand_patterns(
-    walk: Walk, steps: tuple[tuple[str, str, str], ...]
-) -> list[tuple[str, str, str]]:
-    """The steps, with one for each matching file in place of a step on a pattern
-    (``glob.glob``)."""
-    out: list[tuple[str, str, str]] = []
-    nested = 0
-    for verb, first, second in steps:
-        nested += {"maybe": 1, "surely": -1}.get(verb, 0)
-        pattern = _PATTERN.search(first) or _PATTERN.search(second)
-        if pattern is None:
-            out.append((verb, first, second))
-            continue
-        base = pattern[1]
-        if nested:  # it applies to some of the files; which ones is not known
-            walk.effects.unknown(walk.tool, action=_UNKNOWN_ACTIONS.get(verb, "modified"))
-            continue
-        found, complete = walk.state.expand(walk.cwd, base)
-        out.extend(
-            (verb, _fill_pattern(first, name), _fill_pattern(second, name))
-            for name in found[:MAX_ITEMS]
-        )
-        if not complete:
-            ops.record_unknown(
-                walk,
-                base if first == pattern[0] else None,
-                _UNKNOWN_ACTIONS.get(verb, "modified"),
-            )
-    return out
-
-
-_PATTERN = re.compile(f"{PATTERN}([^{WHOLE}{LAST}{STEM}]*)([{WHOLE}{LAST}{STEM}])")
-
-
-def _fill_pattern(text: str, name: str) -> str:
-    """The text with each pattern replaced by the meant part of a name that it matches."""
-    last = name.rpartition("/")[2]
-    parts = {WHOLE: name, LAST: last, STEM: last.rpartition(".")[0] or last}
-    return _PATTERN.sub(lambda found: parts[found[2]], text)
-
-
 def apply_steps(walk: Walk, tool: str, found: embedded.ScriptSteps) -> Status:
     """Apply the steps of an inline script."""
     status: Status = None
@@ -200,7 +128,7 @@ def apply_steps(walk: Walk, tool: str, found: embedded.ScriptSteps) -> Status:
         status = False
     cwd, base = walk.cwd, walk.uncertainty
     nested = 0
-    for verb, first, second in _expand_patterns(walk, found.steps):
+    for verb, first, second in found.steps:
         if verb == "maybe" or verb == "surely":
             nested += 1 if verb == "maybe" else -1
             walk.uncertainty = max(base, 1) if nested else base

@@ -10,7 +10,7 @@ from leftoff.shell.parser import parse
 if TYPE_CHECKING:
     from leftoff.shell.state import Status, Walk
 
-__all__ = ["MAX_ITEMS", "both_succeed", "prompt_answer", "run_text"]
+__all__ = ["MAX_ITEMS", "both_succeed", "run_text"]
 
 MAX_ITEMS = 512
 """Items (operands, matches, lines) that one program is applied to; chosen by hand, not
@@ -33,12 +33,3 @@ def run_text(walk: Walk, text: str, expected_status: Status = None) -> Status:
     status = interpreter.subshell(walk, parse(text, home=walk.home).body, expected_status)
     walk.errexit = errexit
     return status
-
-
-def prompt_answer(walk: Walk) -> Status:
-    """The answer to the prompts of a program, from its input: True for yes, False for no; None
-    where it is not known or differs between prompts."""
-    if walk.stdin is None:
-        return None
-    replies = {line[:1] in ("y", "Y") for line in walk.stdin.splitlines()} or {False}
-    return replies.pop() if len(replies) == 1 else None
