@@ -262,3 +262,22 @@ def test_a_session_in_several_files(tmp_path: Path) -> None:
         assert watched.changed() is None
         answers.append(recording.summary().stats.message_count)
     assert answers == [1, 2]
+
+
+def test_a_file_that_became_part_of_another_session(tmp_path: Path) -> None:
+    """A header is remembered for a file that only grew, not for one that was rewritten: the
+    two files of one session stayed two rows."""
+    one, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    one.write_bytes(LONGER)
+    other.write_bytes(OTHER)
+    index = tmp_path / "index"
+    for rows, data in ((2, OTHER), (1, LONGER + session("one", 50)[len(LONGER) :])):
+        other.write_bytes(data)
+        for path in (one, other):
+            os.utime(path, (LONG_AGO + rows, LONG_AGO + rows))
+        doing = Run([one, other], BatchOptions(), InProcess(), str(index), {"HOME": "/nowhere"})
+        try:
+            doing.write([str(tmp_path / "out.jsonl")])
+        finally:
+            doing.close()
+        assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == rows

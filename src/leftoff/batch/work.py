@@ -38,7 +38,7 @@ from leftoff.incremental.saved_positions import (
 )
 from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.sources.multi_file import is_multi_file
-from leftoff.sources.open import open_lines, read_head
+from leftoff.sources.open import open_lines, open_regular, read_head
 from leftoff.summary import ContextSummary
 
 HEADER_BYTES = 32 * 1024
@@ -84,7 +84,11 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
         header, name = recording.header, reading.format.name
         keys += [key64(f"{name} {ident}") for ident in (header.id, header.forked_from) if ident]
         keys += recording.thread.keys[:_FIRST]
-    return FileHeader(tuple(dict.fromkeys(key for key in keys if key)))
+    start = None
+    if not is_url(file.path):
+        with suppress(SourceError), open_regular(file.path) as opened:
+            start = Cursor.at(opened, len(data)) if data == opened.read(len(data)) else None
+    return FileHeader(tuple(dict.fromkeys(key for key in keys if key)), start)
 
 
 # -- jobs ------------------------------------------------------------------------------------
