@@ -617,7 +617,7 @@ def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -
     assert last.told_by == "leftoff"
     write.set()
     for thread in threading.enumerate():
-        if thread.name == "leftoff-dump":
+        if thread.name == "leftoff-call":
             thread.join(5)
     dumped = world.orchestrator.collect("t1")
     assert dumped is not None
