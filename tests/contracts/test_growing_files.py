@@ -1,5 +1,12 @@
 """A growing recording, as every part of leftoff that reads only what was added to it sees it:
-whatever happens to the file, the answer is that of reading it from the beginning."""
+whatever happens to the file, the answer is that of reading it from the beginning.
+
+Each of them had an idea of its own of what the same file is. `budget --watch` knew a recording
+that was written anew only by its becoming shorter, and read on in the middle of a longer one; it
+did not see what a subagent's own file says. The MCP server went by size and time, and answered
+about what had been replaced by a file of the same size; of a session in several files it saw the
+first. The hooks' worker went by size alone. A batch read on in the middle of a compressed file.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +34,7 @@ from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.incremental.follow import Follower
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.integrations.mcp_tools import _CachedRecording
+from leftoff.sources.encodings import is_plain
 
 ADVISORY = preset("advisory")
 LONG_AGO = 1_700_000_000
@@ -55,6 +63,7 @@ def session(name: str, turns: int, word: str = "rounding") -> bytes:
 
 ONE, LONGER = session("one", 30), session("one", 40)
 OTHER, OTHER_LONGER = session("two", 30), session("two", 60)
+LAST = session("one", 41)[len(LONGER) :]
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -215,10 +224,13 @@ def test_as_from_the_beginning(
     fresh = READERS[reader](path, tmp_path / "fresh")
     if reader in {"mcp", "saved_pass", "follow"}:
         fresh = lambda: to_json(api.summarize(str(path)))  # noqa: E731
-    expected = outcome(fresh)
-    if reader == "hooks" and expected == (None, ""):
-        expected = before_it  # the blocks stay
-    assert outcome(read) == expected
+    for more in (b"", LAST):  # and what is added afterwards
+        if more and path.exists() and is_plain(path.read_bytes()[:4096]):
+            append(path, more)
+        expected = outcome(fresh)
+        if reader == "hooks" and expected == (None, ""):
+            expected = before_it  # the blocks stay
+        assert outcome(read) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -235,6 +247,9 @@ def test_the_watched_account(case: str, tmp_path: Path) -> None:
         assert watched.changed() is None
     else:
         assert outcome(watched.changed) == outcome(lambda: account_of(str(path), ADVISORY))
+    if path.exists() and is_plain(path.read_bytes()[:4096]):
+        append(path, LAST)
+        assert watched.changed() == account_of(str(path), ADVISORY)
 
 
 def test_a_session_in_several_files(tmp_path: Path) -> None:
@@ -262,3 +277,22 @@ def test_a_session_in_several_files(tmp_path: Path) -> None:
         assert watched.changed() is None
         answers.append(recording.summary().stats.message_count)
     assert answers == [1, 2]
+
+
+def test_a_file_that_became_part_of_another_session(tmp_path: Path) -> None:
+    """A header is remembered for a file that only grew, not for one that was rewritten: the
+    two files of one session stayed two rows."""
+    one, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    one.write_bytes(LONGER)
+    other.write_bytes(OTHER)
+    index = tmp_path / "index"
+    for rows, data in ((2, OTHER), (1, LONGER + session("one", 50)[len(LONGER) :])):
+        other.write_bytes(data)
+        for path in (one, other):
+            os.utime(path, (LONG_AGO + rows, LONG_AGO + rows))
+        doing = Run([one, other], BatchOptions(), InProcess(), str(index), {"HOME": "/nowhere"})
+        try:
+            doing.write([str(tmp_path / "out.jsonl")])
+        finally:
+            doing.close()
+        assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == rows

@@ -7,11 +7,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.clock import Clock
 
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
@@ -32,17 +32,6 @@ DUMP = """## Context Dump: 90% Capacity
 ### Next steps needed:
 - wire the form to the outbox
 """
-
-
-class Clock:
-    """A clock that goes on by a second whenever it is read."""
-
-    def __init__(self) -> None:
-        self.time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.time += timedelta(seconds=1)
-        return self.time
 
 
 class World:
@@ -628,7 +617,7 @@ def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -
     assert last.told_by == "leftoff"
     write.set()
     for thread in threading.enumerate():
-        if thread.name == "leftoff-dump":
+        if thread.name == "leftoff-call":
             thread.join(5)
     dumped = world.orchestrator.collect("t1")
     assert dumped is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.strategies.clock import Clock
 
 from leftoff.errors import NotPlainName, StateError, UnknownName
 from leftoff.handover.compatibility import Workspace, assess
@@ -30,17 +31,6 @@ from leftoff.stores.files import FileStore, store_for
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PLAN = "# Plan\nRead, then write.\n"
-
-
-class Clock:
-    """A clock that goes on by a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 2, 9, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
 
 
 @pytest.fixture
@@ -69,7 +59,7 @@ def test_every_call_is_kept_as_it_happens(
     manager: FileResumeStateManager, store: FileStore
 ) -> None:
     workflow = manager.begin("a/plan.prompt.md", PLAN, tools=["read", "write"])
-    assert workflow.startswith("workflow_plan_20260302_0900")
+    assert workflow.startswith("workflow_plan_20260102_0304")
     with manager.tracking(workflow, "read", {"path": "a"}, reasoning="to know it") as call:
         call.result = {"lines": 3}
     with manager.tracking(workflow, "nothing"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.strategies.clock import Clock
 
 from leftoff.budget.tasks import ContextMetrics, TaskTokenBudget
 from leftoff.errors import StateError, UnknownName, UsageError
@@ -25,17 +25,6 @@ from leftoff.settings import load
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Resume logs are kept in the folder of the project."""
     monkeypatch.chdir(tmp_path)
-
-
-class Clock:
-    """A clock that goes on by a second whenever it is read."""
-
-    def __init__(self) -> None:
-        self.time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.time += timedelta(seconds=1)
-        return self.time
 
 
 class Logs:

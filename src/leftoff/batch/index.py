@@ -18,8 +18,9 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.batch.jobs import Counts, FileHeader, InputFile, Job, JobResult
-from leftoff.errors import StateError
+from leftoff.errors import SourceError, StateError
 from leftoff.incremental.saved_positions import SavedPosition
+from leftoff.sources.open import open_regular
 from leftoff.stores.atomic import open_private
 
 SCHEMA = 1
@@ -149,11 +150,9 @@ class Index:
             ).fetchone()
             if row is None or not file.modified or row[2] != file.place:
                 continue
-            # What was added to a file that had its first records does not change them.
-            if (row[0], row[1]) == (file.size, file.modified) or 0 < row[0] < file.size:
-                head = codec.unpack_state(row[3], FileHeader)
-                if head.keys or row[0] == file.size:
-                    found[file.path] = head
+            head = codec.unpack_state(row[3], FileHeader)
+            if (row[0], row[1]) == (file.size, file.modified) or _has_grown(file, head):
+                found[file.path] = head
         return found
 
     def learn(self, heads: Mapping[str, FileHeader], files: Mapping[str, InputFile]) -> None:
@@ -250,6 +249,16 @@ class Index:
             found = self.tables(job)
             if found is not None:
                 yield found
+
+
+def _has_grown(file: InputFile, head: FileHeader) -> bool:
+    """Whether a file still begins with the records of a header: what was added to it does not
+    change them."""
+    if not head.keys or head.start is None:
+        return False
+    with suppress(SourceError), open_regular(file.path) as opened:
+        return head.start.is_in(opened)
+    return False
 
 
 def job_key(job: Job) -> bytes:

@@ -19,6 +19,7 @@ from leftoff.errors import UnknownName
 from leftoff.extraction.collector import BUILTIN
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.handover.entries import SessionEntries
+from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.redaction.redactor import rules_digest as redaction_digest
 
@@ -116,9 +117,11 @@ class FileHeader(Struct, frozen=True):
     Attributes:
         keys: hashes of values that only files of one line of work share: the session's id, the
             id that it was forked from, ids of its first records.
+        start: the cursor behind them; None where the file cannot be read on.
     """
 
     keys: tuple[int, ...] = ()
+    start: Cursor | None = None
 
 
 class Job(Struct, frozen=True):

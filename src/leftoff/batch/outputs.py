@@ -24,7 +24,7 @@ from leftoff import codec
 from leftoff.batch.files import filesystem, is_url
 from leftoff.batch.rows import TABLES, TIME_COLUMNS
 from leftoff.errors import SourceError, UsageError
-from leftoff.stores.atomic import Directory, NotSynced
+from leftoff.stores.atomic import Directory, NotSynced, file_stamp
 
 ROW_GROUP = 16 << 20
 """Bytes of JSON after which a row group of a Parquet file is written."""
@@ -369,9 +369,8 @@ def fingerprint(where: str, about: bytes) -> str:
         return ""
     values: list[Any] = [about]
     for path in output_files(where):
-        try:
-            state = Path(path).stat()
-        except OSError:
+        stamp = file_stamp(path)
+        if stamp is None:
             return ""
-        values.append((state.st_size, state.st_mtime_ns, state.st_ino))
+        values.append(stamp)
     return hashlib.blake2b(codec.pack_state(values), digest_size=16).hexdigest()

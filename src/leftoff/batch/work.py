@@ -41,7 +41,7 @@ from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.session_view import SessionView
 from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
-from leftoff.sources.open import open_lines, read_head
+from leftoff.sources.open import open_lines, open_regular, read_head
 from leftoff.summary import ContextSummary
 
 
@@ -67,7 +67,12 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
             data = read_head(path, HEAD_BYTES)
     except LeftoffError:
         return FileHeader()  # its error is reported when it is read
-    return FileHeader(session_head(file.path, data, wanted.format or None).keys)
+    keys = session_head(file.path, data, wanted.format or None).keys
+    start = None
+    if keys and not is_url(file.path):
+        with suppress(SourceError), open_regular(file.path) as opened:
+            start = Cursor.at(opened, len(data)) if data == opened.read(len(data)) else None
+    return FileHeader(keys, start)
 
 
 # -- jobs ------------------------------------------------------------------------------------

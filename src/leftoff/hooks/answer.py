@@ -210,12 +210,12 @@ def _note_given(
         state: what `given.json` holds besides.
         source, name: folder and file of the block.
     """
-    from leftoff.incremental.cursor import Cursor
-
     end: Any = None
-    # A path as the client spells it.
-    with suppress(OSError), open(call.transcript, "rb", 0) as file:  # noqa: PTH123
-        end = codec.to_builtins(Cursor.at(file, os.fstat(file.fileno()).st_size))
+    if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
+        from leftoff.incremental.cursor import Cursor
+
+        with suppress(OSError), open(call.transcript, "rb", 0) as file:  # noqa: PTH123
+            end = codec.to_builtins(Cursor.at(file, os.fstat(file.fileno()).st_size))
     event = str(call.event["hook_event_name"])
     state[event] = {
         "at": time.time(),

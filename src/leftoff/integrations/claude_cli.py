@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
+from leftoff.formats.lenient_json import count_of
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
 from leftoff.integrations.command_arguments import argument, session_argument
 from leftoff.live.reviews.clients import Answer, Failure
@@ -97,11 +98,6 @@ def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure
     return Failure("other", message)
 
 
-def count(value: Any) -> int:
-    """A token count; 0 for anything that is not a positive integer."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
 def _result(stdout: bytes) -> dict[str, Any] | None:
     """The result object: the whole output, or with verbose output the last item of a list."""
     try:
@@ -117,10 +113,10 @@ def _usage(value: Any) -> Usage | None:
     if not isinstance(value, dict):
         return None
     return Usage(
-        count(value.get("input_tokens")),
-        count(value.get("output_tokens")),
-        count(value.get("cache_read_input_tokens")),
-        count(value.get("cache_creation_input_tokens")),
+        count_of(value.get("input_tokens")),
+        count_of(value.get("output_tokens")),
+        count_of(value.get("cache_read_input_tokens")),
+        count_of(value.get("cache_creation_input_tokens")),
     )
 
 

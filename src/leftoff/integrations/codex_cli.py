@@ -12,8 +12,9 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.errors import UsageError
+from leftoff.formats.lenient_json import count_of
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.integrations.claude_cli import count, failure
+from leftoff.integrations.claude_cli import failure
 from leftoff.integrations.command_arguments import argument, session_argument
 from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.live.reviews.reviewer import Reviewer
@@ -120,14 +121,14 @@ def _usage(value: Any) -> Usage | None:
     """Usage in our terms: Codex counts cached tokens as part of `input_tokens`."""
     if not isinstance(value, dict):
         return None
-    read = count(value.get("cached_input_tokens"))
-    written = count(value.get("cache_write_input_tokens"))
+    read = count_of(value.get("cached_input_tokens"))
+    written = count_of(value.get("cache_write_input_tokens"))
     return Usage(
-        max(0, count(value.get("input_tokens")) - read - written),
-        count(value.get("output_tokens")),
+        max(0, count_of(value.get("input_tokens")) - read - written),
+        count_of(value.get("output_tokens")),
         read,
         written,
-        count(value.get("reasoning_output_tokens")),
+        count_of(value.get("reasoning_output_tokens")),
     )
 
 

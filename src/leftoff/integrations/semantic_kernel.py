@@ -25,9 +25,8 @@ from leftoff.errors import UsageError
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
 from leftoff.live.resume_states.tracking import Tracker, Tracking, result_text
-from leftoff.live.telemetry import logger
+from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import short, whole
 
 _MAX_STREAM_CHARS = 100_000
@@ -126,7 +125,7 @@ class _Call:
         try:
             self._taker(made)
         except Exception as failure:  # noqa: BLE001 - a listener must not break the call
-            words = Redactor().text(f"{type(failure).__name__}: {failure}")
+            words = error_words(failure)
             logger.warning("a call of %s was not taken: %s", self._name, words)
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from leftoff.live.session import SessionManager, get_session_manager
-from leftoff.live.telemetry import logger
+from leftoff.live.session import SessionManager, get_session_manager, token_count
+from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Usage
-from leftoff.redaction.redactor import Redactor
 
 STOP_REASONS = {
     "stop": "end_turn",
@@ -95,7 +94,7 @@ class ResponseTracker:
         try:
             action()
         except Exception as error:  # noqa: BLE001 - the caller must not fail
-            words = Redactor().text(f"{type(error).__name__}: {error}")
+            words = error_words(error)
             logger.warning("a response could not be tracked: %s", words)
 
     def _stop(self, event: Any, session_id: str, metadata: dict[str, Any]) -> None:
@@ -192,10 +191,8 @@ def _word(value: Any) -> str:
     return inner if isinstance(inner, str) else ""
 
 
-def _tokens(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 0
-    return int(value) if 0 <= value < float("inf") else 0
+def _tokens(value: Any, *names: str) -> int:
+    return token_count(_get(value, *names))
 
 
 def _first(value: Any) -> Any:
@@ -239,10 +236,10 @@ def _anthropic(usage: Any) -> Usage | None:
     if _get(usage, "input_tokens_details") is not None:
         return _openai_usage(usage)
     return Usage(
-        _tokens(_get(usage, "input_tokens")),
-        _tokens(_get(usage, "output_tokens")),
-        _tokens(_get(usage, "cache_read_input_tokens")),
-        _tokens(_get(usage, "cache_creation_input_tokens")),
+        _tokens(usage, "input_tokens"),
+        _tokens(usage, "output_tokens"),
+        _tokens(usage, "cache_read_input_tokens"),
+        _tokens(usage, "cache_creation_input_tokens"),
     )
 
 
@@ -252,13 +249,13 @@ def _openai_usage(usage: Any) -> Usage | None:
         return None
     details = _get(usage, "input_tokens_details", "prompt_tokens_details")
     written = _get(usage, "output_tokens_details", "completion_tokens_details")
-    whole = _tokens(_get(usage, "input_tokens", "prompt_tokens"))
-    cached = min(whole, _tokens(_get(details, "cached_tokens")))
+    whole = _tokens(usage, "input_tokens", "prompt_tokens")
+    cached = min(whole, _tokens(details, "cached_tokens"))
     return Usage(
         whole - cached,
-        _tokens(_get(usage, "output_tokens", "completion_tokens")),
+        _tokens(usage, "output_tokens", "completion_tokens"),
         cached,
-        reasoning=_tokens(_get(written, "reasoning_tokens")),
+        reasoning=_tokens(written, "reasoning_tokens"),
     )
 
 
@@ -292,11 +289,15 @@ def _gemini(response: Any) -> ResponseInfo:
     candidate = _first(_get(response, "candidates"))
     found: Usage | None = None
     if usage is not None:
-        whole = _tokens(_get(usage, "prompt_token_count", "promptTokenCount"))
-        whole += _tokens(_get(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount"))
-        cached = _tokens(_get(usage, "cached_content_token_count", "cachedContentTokenCount"))
-        thought = _tokens(_get(usage, "thoughts_token_count", "thoughtsTokenCount"))
-        written = _tokens(_get(usage, "candidates_token_count", "candidatesTokenCount"))
+        whole = _tokens(usage, "prompt_token_count", "promptTokenCount")
+        whole += token_count(
+            _get(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
+        )
+        cached = token_count(
+            _get(usage, "cached_content_token_count", "cachedContentTokenCount")
+        )
+        thought = _tokens(usage, "thoughts_token_count", "thoughtsTokenCount")
+        written = _tokens(usage, "candidates_token_count", "candidatesTokenCount")
         cached = min(cached, whole)
         found = Usage(whole - cached, written + thought, cached, reasoning=thought)
     return ResponseInfo(

@@ -15,9 +15,8 @@ from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
-from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logger
+from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
 from leftoff.model import Usage
-from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
 
@@ -196,10 +195,10 @@ class SessionManager(TaskBudgets):
                 provider.
         """
         usage = Usage(
-            _count(input_tokens),
-            _count(output_tokens),
-            _count(cache_read_tokens),
-            _count(cache_creation_tokens),
+            token_count(input_tokens),
+            token_count(output_tokens),
+            token_count(cache_read_tokens),
+            token_count(cache_creation_tokens),
         )
         with self._changing() as state:
             extra = (cache_read_tokens, cache_creation_tokens, message_id)
@@ -364,12 +363,12 @@ class SessionManager(TaskBudgets):
         try:
             return self.generate_resume_log(session_state)
         except Exception as error:  # noqa: BLE001 - a log that fails must not end the session
-            words = Redactor().text(f"{type(error).__name__}: {error}")
+            words = error_words(error)
             logger.warning("no resume log (%s): %s", reason, words)
             return None
 
 
-def _count(value: Any) -> int:
+def token_count(value: Any) -> int:
     """A token count; 0 for anything that is not a finite non-negative number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0

@@ -114,6 +114,11 @@ class Channel:
                 logger.exception("a subscriber failed on %s", event.name)
 
 
+def error_words(error: BaseException) -> str:
+    """An error that is logged and not raised, redacted."""
+    return Redactor().text(f"{type(error).__name__}: {error}")
+
+
 def record(event: Event) -> None:
     """Logs an event, redacted."""
     gate = Redactor()

@@ -46,23 +46,18 @@ def ask(agent: Agent, instruction: str, seconds: float) -> Answer:
 
     An agent that takes longer continues in its thread.
     """
-    answers: list[Answer] = []
 
-    def call() -> None:
-        try:
-            given = agent(instruction)
-            if inspect.isawaitable(given):
-                given = asyncio.run(_awaited(given))
-            answers.append(to_answer(given))
-        except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
-            answers.append(Answer(why=f"it failed: {type(error).__name__}"))
+    def call() -> Answer:
+        given = agent(instruction)
+        return to_answer(asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given)
 
-    thread = threading.Thread(target=call, name="leftoff-dump", daemon=True)
-    thread.start()
+    try:
+        answer = run_with_timeout(max(0.0, seconds), call)
+    except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
+        answer = Answer(why=f"it failed: {type(error).__name__}")
     if seconds <= 0:
         return Answer(why="no answer was awaited")
-    thread.join(seconds)
-    return answers[0] if answers else Answer(why=f"no answer within {seconds:g} s")
+    return answer or Answer(why=f"no answer within {seconds:g} s")
 
 
 async def _awaited(given: Awaitable[T]) -> T:
@@ -115,7 +110,7 @@ def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
         except BaseException as error:  # noqa: BLE001 - raised again below
             done.append((None, error))
 
-    thread = threading.Thread(target=run, name="leftoff-recording", daemon=True)
+    thread = threading.Thread(target=run, name="leftoff-call", daemon=True)
     thread.start()
     thread.join(seconds)
     if not done:

@@ -51,7 +51,7 @@ from leftoff.live.checkpoints.recorded import (
     checkpoint_source,
 )
 from leftoff.live.tasks import Clock, TaskBudgets, now
-from leftoff.live.telemetry import logger
+from leftoff.live.telemetry import error_words, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
@@ -361,7 +361,7 @@ class CheckpointOrchestrator:
         try:
             found = run_with_timeout(RECORDING_TIMEOUT, reading)
         except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
-            words = Redactor().text(f"{type(error).__name__}: {error}")
+            words = error_words(error)
             logger.warning("the recording of %s cannot be read: %s", task_id, words)
             return None
         if found is None:

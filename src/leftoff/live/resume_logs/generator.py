@@ -18,8 +18,7 @@ from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
 from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
 from leftoff.live.tasks import Clock, now
-from leftoff.live.telemetry import logger
-from leftoff.redaction.redactor import Redactor
+from leftoff.live.telemetry import error_words, logger
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping, load_here
 from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
@@ -218,7 +217,7 @@ class ResumeLogGenerator:
                 content = str(provider.generate_content(state))
                 sections.append(OwnSection(name, budget, content))
             except Exception as error:  # noqa: BLE001 - custom code may raise anything
-                words = Redactor().text(f"{type(error).__name__}: {error}")
+                words = error_words(error)
                 logger.warning("resume log: no section %r (%s)", name, words)
                 failed.append(f"{name}: {words}")
         more = {"trigger": trigger} if trigger else {}
@@ -258,7 +257,7 @@ class ResumeLogGenerator:
         try:
             return bool(condition.should_trigger(metrics, state))
         except Exception as error:  # noqa: BLE001 - custom code may raise anything
-            words = Redactor().text(f"{type(error).__name__}: {error}")
+            words = error_words(error)
             logger.warning("resume log: %s failed (%s)", type(condition).__name__, words)
             return False
 

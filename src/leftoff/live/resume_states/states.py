@@ -56,6 +56,7 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings, load_here
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.locked_file import state_errors
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
 from leftoff.stores.retention import drop
 from leftoff.workspace import inspect_workspace
@@ -437,13 +438,8 @@ class FileResumeStateManager:
             "removed": list(done.removed),
             "kept": done.kept,
         }
-        try:
+        with state_errors(f"{len(done.removed)} states were removed; {folder / CLEANUP}"):
             write_atomic(folder / CLEANUP, codec.dumps(Redactor().value(value), indent=2))
-        except OSError as error:
-            raise StateError(
-                f"{folder / CLEANUP}: cannot be written ({error.strerror}); "
-                f"{len(done.removed)} states were removed"
-            ) from error
 
     # -- capturing calls -------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
@@ -13,11 +12,10 @@ from leftoff import codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.resume_state.document import CompletedTool
 from leftoff.live.tasks import now
-from leftoff.redaction.redactor import Redactor
+from leftoff.live.telemetry import error_words, logger
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-logger = logging.getLogger("leftoff.live")
 
 FAILED = "Tool execution failed"
 """The reasoning of a failed call that gave none."""
@@ -76,7 +74,7 @@ class Tracking:
         try:
             self._tracker.track_completed_tool(self._workflow, tool)
         except (LeftoffError, OSError) as failure:
-            words = Redactor().text(f"{type(failure).__name__}: {failure}")
+            words = error_words(failure)
             logger.warning("a call of %s is not saved: %s", self._name, words)
 
 
