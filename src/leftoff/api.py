@@ -17,7 +17,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
-from leftoff.formats.message_objects import plain_message
+from leftoff.formats.message_objects import described, plain_message
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
@@ -420,17 +420,9 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     beside = " beside leftoff.Message values" if ours else ""
     raise FormatError(
         f"<messages>: no message can be made of a list of {len(given)}{beside} of which "
-        f"{where} is {_described(odd)}; give dicts with role and content, recorded lines of "
+        f"{where} is {described(odd)}; give dicts with role and content, recorded lines of "
         "a client as dicts, or leftoff.Message values (docs/formats/README.md)"
     )
-
-
-def _described(value: Any) -> str:
-    """A value for an error message: its type, and the names of the keys of a dict."""
-    if not isinstance(value, dict):
-        return f"of the type {type(value).__name__}"
-    keys = ", ".join([repr(str(key)[:40]) for key in list(value)[:5]])
-    return f"a dict with the keys {keys}" if keys else "an empty dict"
 
 
 def extract_key_decisions(messages: Iterable[Any]) -> tuple[KeyDecision, ...]:

@@ -56,3 +56,11 @@ def plain_message(value: Any, room: int = MAX_DEPTH) -> Any:
         return {"type": kind, **held}
     inside = {_IN_MESSAGE[key]: held.pop(key) for key in _IN_MESSAGE if key in held}
     return {"type": kind, **held, "message": {"role": kind, **inside}}
+
+
+def described(value: Any) -> str:
+    """A value for an error message: its type, and the names of the keys of a dict."""
+    if not isinstance(value, dict):
+        return f"of the type {type(value).__name__}"
+    keys = ", ".join([repr(str(key)[:40]) for key in list(value)[:5]])
+    return f"a dict with the keys {keys}" if keys else "an empty dict"
