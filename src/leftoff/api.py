@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from os import PathLike
+from types import NoneType
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -15,6 +17,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats import native
+from leftoff.formats.message_objects import described, plain_message
 from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.second_reading import SecondReading, second_reading
@@ -122,11 +125,11 @@ def _with_forerunners(
             known[path] = open_pass(path, format=format, extractors=extractors)
         return known[path]
 
-    def state(place: str) -> SessionState:
+    def main_thread(place: str) -> SessionState:
         reading = once(place, format=format, extractors=extractors)
         return reading.sessions[_choose(reading, None)][""]
 
-    before, later = line_of_work(main, state, format)
+    before, later = line_of_work(main, main_thread, format)
     if not (before or later):
         return None
     found = SessionReading(once)
@@ -400,10 +403,10 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
 
 def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     """The summary of a list of messages in any shape that leftoff reads: seed 001's
-    `AgentMessage`, OpenAI or Anthropic messages, the recorded lines of a client as dicts, or
-    `leftoff.Message` values.
-
-    An empty list gives an empty summary; null contents are messages without words.
+    `AgentMessage`, messages of OpenAI, Anthropic, LangChain, Semantic Kernel or the Claude
+    Agent SDK (dicts or the objects of these libraries), recorded lines of a client as dicts, or
+    `leftoff.Message` values. An empty list gives an empty summary; null contents are messages
+    without words.
 
     Raises:
         FormatError: no message can be made of the values, or of those that are not
@@ -418,6 +421,7 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]
+    odd: Any = None
     if not given:
         return Pass("<messages>").conclude()
     if ours and not others:
@@ -425,42 +429,36 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     elif ours:
         tries = []
     else:
-        plain = codec.to_valid_json(others)
+        made = [plain_message(m) for m in others]
+        odd = next((m for m in made if not isinstance(m, (dict, list, NoneType))), None)
+        plain = codec.to_valid_json(made)
         lines = b"".join([codec.dumps(m) for m in plain if isinstance(m, dict)])
         # Recorded lines are no list of messages for any format: they are read as the file.
-        tries = [codec.dumps(plain), lines]
+        tries = [codec.dumps(plain), lines] if odd is None else []
     for data in tries:
         reading = Pass("<messages>")
-        try:
+        with suppress(FormatError):
             reading.feed(data)
             reading.close()
-        except FormatError:
-            continue
-        return reading.conclude()
-    odd = others[0] if others else given[0]
+            return reading.conclude()
+    where = "one" if odd is not None else "the first"
+    if odd is None:
+        odd = others[0] if others else given[0]
     beside = " beside leftoff.Message values" if ours else ""
     raise FormatError(
-        f"<messages>: no message can be made of a list of {len(given)}{beside} whose first "
-        f"is {_described(odd)}; give dicts with role and content, the recorded lines of a "
-        "client as dicts, or leftoff.Message values (docs/formats/README.md)"
+        f"<messages>: no message can be made of a list of {len(given)}{beside} of which "
+        f"{where} is {described(odd)}; give dicts with role and content, recorded lines of "
+        "a client as dicts, or leftoff.Message values (docs/formats/README.md)"
     )
 
 
-def _described(value: Any) -> str:
-    """A value for an error message: its type, and the names of the keys of a dict."""
-    if isinstance(value, dict):
-        keys = ", ".join([repr(str(key)[:40]) for key in list(value)[:5]])
-        return f"a dict with the keys {keys}" if keys else "an empty dict"
-    return f"of the type {type(value).__name__}"
-
-
 def extract_key_decisions(messages: Iterable[Any]) -> tuple[KeyDecision, ...]:
-    """The key decisions in a list of messages (see `create_context_summary`)."""
+    """The key decisions of a list of messages."""
     return create_context_summary(messages).key_decisions
 
 
 def extract_progress(messages: Iterable[Any]) -> ProgressInfo:
-    """How far the work in a list of messages got (see `create_context_summary`)."""
+    """How far the work in a list of messages got."""
     return create_context_summary(messages).progress
 
 

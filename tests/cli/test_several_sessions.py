@@ -130,7 +130,7 @@ def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:
     path = tmp_path / "notes@2"
     path.write_text("x")
     assert split_choice(str(path)) == (str(path), None)
-    assert split_choice(f"{path}@2") == (str(path), 1)
+    assert split_choice(f"{path}@2") == (str(path), 2)
     assert split_choice("user@example.org") == ("user@example.org", None)
 
 

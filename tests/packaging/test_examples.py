@@ -15,6 +15,7 @@ TELLS = {
     "checkpoint_with_a_role": "98 force_handoff small",
     "custom_extractor": "+ #46: I left it alone",
     "custom_format": "I'll open the valve by hand",
+    "orchestrator_messages": "Claude Agent SDK: 14 messages, 6 files: the same as date-picker.jsonl",
     "own_redactor": "The [REDACTED:customers:1] customers were billed wrongly",
     "own_store": "drawer:task/t1 {'goal': 'rotate [REDACTED:aws-access-key-id:1]'}",
     "watch_running_session": "47 messages, 5 checks, deployment, 5 files changed",
@@ -42,4 +43,5 @@ def test_an_example_runs_as_it_stands(name: str, root: Path, tmp_path: Path) -> 
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert TELLS[name] in done.stdout
+    assert "NOT the same" not in done.stdout
     assert list(tmp_path.iterdir()) == [], "it leaves something behind"

@@ -179,3 +179,10 @@ def test_the_reason_of_a_row_is_the_message_of_the_exception(tmp_path: Path) -> 
         assert str(raised.value).startswith(f"{one.row.path}: {one.row.reason}")
         with pytest.raises(UsageError, match=one.row.reason):
             _ = one.summary
+
+
+def test_the_last_calls_carry_their_place_in_the_recording(outbox: Path) -> None:
+    """Only their message was named, so that no program could open them."""
+    summary = api.summarize(outbox)
+    assert all(call.ref.line is not None for call in summary.working_set.calls)
+    assert api.verify(summary) == []

@@ -271,8 +271,12 @@ PATTERNS: dict[str, tuple[Rule, ...]] = {
 """The hand-written patterns beside the model, by what they find."""
 
 _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
+PASSES = 1 << 20
+"""Weight in the gate of a word that always passes."""
+
 MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
 """The shipped weights."""
+MODEL.gate.update(dict.fromkeys(_TABLE["passes"].split(), PASSES))
 
 
 @cache
