@@ -2,8 +2,8 @@
 
 The interface of the package is four functions: `analyze` a command, `resolve` its effects,
 `observe` its listings, `command_facts`. They are loaded on first use, so that importing
-`leftoff.shell.paths` does not import the interpreter. `commands.unwrapped` names the program that
-is run behind `sudo` or `uv run`.
+`leftoff.shell.paths` does not import the interpreter. What is run behind `sudo` or `uv run`,
+`commands.unwrapped` says.
 """
 
 from __future__ import annotations
