@@ -104,6 +104,7 @@ def test_the_tool_is_found_behind_wrappers(
         ("cargo test --test --no-run", ""),
         ("python -m unittest a.b -v 2", "a.b"),
         ("dotnet build -c Release -o out", ""),
+        ("cd C:\\a; dotnet build b 2>&1 | Select-Object -Last 5", "b"),
         ("prettier -c src/a.ts", "src/a.ts"),
         ("tsc -p tsconfig.json --pretty false", "tsconfig.json"),
         ("pnpm -w run lint:all", "lint:all"),

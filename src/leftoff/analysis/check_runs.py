@@ -255,7 +255,7 @@ class _Walk:
         """The runs of a line that is not understood: each as if a filter followed."""
         for piece in re.split(r"[;\n]|&&|\|\|", command):
             first, _, rest = piece.partition("|")
-            words = [word.strip("\"'") for word in first.split()]
+            words = [w.strip("\"'") for w in first.split() if not re.match(r"\d?>", w)]
             run = identified(words)
             if run is not None:
                 shown = "all" if not rest else "tail" if "Select-Object -L" in rest else "grep"

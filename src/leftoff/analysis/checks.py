@@ -27,7 +27,7 @@ from leftoff.analysis.check_runs import (
     runs_of,
     shown_by_later,
 )
-from leftoff.extraction.checks import summed
+from leftoff.extraction.checks import MAX_APART, summed
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
@@ -361,7 +361,12 @@ def _one_each(
     rules = {p.rule for p in ends}
     tools = {_tool_of(p, run.kind) for p in ends}
     others = [p for p in output.printed if _fails(p) and p.rule not in rules]
-    if len(numbers) < 2 or not ends or len(tools) > 1 or len(ends) > len(numbers):
+    if (
+        len(numbers) < 2
+        or not ends
+        or len(tools) > 1
+        or len(ends) > min(len(numbers), MAX_APART)
+    ):
         return {}
     if any(tools.intersection(_RULES[p.rule].tools) for p in others):
         return {}  # whose line it is, nothing tells

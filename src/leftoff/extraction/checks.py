@@ -31,7 +31,7 @@ of several checks in one command the first stand at the beginning. Chosen by han
 measured."""
 
 MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
-_MAX_APART = 4
+MAX_APART = 4
 """Summary lines that are recorded one by one: more runs of one tool in a command are rare."""
 
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
@@ -314,7 +314,7 @@ def read_output(
                 continue
             one = _printed(rule, match, text, quotes)
             key = rule.id
-            if rule.topic == "status" or rule.ends and ends[key] < _MAX_APART:
+            if rule.topic == "status" or rule.ends and ends[key] < MAX_APART:
                 ends[key] += 1
                 key = f"{rule.id} {ends[key]}"
             before = found.get(key)

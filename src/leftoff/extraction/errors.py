@@ -40,10 +40,10 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
         low = lowered(line)
         if _first(_SKIPS, line, low) is not None:
             continue
-        if first and not line.endswith(":"):
+        weight, last = _weight(line, low)
+        if first and (weight > 0 or not line.endswith(":")):
             return start, end
         fallback = (start, end) if end - start <= MAX_LINE or fallback is None else fallback
-        weight, last = _weight(line, low)
         if weight and (best is None or weight > best[0] or (last and weight == best[0])):
             best = (weight, start, end)
     if best is not None:

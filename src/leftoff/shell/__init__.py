@@ -2,7 +2,8 @@
 
 The interface of the package: `analyze` a command, once for all who ask; `resolve` its effects,
 `observe` its listings, `command_facts`; `program_of` some words. They are loaded on first use,
-so that importing `leftoff.shell.paths` does not import the interpreter.
+so that importing `leftoff.shell.paths` does not import the interpreter. What is run behind
+`sudo` or `uv run`, `commands.unwrapped` says.
 """
 
 from __future__ import annotations
