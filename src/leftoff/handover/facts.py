@@ -377,7 +377,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         key = command or check.tool
         last.pop(key, None)
         last[key] = check
-    found = []
+    found: list[Fact] = []
     for command, check in reversed(last.items()):
         counts = ", ".join(
             f"{count} {word}"
