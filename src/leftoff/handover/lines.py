@@ -120,7 +120,7 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
-        Part(NAMES, _short(h.names, bullet, " "), 0.06, 0.11, 7),
+        Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
     ]
     return [part for part in found if part.lines]
 
@@ -320,6 +320,11 @@ def _ends(path: str) -> Iterator[str]:
     while at > 0:
         at = path.rfind("/", 0, at)
         yield path[at + 1 :]
+
+
+def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
+    """Names in use, several on a line: they hold no blanks."""
+    return _short(names, bullet, " ")
 
 
 def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Line, ...]:
