@@ -104,7 +104,7 @@ State: the agent was still at work; last event 2026-01-02T10:00:00.
 The person's last message:
 - Now write the export (open, #21)
 The agent's last words:
-- The header is missing still. (#26)
+- The header is missing still. #26
 """
 
 
@@ -117,11 +117,11 @@ def test_state_last_message_and_last_words_come_first_and_no_stage_or_percentage
         "- `pytest -q` (failed (2 failed), #24): `no header`",
         "- src/export.py (created, #23)",
         "- src/sort.py (+3 -1, #13)",
-        "- Sort the invoices by date (#1)",
-        "- sort in the database (#6)",
+        "- Sort the invoices by date #1",
+        "- sort in the database #6",
         "- `the export has no header` (Bash, #25)",
-        "- dates are strings in the old table (#8)",
-        "- The header comes from the schema. (#25)",
+        "- dates are strings in the old table #8",
+        "- The header comes from the schema. #25",
     ):
         assert line in text.splitlines()
 
@@ -137,7 +137,7 @@ def test_the_block_holds_all_of_it_in_the_same_order() -> None:
 def test_the_current_error_is_the_latest_failure_that_nothing_mended() -> None:
     made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
     assert made.execution_state.current_error == "`the export has no header` (Bash, #25)"
-    assert blockers(collect_facts(SUMMARY))[1].startswith("`pytest -q` (failed")
+    assert blockers(collect_facts(SUMMARY))[2].startswith("`pytest -q` (failed")
 
 
 def test_what_remains_is_the_open_turn_then_steps_then_open_requests() -> None:
@@ -190,7 +190,7 @@ def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> 
     earlier = (
         "Task:\n- sort the invoices (done, as far as the recording shows, #1)\n"
         "Asked last:\n- write the export (not seen done, #21)\n"
-        "Last words:\n- The header is missing still. (#26)\n"
+        "Last words:\n- The header is missing still. #26\n"
         "Errors:\n- `no header` (Bash, #25)\n"
         "Progress:\n- stage implementation; files were edited after the last test run\n"
         "Reached:\n- the sorting tests pass (tests_pass, #9)\n"

@@ -93,7 +93,7 @@ def test_before_a_compaction_a_checkpoint_is_kept_and_after_it_what_was_lost(
     (checkpoint,) = (client.home / "context-checkpoints").glob("s1-*.json.gz")
     assert (client.home / "resume-logs" / "session-s1.md").exists()
     told = client.block(client.ask("SessionStart", source="compact"))
-    assert "Left open:" in told
+    assert "The agent's last words:" in told
     assert client.ask("SessionStart", source="resume") == {}  # no summary is known yet
     kept = "Charges are differences of running totals. billing/prorate.py was modified."
     client.ask("PostCompact", trigger="auto", compact_summary=kept)

@@ -552,7 +552,7 @@ def test_a_recorded_session_becomes_a_state(root: Path, tmp_path: Path) -> None:
     assert {f.path for f in state.world.files} >= {"sift/filter.py", "tests/test_levels.py"}
     context = state.context_evolution.current_context
     assert context["main_goal"].startswith("`sift error` lets lines through")
-    assert context["main_goal"].endswith("(#3)")
+    assert context["main_goal"].endswith(" #3")
     assert [t.function_name for t in state.completed_tools].count("apply_patch") == 2
     calls = {c.call_id for m in state.chat_history for c in m.function_calls or ()}
     answers = [m.tool_call_id for m in state.chat_history if m.role == "tool"]

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
-from leftoff.handover.lines import FILLERS, NAMES, earlier_parts, parts, state_lines
+from leftoff.handover.lines import FILLERS, NAMES, earlier_parts, name_lines, parts, state_lines
 from leftoff.handover.packing import Chosen, Measure, Part, pack
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
@@ -111,21 +111,16 @@ def _packed(
         lines[:] = [line for part in chosen if part.title != NAMES for line, _ in part.lines]
         return head + block_text(chosen) + "</leftoff>\n"
 
-    block = ""
-    for _ in range(2):
-        block = pack(
-            [*before, *parts(shown), *after],
-            budget,
-            measure=measure,
-            render=text,
-            what=what,
-            unit=unit,
-        )
-        named = set(_NAME.findall("\n".join(lines)))
-        names = tuple(n for n in shown.names if n not in named)
-        if len(names) == len(shown.names):
-            break
-        shown = replace(shown, names=names)
+    whole = [*before, *parts(shown), *after]
+    block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
+    named = set(_NAME.findall("\n".join(lines)))
+    names = tuple(name for name in shown.names if name not in named)
+    if len(names) < len(shown.names):
+        whole = [
+            replace(part, lines=name_lines(names)) if part.title == NAMES else part
+            for part in whole
+        ]
+        block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
     return block
 
 

@@ -211,8 +211,6 @@ def handover_of(summary: ContextSummary) -> Handover:
             for s in reversed(summary.next_steps)
             if s.status not in {"in_progress", "pending"}
             and s.text not in decided
-            and not (last and s.text in last.text)
-            and s.text not in working.last_words.text
             and (s.status == "question" or _is_statement(s.text, moves=True))
         ),
         checks=_checks(summary.checks, summary.session.cwd),

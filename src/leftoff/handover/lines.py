@@ -97,6 +97,8 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
+    told = [fact.text for fact in (*last, *words)]
+    left = [f for f in h.open_items if not any(f.text in text for text in told)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
         Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
@@ -104,21 +106,21 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
         Part("Last calls", _calls(h.calls[-5:], bullet), 0.04, 0.08, 4),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
-        Part("Left open", _lines(h.open_items, bullet), 0.02, 0.06, 5),
+        Part("Left open", _lines(left, bullet), 0.02, 0.06, 5),
         Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.05, 3),
-        Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.14, 1),
+        Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(h.failures, bullet), 0.0, 0.05, 5),
         Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.05, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.06, 0.15, 2),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.05, 0.12, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.08, 6),
-        Part(NAMES, _short(h.names, bullet, " "), 0.06, 0.12, 7),
+        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
+        Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
     ]
     return [part for part in found if part.lines]
 
@@ -320,6 +322,11 @@ def _ends(path: str) -> Iterator[str]:
         yield path[at + 1 :]
 
 
+def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
+    """Names in use, several on a line: they hold no blanks."""
+    return _short(names, bullet, " ")
+
+
 def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Line, ...]:
     """Short names, several on a line."""
     groups = [names[at : at + NAMES_PER_LINE] for at in range(0, len(names), NAMES_PER_LINE)]
@@ -343,10 +350,11 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
 @cache
 def _shares() -> Mapping[str, Part]:
     """The parts by title, to look up their shares of a budget."""
-    fact, file = Fact("x"), FileModification("x", "modified", 1, ())
+    fact, other, file = Fact("x"), Fact("y"), FileModification("x", "modified", 1, ())
     one = Handover(
         state=State(question="?"), goal=fact, task=(fact,), last_message=fact, said=(fact,),
-        constraints=(fact,), last_words=fact, calls=(fact,), to_dos=(fact,), open_items=(fact,),
+        constraints=(fact,), last_words=fact, calls=(fact,), to_dos=(fact,),
+        open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
         decisions=(fact,), git=(fact,), findings=(fact,), sentences=(fact,), names=("x",),
         commands=(fact,),

@@ -61,6 +61,7 @@ class Part(Struct, frozen=True):
         floor, ceiling: share of the budget, 0 to 1, that it gets before others have more than
             their floors, and that it takes before room flows on.
         priority: the lower, the sooner it is served; parts of equal priority in their order.
+        longer: share up to which its lines become longer before room flows on.
     """
 
     title: str
@@ -68,6 +69,7 @@ class Part(Struct, frozen=True):
     floor: float = 0.0
     ceiling: float = 1.0
     priority: int = 0
+    longer: float = 1.0
 
 
 class Chosen(Struct, frozen=True):
@@ -171,8 +173,8 @@ class _Packing:
                     limit = int(selection.part.ceiling * budget) - selection.used
                     room -= take(selection, min(room, limit))
         for selection in self.served:
-            limit = int(selection.part.ceiling * budget) - selection.used
-            room -= self._lengthen(selection, min(room, limit))
+            share = min(selection.part.ceiling, selection.part.longer)
+            room -= self._lengthen(selection, min(room, int(share * budget) - selection.used))
         self.spend(room)
 
     def spend(self, room: int) -> int:
