@@ -400,5 +400,5 @@ def test_the_default_detector_leaves_spacy_alone() -> None:
     ],
 )
 def test_plain_sentences_of_the_twelve_patterns_are_candidates(sentence: str) -> None:
-    """ "choosing … over …" was found nowhere: the learned filter has no weight for the word."""
+    """Of them "choosing … over …" was found nowhere: the learned filter has no weight for the word."""
     assert [sentence[a:b] for a, b, _ in candidates(sentence)] == [sentence]

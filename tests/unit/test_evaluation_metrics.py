@@ -297,3 +297,16 @@ def test_what_a_subagent_says_is_no_part_of_the_session() -> None:
     here = session(*TALK, other)
     assert 7 not in here.texts
     assert here.turns == session(*TALK).turns
+
+
+def test_what_the_annotator_did_not_read_is_no_part_of_the_session() -> None:
+    whole, begun = session(*TALK), session(*TALK, until=3)
+    assert (whole.lines, len(whole.messages)) == (None, 6)
+    assert (begun.lines, len(begun.messages)) == (3, 3)
+
+
+def test_an_item_of_a_to_do_list_is_no_false_alarm() -> None:
+    marked = session(*TALK, open_items=(labels.OpenItem(6, "Nothing else to say."),))
+    ours = (Prediction(6, "Polish the lid", "pending"), Prediction(4, "Boil water", "said"))
+    found = score(marked, Predictions(open_items=ours)).open_items_by_item
+    assert found == Counts(0, 1, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leftoff.evaluation import truth_commands as commands
-from leftoff.evaluation.matching import Counts, match_items
+from leftoff.evaluation.matching import Counts, beside, match_items
 from leftoff.evaluation.truth_cuts import places, speaker
 from leftoff.evaluation.truth_outputs import session
 from leftoff.evaluation.truth_reports import figures, table, to_run
@@ -118,6 +118,7 @@ def message(index: int, who: str, text: str = "Boil.", **more: Any) -> Message:
     role: Any = {"person": "user", "agent": "assistant", "tool": "tool"}[who]
     parts: Any = {"tool": (ToolResult("c", text),), "call": (ToolCall("c", "Bash"),)}.get(who)
     typed = (Typed(0, 0, len(text), more.pop("via", "prompt")),) if who == "person" else ()
+    typed = more.pop("typed", typed)
     origin = {"person": "prompt"}.get(who, who)
     return Message(
         index,
@@ -156,6 +157,11 @@ def test_who_speaks_next_tells_whose_turn_it_is() -> None:
         [message(0, "agent"), message(1, "person", via="queued")],
         [message(0, "agent"), message(1, "agent", origin="interruption")],
         [message(0, "agent", response="r"), message(1, "agent", response="r")],
+        [message(0, "agent"), message(1, "person", origin="injected", typed=())],
+        [
+            message(0, "tool", time="2026-01-02T03:04:05.100Z"),
+            message(1, "person", time="2026-01-02T03:04:06.200Z"),
+        ],
         [message(0, "person"), message(1, "agent", " "), message(2, "person")],
     ],
 )
@@ -176,6 +182,19 @@ def test_any_mention_of_an_item_finds_it_once() -> None:
     assert match_items(
         [], labels, [(30, "raise a cup"), (31, "raise the timeout now")]
     ) == Counts(1, 0, 1)
+
+
+def test_words_beside_a_quote_speak_of_its_item_and_those_far_away_do_not() -> None:
+    text = (
+        "Not pushed: the docs of the kettle. Say when. "
+        + "It boils well. " * 30
+        + "Sell a lid."
+    )
+    labels = [(5, "Not pushed: the docs of the kettle.")]
+    around = [beside(text, labels[0][1])]
+    assert match_items([(5, "Say when.")], labels, (), around) == Counts(1, 0, 0)
+    assert match_items([(5, "Sell a lid.")], labels, (), around) == Counts(0, 1, 1)
+    assert match_items([(5, "Say when.")], labels) == Counts(0, 1, 1)
 
 
 def test_a_recording_is_measured_and_the_run_holds_no_words(tmp_path: Path) -> None:

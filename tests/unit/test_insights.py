@@ -196,6 +196,30 @@ def test_what_the_last_words_leave_open(words: str) -> None:
     assert [(step.text, step.status) for step in found] == [(words, "said")]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "If the pump stops, you have to fill it by hand.",
+        "All clean, only the pre-existing warnings.",
+        "Each uncommitted row has a number.",
+        "You want to build a kettle:\n\n- a red one\n- a blue one",
+    ],
+)
+def test_what_names_no_work_is_no_step(words: str) -> None:
+    assert next_steps(story(("user", "Do it."), ("agent", f"Good. {words}"))) == ()
+
+
+def test_the_lists_below_a_heading_are_steps_whatever_was_typed_since() -> None:
+    words = (
+        "It boils.\n\n### Next steps\n\n**Remaining** (any order):\n- Polish the lid\n- Sell it"
+    )
+    lines: list[tuple[str, Any]] = [("user", "Do it."), ("agent", words)]
+    found = next_steps(
+        story(*lines, ("user", "Hm."), ("user", "One moment."), ("user", "Yes?"))
+    )
+    assert [s.text for s in found if s.status == "said"] == ["Polish the lid", "Sell it"]
+
+
 def test_what_was_left_open_long_ago_is_old_news() -> None:
     lines = [("user", "Do it."), ("agent", "Still to do: the Windows path.")]
     later = [

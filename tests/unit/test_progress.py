@@ -485,3 +485,8 @@ def test_a_system_message_declares_the_stage_and_a_list_of_stages_does_not() -> 
 def test_changes_of_stage_carry_the_place_in_the_recording() -> None:
     found = judged(user("Add it."), *[edits("a.py") for _ in range(4)], says("Done."))
     assert [change.ref.line for change in found.timeline] == [2]
+
+
+def test_a_stage_that_begins_with_a_word_of_no_weight_points_at_what_comes_after_it() -> None:
+    found = judged(user("Add it."), says("Hm."), *[edits("a.py") for _ in range(4)])
+    assert [change.ref.line for change in found.timeline] == [3]

@@ -107,6 +107,12 @@ def test_a_task_is_done_where_the_work_shows_and_the_turn_ended() -> None:
     assert statuses(*WORK, ("user", text("[Request interrupted by user]"))) == ["interrupted"]
 
 
+def test_a_task_whose_fault_is_reported_again_is_not_done() -> None:
+    lines = [("user", "Add a till."), *WORK, ("agent", text("Done."))]
+    assert asked(*lines, ("user", "It still fails with an error."))[0].status == "answered"
+    assert asked(*lines, ("user", "Now add a lid."))[0].status == "done"
+
+
 def test_an_interrupted_task_that_goes_on_is_open_until_its_turn_ends() -> None:
     lines = [("user", "Add a till."), *WORK, ("user", text("[Request interrupted by user]"))]
     assert [r.status for r in asked(*lines, ("user", "rename it instead"))] == [

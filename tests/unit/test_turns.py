@@ -87,6 +87,25 @@ def test_words_that_end_turns_here_end_the_last_one_too() -> None:
     assert ended(*lines).status == "closed"
 
 
+@pytest.mark.parametrize(("words", "status"), [("It has a till.", "closed"), ("", "open")])
+def test_a_turn_that_the_client_ends_without_a_word_answers_nothing(
+    words: str, status: str
+) -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"text": words}]}
+    typed = {"type": "message", "role": "user", "content": [{"text": "Add a till."}]}
+    reading = Collector("test", "codex")
+    for kind, payload in (
+        ("event_msg", {"type": "task_started"}),
+        ("response_item", typed),
+        ("event_msg", {"type": "user_message", "message": "Add a till."}),
+        *([("response_item", said)] if words else []),
+        ("event_msg", {"type": "task_complete"}),
+    ):
+        reading.feed(json.dumps({"type": kind, "payload": payload}).encode() + b"\n")
+    reading.close()
+    assert turn_state(SessionView(reading.sessions[-1][""])).status == status
+
+
 @pytest.mark.parametrize(
     ("tail", "question"),
     [

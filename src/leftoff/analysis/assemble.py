@@ -93,7 +93,7 @@ def assemble(
             branch=session_header.branch,
             models=tuple(header.models),
             agent_version=session_header.agent_version,
-            started=header.started,
+            started=_started(header.started, header.ended),
             ended=header.ended,
             title=_title(view),
             parent_id=session_header.parent_id or (session_header.id if main_id else ""),
@@ -207,11 +207,21 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
         user_message_count=len({a.ref.message for a in view.all(Asked) if a.via != "plan"}),
         assistant_message_count=counts["assistant"],
         error_count=len(view.all(Failed)),
-        duration_seconds=_duration(header.started, header.ended),
+        duration_seconds=_duration(_started(header.started, header.ended), header.ended),
         lines=LineCounts(
             lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped
         ),
     )
+
+
+def _started(started: str, ended: str) -> str:
+    """The recorded start; "" where it lies after the end: it is then the time at which a client
+    copied the session."""
+    try:
+        first, last = datetime.fromisoformat(started), datetime.fromisoformat(ended)
+        return started if first <= last else ""
+    except (ValueError, TypeError):
+        return started
 
 
 def _duration(started: str, ended: str) -> int | None:

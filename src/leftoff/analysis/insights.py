@@ -30,12 +30,13 @@ _DEFERRED = re.compile(
 _NOTHING_LEFT = re.compile(
     r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
-    r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b|\bonly (?:the )?pre-?e"
-    r"|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
+    r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
+    r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
-"""What is no step though a rule of `insights.toml` matches: it says that nothing is left, or names
-no work."""
+"""What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
+names no work."""
+
 _UNDELIVERED = re.compile(
     r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push))\b", re.IGNORECASE
 )

@@ -184,7 +184,14 @@ class _Outcomes:
             evidence = self.delivered
         elif TESTS in wanted and MAKING not in wanted and LOOKING not in wanted:
             evidence = self.tested
+        if evidence is self.edits and place >= 0 and _objects(self.asked[place].text):
+            return "answered"
         return "done" if _count_between(evidence, start, end) else "answered"
+
+
+def _objects(text: str) -> bool:
+    """Whether the words after a turn report that something does not work, or correct it."""
+    return is_fault(text) or matches("correction", text.strip()[:300])
 
 
 def _count_between(places: Sequence[int], start: int, end: int) -> int:

@@ -11,6 +11,7 @@ Patterns and numbers were written while reading sessions of both label sets (doc
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -96,8 +97,11 @@ class Segment(Struct):
 def timeline(view: SessionView) -> tuple[StageChange, ...]:
     """The change points of the stage, the first at the first agent turn."""
     runs = _runs(labelled_segments(view))
-    places = _places(view, {message for _, message in runs})
-    return tuple(StageChange(stage, view.ref(places[message])) for stage, message in runs)
+    places = _places(view, [message for _, message in runs])
+    return tuple(
+        StageChange(stage, view.ref(place))
+        for (stage, _), place in zip(runs, places, strict=True)
+    )
 
 
 def place_in(item: Ran | Touched | Said | Planned | Failed) -> Ref:
@@ -111,16 +115,19 @@ _PLACED = (Ran, Touched, Said, Planned, Failed)
 """Evidence with a reference into the agent's messages."""
 
 
-def _places(view: SessionView, messages: set[int]) -> dict[int, Ref]:
-    """A reference into each message: that of any evidence in it. Without evidence only the
-    number of the message is known."""
-    found: dict[int, Ref] = {}
+def _places(view: SessionView, starts: list[int]) -> list[Ref]:
+    """A reference to where each stage begins: that of the first evidence from the stage's first
+    message on, since a mere thought has none. Of a stage without evidence only the number of
+    the message is known."""
+    found: list[Ref | None] = [None] * len(starts)
     kinds: tuple[type[Ran | Touched | Said | Planned | Failed], ...] = _PLACED
     for kind in kinds:
         for item in view.active(kind):
-            if item.ref.message in messages:
-                found.setdefault(item.ref.message, place_in(item))
-    return {message: found.get(message, Ref(message=message)) for message in messages}
+            at = bisect_right(starts, item.ref.message) - 1
+            best = found[at] if at >= 0 else None
+            if at >= 0 and (best is None or item.ref.message < best.message):
+                found[at] = place_in(item)
+    return [ref or Ref(message=start) for ref, start in zip(found, starts, strict=True)]
 
 
 def labelled_segments(view: SessionView) -> list[Segment]:

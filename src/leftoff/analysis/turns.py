@@ -137,7 +137,8 @@ def _turn_state(view: SessionView) -> TurnState:
     if latest < 0:
         return TurnState()
     status, failed = OPEN, ""
-    if max(said[0], call[0]) > typed or turns.marks and turns.marks[-1] > typed:
+    acted = max(said[0], call[0]) > typed
+    if acted or turns.marks and turns.marks[-1] > typed:
         status = turns.state_before(said, len(view.thread))
         if status == CLOSED and said >= call and _goes_on(view, words, latest):
             status = OPEN
@@ -150,7 +151,9 @@ def _turn_state(view: SessionView) -> TurnState:
         if ended.state == "started":
             if status == CLOSED and said > call and words.stop != "end":
                 status = OPEN
-        elif ended.message >= latest:
+        elif ended.message >= latest and (
+            ended.state != "ended" or max(said[0], call[0]) > typed
+        ):
             status = {"ended": CLOSED, "interrupted": INTERRUPTED}.get(ended.state, OPEN)
             failed = ended.why or "failed" if ended.state == "failed" else ""
     if status == CLOSED and said > call and matches("failed", words.tail):
