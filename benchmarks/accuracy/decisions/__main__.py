@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "features": len(model.weights),
         "gate_words": len(model.gate),
         "least": model.least,
+        "message_least": model.message_least,
         "likely": model.likely,
         "calibration": model.calibration,
         "message": model.message,

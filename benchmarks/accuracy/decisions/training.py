@@ -19,7 +19,7 @@ from leftoff.analysis.decisions.select import (
     with_features,
     words_of_message,
 )
-from leftoff.extraction.decision_model import SCALE, Model, is_english, words
+from leftoff.extraction.decision_model import ALWAYS, SCALE, Model, is_english, words
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.rules import lowered
 from leftoff.summary import DECISION_TYPES
@@ -30,7 +30,10 @@ KINDS = DECISION_TYPES[:4]
 GATE_RECALL = 0.955
 """Share of the labelled statements that the gate must keep, out of fold."""
 
-PENALTY, GATE_PENALTY, KIND_PENALTY = 18.0, 8.0, 10.0
+LOOK = 5000
+"""The gate's weight of the words of `ALWAYS`: more than any others of a sentence take away."""
+
+PENALTY, GATE_PENALTY, KIND_PENALTY = 18.0, 8.0, 30.0
 FOLDS = 4
 """Inner folds, of whole repositories, for the gate's threshold and the calibration."""
 
@@ -90,7 +93,8 @@ def fit_gate(sessions: Sequence[Session]) -> dict[str, int]:
     truth = np.array([float(s.labels[k] >= 0) for s, k in chosen])
     weights, _ = logistic(table, truth, GATE_PENALTY, mass)
     stored = np.rint(weights * SCALE).astype(int)
-    return {name: int(w) for name, w in zip(table.names, stored, strict=True) if abs(w) >= 40}
+    learnt = zip(table.names, stored, strict=True)
+    return {name: int(w) for name, w in learnt if abs(w) >= 40} | dict.fromkeys(ALWAYS, LOOK)
 
 
 def best_sums(s: Session, gate: dict[str, int]) -> dict[int, int]:
@@ -198,12 +202,14 @@ class Scored:
     Attributes:
         messages, statements: scores and truth.
         places: for each statement its session.
+        holders: for each statement the index of its message in `messages`.
     """
 
     def __init__(self) -> None:
         self.messages: Pairs = []
         self.statements: Pairs = []
         self.places: list[Session] = []
+        self.holders: list[int] = []
 
     def add(self, s: Session, rows: Rows, model: Model) -> None:
         """Scores a session."""
@@ -223,6 +229,7 @@ class Scored:
                 rank = math.log1p(found.statement_rank[z])
                 self.statements.append((z, rank, truth[id(c)]))
                 self.places.append(s)
+                self.holders.append(len(self.messages) - 1)
 
 
 NEAR_BEST = 0.01
@@ -236,23 +243,55 @@ hundredths for chance."""
 _GRID = [k / 1000 for k in range(60, 700, 5)]
 
 
-def best_threshold(chances: Sequence[float], found: Scored, sessions: Sequence[Session]) -> int:
-    """The probability, in thousandths, from which reporting gives the highest mean F1 over the
-    kinds of labels: the middle of all that come near it, since the peak itself is chance."""
-    reached: list[float] = []
-    for least in _GRID:
-        scores = []
-        for kind in sorted({s.kind for s in found.places}):
-            of_kind = [
-                y
-                for p, (*_, y), s in zip(chances, found.statements, found.places, strict=True)
-                if p >= least and s.kind == kind
-            ]
-            labelled = sum(len(s.kinds) for s in sessions if s.kind == kind)
-            scores.append(2 * sum(of_kind) / max(1, len(of_kind) + labelled))
-        reached.append(sum(scores) / len(scores))
+class Thresholds:
+    """The thresholds from which reporting gives the highest F1 of statements and of messages,
+    meant over the kinds of labels."""
+
+    def __init__(
+        self,
+        chances: Sequence[float],
+        together: Sequence[float],
+        found: Scored,
+        sessions: Sequence[Session],
+    ) -> None:
+        self.chances, self.together = np.array(chances), np.array(together)
+        self.holders = np.array(found.holders)
+        self.right = np.array([y for *_, y in found.statements])
+        self.holds = np.array([y for *_, y in found.messages])
+        kinds = np.array([s.kind for s in found.places])
+        self.kinds = [
+            (
+                kinds == kind,
+                sum(len(s.kinds) for s in sessions if s.kind == kind),
+                sum(len(set(s.places)) for s in sessions if s.kind == kind),
+            )
+            for kind in sorted(set(kinds.tolist()))
+        ]
+
+    def f1(self, least: float, lowest: float) -> tuple[float, float]:
+        """The mean F1 of statements, and of messages, with thresholds for a statement and for
+        its message."""
+        chosen = (self.chances >= least) & (self.together[self.holders] >= lowest)
+        statements = messages = 0.0
+        for of_kind, labels, places in self.kinds:
+            here = chosen & of_kind
+            held = np.unique(self.holders[here])
+            statements += 2 * self.right[here].sum() / max(1, here.sum() + labels)
+            messages += 2 * self.holds[held].sum() / max(1, len(held) + places)
+        return statements / len(self.kinds), messages / len(self.kinds)
+
+    def best(self) -> tuple[int, int]:
+        """Both, in thousandths: that of statements for their own F1 alone, then that of
+        messages for both F1."""
+        least = _middle([self.f1(t, 0.0)[0] for t in _GRID])
+        lowest = _middle([sum(self.f1(least, t)) / 2 for t in _GRID])
+        return int(1000 * least), int(1000 * lowest)
+
+
+def _middle(reached: Sequence[float]) -> float:
+    """The middle of the thresholds that come near the best one, since the peak is chance."""
     near = [t for t, f1 in zip(_GRID, reached, strict=True) if f1 >= max(reached) - NEAR_BEST]
-    return int(1000 * near[len(near) // 2])
+    return near[len(near) // 2]
 
 
 def likely_threshold(
@@ -298,8 +337,9 @@ def train(sessions: Sequence[Session]) -> Model:
         for s in fold:
             if s in told:  # single: one reader marks more there than two agree on
                 found.add(s, rows, Model(weights=weights, bias=bias))
-    message, _ = calibrated(found.messages)
+    message, together = calibrated(found.messages)
     calibration, chances = calibrated(found.statements)
+    least, message_least = Thresholds(chances, together, found, told).best()
     weights, bias = fit_sentences(sessions, rows)
     kind_weights, kind_bias = fit_kinds(sessions, rows)
     return Model(
@@ -309,7 +349,8 @@ def train(sessions: Sequence[Session]) -> Model:
         bias=bias,
         calibration=calibration,
         message=message,
-        least=best_threshold(chances, found, told),
+        least=least,
+        message_least=message_least,
         likely=likely_threshold(chances, found, told),
         kinds=KINDS,
         kind_weights=kind_weights,
