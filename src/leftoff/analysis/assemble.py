@@ -116,7 +116,9 @@ def assemble(
             _analysed(working_set, view), calls=recent_calls(view), to_dos=to_do_list(view)
         ),
         context=context(view, spent, format),
-        issues=tuple(sorted((*issues, *_not_covered(view)), key=lambda i: (i.severity, i.code, i.what))),
+        issues=tuple(
+            sorted((*issues, *_not_covered(view)), key=lambda i: (i.severity, i.code, i.what))
+        ),
         **_tools([view, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))

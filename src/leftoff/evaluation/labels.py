@@ -322,7 +322,8 @@ def digest(labels: Iterable[Labels]) -> str:
 
 
 def _plain(label: Labels) -> dict[str, Any]:
-    """The labels without the fields that few files have, where they are unused: most files have none, and their digests were published without them."""
+    """The labels without the fields that few files have, where they are unused: the digests of
+    the others were published without them."""
     plain: dict[str, Any] = msgspec.to_builtins(label)
     for name in ("swallowed_user_turns", "near_misses"):
         if not plain[name]:

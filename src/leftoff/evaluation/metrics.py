@@ -128,9 +128,7 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     predictions = [
         c
         for c, number in zip(predicted, stated_by, strict=True)
-        if c.place in session.agent_places
-        and c.place not in repeats
-        and number < len(labelled)
+        if c.place in session.agent_places and c.place not in repeats and number < len(labelled)
     ]
     stated = [(c.place, c.text, c.confidence) for c in predictions]
     mixed = {place for d in labels for place in d.also} & gold
