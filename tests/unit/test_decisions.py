@@ -160,6 +160,46 @@ def test_a_commitment_is_surer_than_a_routine_step() -> None:
     assert by_text[STRONG] >= select.REPORT_THRESHOLD
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll use SQLite because the tool has to work without a server.",
+        "I decided to store the offsets in a sidecar file.",
+        "Choosing tokio over async-std because it is faster.",
+        "We should keep the parser in its own module.",
+        "The approach is to read the file once and keep an index.",
+        "Implementing a token bucket for the rate limiter.",
+        "Creating a separate config module for the defaults.",
+        "Modifying the reader to return an iterator instead of a list.",
+        "I'm using the repository pattern for the storage layer.",
+        "Architecture: a small core with one adapter for each format.",
+        "Fixing the race by taking the lock before the check.",
+        "The bug is that the cache key leaves out the locale, so I'll add it.",
+    ],
+)
+def test_a_short_session_reports_a_plainly_worded_choice(text: str) -> None:
+    found = select.key_decisions(story(("user", "Please add a cache."), ("assistant", text)))
+    assert told(found) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROUTINE,
+        "I will now open `main.py` to see the handler.",
+        "Creating `utils/__init__.py`.",
+        "We could use a trie here, or a regex.",
+        "This should fix it, hopefully.",
+        "The codebase uses the repository pattern.",
+        "Done! The login page now works as you asked.",
+        "Shall I add a retry there?",
+        "Now I'll update the tests.",
+    ],
+)
+def test_a_short_session_reports_no_step(text: str) -> None:
+    assert not select.key_decisions(story(("user", "Add a cache."), ("assistant", text)))
+
+
 def test_each_statement_of_a_message_has_its_own_confidence() -> None:
     view = story(("user", "Uploads sometimes break."), ("assistant", f"{ROUTINE}\n\n{STRONG}"))
     found = {d.text: d.confidence for d in select.key_decisions(view, least=0.0)}
@@ -213,6 +253,18 @@ def test_another_language_is_met_with_silence(text: str) -> None:
     assert not is_english(words(text), text)
     found = select.key_decisions(story(("user", "Go."), ("assistant", text)), least=0.0)
     assert found == ()
+
+
+def test_a_summary_says_that_a_language_is_not_covered() -> None:
+    german = (
+        "Ich werde den Schlüssel um die Sprache erweitern, weil sonst alle zu lange warten."
+    )
+    for text, told_so in ((german, True), (STRONG, False), ("- `a` de la", False)):
+        reading = Pass()
+        reading.feed(json.dumps({"role": "assistant", "text": text}).encode() + b"\n")
+        reading.close()
+        found = [i for i in reading.summary().issues if i.code == "language"]
+        assert [i.count for i in found] == ([1] if told_so else []), text
 
 
 # -- the person's own --------------------------------------------------------------------------

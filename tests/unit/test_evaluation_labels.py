@@ -183,3 +183,15 @@ def test_the_line_of_the_recording_outranks_what_a_reader_made_of_it() -> None:
 def test_a_quoted_command_is_compared_as_it_is_shown(quote: str) -> None:
     label = _label(directives=[directive(1, quote)])
     assert label_problems(label, {1: "/review this branch"}) == []
+
+
+def test_near_misses_have_a_reason_and_move_with_their_words(tmp_path: Path) -> None:
+    near = {"line": 2, "quote": "Let me look.", "reason": "move"}
+    (label,) = load(str(put(tmp_path, "a.json", near_misses=[near])))
+    assert label.near_misses[0].reason == "move"
+    moved, _ = relocated(label, {7: "Let me look.", 2: "Keep it."})
+    assert moved.near_misses[0].line == 7
+    plain = load(str(put(tmp_path, "a.json")))
+    assert digest(plain) != digest([label])
+    with pytest.raises(StateError, match="reason"):
+        load(str(put(tmp_path, "a.json", near_misses=[{**near, "reason": "dull"}])))

@@ -79,6 +79,28 @@ def test_decisions_by_message_span_and_type() -> None:
     assert found.ranked is None  # fewer than five labelled decisions
 
 
+def test_what_readers_are_unsure_of_is_scored_neither_way() -> None:
+    near = (
+        labels.NearMiss(2, "Rows are claimed by one update.", "unsure"),
+        labels.NearMiss(6, "Nothing else to say.", "report"),
+    )
+    said_so = tuple(
+        Prediction(place, text, "fix", 0.9)
+        for place, text in (
+            (2, "I'll keep the queue in SQLite."),
+            (2, "Rows are claimed by one update."),
+            (6, "Nothing else to say."),
+        )
+    )
+    for decisions in (DECIDED, DECIDED[:1]):
+        found = score(
+            session(*TALK, decisions=decisions, near_misses=near),
+            Predictions(decisions=said_so),
+        )
+        assert found.statements == Counts(1, 1, 0)
+        assert found.decisions == Counts(1, 1, 0)
+
+
 def test_a_wrong_type_is_wrong_only_with_type() -> None:
     found = score(
         session(*TALK, decisions=DECIDED[:1]),

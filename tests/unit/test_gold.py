@@ -95,7 +95,7 @@ def test_a_layout_is_read_whole(name: str) -> None:
             reading.feed_lines(lines)
         summary = reading.summary()
         assert summary.session.format == READ_AS.get(name, name)
-        assert summary.issues == (), path.name
+        assert not [i for i in summary.issues if i.code != "language"], path.name
         lines_read = summary.stats.lines
         assert lines_read.parsed == lines_read.total, path.name
         reading.close()

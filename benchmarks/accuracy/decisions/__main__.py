@@ -4,8 +4,8 @@ r"""Trains the decision model and says how good it is on repositories it has not
         --write src/leftoff/extraction/rules/decisions.json
 
 LABELS holds `double/` and `more/` (trained on and reported, apart) and `single/` (trained on
-only). Folds are whole source repositories. Needs numpy; the same labels and transcripts give
-the same weights.
+only). Folds are whole source repositories. Needs numpy and scipy; the same labels and
+transcripts give the same weights.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from hashlib import blake2b
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,8 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--held-out", action="store_true", help="report the held-out repository"
     )
+    parser.add_argument("--curve", action="store_true", help="only learning curves")
     args = parser.parse_args(argv)
     sessions = load(args.labels, args.transcripts)
+    if args.curve:
+        print(json.dumps(_curves(sessions, args.folds or CURVE_FOLDS), indent=2))
+        return 0
     report: dict[str, object] = {}
     if not args.no_validation:
         report |= _validated(args, sessions)
@@ -61,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "features": len(model.weights),
         "gate_words": len(model.gate),
         "least": model.least,
+        "message_least": model.message_least,
         "likely": model.likely,
         "calibration": model.calibration,
         "message": model.message,
@@ -90,6 +96,36 @@ def _validated(args: argparse.Namespace, sessions: Sequence[Session]) -> dict[st
         "against_bag_of_words": figures.paired(ours, theirs),
         "sessions": {c.name: round(figures.statements_f1([c]), 3) for c in ours},
     }
+
+
+CURVE_FOLDS = 4
+"""Groups of repositories of the learning curves, which train many models."""
+
+SHARES = (0.125, 0.25, 0.5, 1.0)
+"""Shares of the other repositories or of their sessions that the learning curves train on."""
+
+
+def _curves(sessions: Sequence[Session], count: int) -> dict[str, object]:
+    """Figures by the share of sessions, and of repositories, that is trained on."""
+    found: dict[str, object] = {}
+    for what in ("sessions", "repositories"):
+        for share in SHARES:
+            claims: list[Claims] = []
+            for fold in folds(sessions, count):
+                model = train(_sample(without(sessions, fold), what, share))
+                claims += [Claims(s, model) for s in fold if s.kind != "single"]
+            found[f"{what} {share}"] = _by_kind(claims)
+            print(what, share, round(figures.statements_f1(claims), 3), file=sys.stderr)
+    return found
+
+
+def _sample(sessions: Sequence[Session], what: str, share: float) -> list[Session]:
+    """A share of the sessions, the larger always with the smaller one: by the hash of each
+    session's name, or of its repository's."""
+    names = {s.repository if what == "repositories" else s.name for s in sessions}
+    ranked = sorted(names, key=lambda name: blake2b(name.encode()).digest())
+    chosen = set(ranked[: max(1, round(share * len(ranked)))])
+    return [s for s in sessions if {s.repository, s.name} & chosen]
 
 
 _loaded: list[Session] = []

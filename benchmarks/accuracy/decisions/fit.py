@@ -1,12 +1,13 @@
-"""Logistic and softmax regression on sparse 0/1 features: deterministic, numpy alone."""
+"""Logistic and softmax regression on sparse 0/1 features: deterministic."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import optimize, sparse
 
 Vector: TypeAlias = Any
 """A numpy array of floats, without its type: numpy is not in every environment that checks."""
@@ -37,67 +38,30 @@ class Table:
             self.names = [name for name in self.names if len(where[name]) >= SHARED]
         index = {name: k for k, name in enumerate(self.names)}
         columns: list[int] = []
-        owners: list[int] = []
-        for number, row in enumerate(rows):
-            known = [index[name] for name in row if name in index]
-            columns += known
-            owners += [number] * len(known)
-        self.columns = np.array(columns, dtype=np.int64)
-        self.owners = np.array(owners, dtype=np.int64)
-        self.rows, self.width = len(rows), len(self.names)
+        ends = [0]
+        for row in rows:
+            columns += [index[name] for name in row if name in index]
+            ends.append(len(columns))
+        shape = (len(rows), len(self.names))
+        self.cells = sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape)
+        self.turned = self.cells.T.tocsr()
+        self.width = len(self.names)
 
     def times(self, weights: Vector) -> Vector:
         """Sum of weights for each row."""
-        sums: Vector = np.bincount(self.owners, weights[self.columns], self.rows)
-        return sums
+        return self.cells @ weights
 
     def back(self, values: Vector) -> Vector:
         """Sum of row values for each column."""
-        sums: Vector = np.bincount(self.columns, values[self.owners], self.width)
-        return sums
+        return self.turned @ values
 
 
 def minimise(
     value: Callable[[Vector], tuple[float, Vector]], start: Vector, steps: int = 150
 ) -> Vector:
-    """L-BFGS with backtracking; stops when the gradient or the gain is small."""
-    x = start
-    f, g = value(x)
-    memory: deque[tuple[Vector, Vector, float]] = deque(maxlen=10)
-    for _ in range(steps):
-        q = g.copy()
-        used = []
-        for s, y, rho in reversed(memory):
-            a = rho * float(s @ q)
-            used.append(a)
-            q -= a * y
-        if memory:
-            s, y, _rho = memory[-1]
-            q *= float(s @ y) / float(y @ y)
-        else:
-            q /= max(1.0, float(np.abs(g).sum()))
-        for (s, y, rho), a in zip(memory, reversed(used), strict=True):
-            q += s * (a - rho * float(y @ q))
-        slope, step = float(g @ q), 1.0
-        if slope <= 0:
-            memory.clear()
-            continue
-        while step > 1e-8:
-            new = x - step * q
-            f_new, g_new = value(new)
-            if f_new <= f - 1e-4 * step * slope:
-                break
-            step /= 2
-        else:
-            break
-        s, y = new - x, g_new - g
-        if float(s @ y) > 1e-12:
-            memory.append((s, y, 1.0 / float(s @ y)))
-        done = f - f_new < 1e-6 * max(1.0, abs(f))
-        x, f, g = new, f_new, g_new
-        if done:
-            break
-    return x
+    """L-BFGS; stops when the gain is below a millionth of a percent."""
+    options = {"maxiter": steps, "ftol": 1e-8}
+    return optimize.minimize(value, start, jac=True, method="L-BFGS-B", options=options).x
 
 
 def logistic(
@@ -129,11 +93,11 @@ def softmax(
 
     def value(flat: Vector) -> tuple[float, Vector]:
         w = flat[: width * kinds].reshape(width, kinds)
-        z = np.stack([table.times(w[:, k]) for k in range(kinds)], 1) + flat[width * kinds :]
+        z = table.times(w) + flat[width * kinds :]
         z -= z.max(1, keepdims=True)
         logs = z - np.log(np.exp(z).sum(1, keepdims=True))
         off = mass[:, None] * (np.exp(logs) - wanted)
-        grad = np.stack([table.back(off[:, k]) for k in range(kinds)], 1) + penalty * w
+        grad = table.back(off) + penalty * w
         loss = float(-(mass[:, None] * wanted * logs).sum() + penalty / 2 * (w * w).sum())
         return loss, np.append(grad.ravel(), off.sum(0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -116,7 +116,9 @@ def assemble(
             _analysed(working_set, view), calls=recent_calls(view), to_dos=to_do_list(view)
         ),
         context=context(view, spent, format),
-        issues=tuple(sorted(issues, key=lambda i: (i.severity, i.code, i.what))),
+        issues=tuple(
+            sorted((*issues, *_not_covered(view)), key=lambda i: (i.severity, i.code, i.what))
+        ),
         **_tools([view, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
@@ -145,6 +147,21 @@ def view_of(
         if agent not in {"", main_id} and len(recording.thread)
     ]
     return main_id, SessionView(recordings[main_id], child_sources.get(main_id, 0), children)
+
+
+FOREIGN_SHARE = 0.25
+"""Share of the messages of the agent that are in another language, of these and of those with
+candidates for a decision, from which the summary says so. Chosen by hand; not measured."""
+
+
+def _not_covered(view: SessionView) -> Iterator[Issue]:
+    """Says that the agent's words are in a language in which nothing is looked for."""
+    found = sorted({said.ref.message for said in view.sentences("language")})
+    looked_at = {said.ref.message for said in view.sentences("decision")}
+    if found and len(found) >= FOREIGN_SHARE * len(looked_at.union(found)):
+        what = "words of the agent that are not English: nothing is looked for in them"
+        places = tuple(f"message {message}" for message in found[:20])
+        yield Issue("language", "info", what, len(found), places)
 
 
 def _tools(views: Sequence[SessionView]) -> dict[str, Any]:

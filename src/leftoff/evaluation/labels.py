@@ -34,6 +34,24 @@ class Decision(Struct, frozen=True):
     source_line: int | None = None
 
 
+NEAR_MISSES = ("move", "report", "analysis", "repeat", "offer")
+"""Why a statement that looks like a key decision is none: a next step or the mechanics of what
+is settled, what happened or is so, weighing without a commitment, what was settled before, a
+suggestion that is not taken up here."""
+
+UNSURE = "unsure"
+"""Readers differ on whether it is a key decision: it is scored neither way."""
+
+
+class NearMiss(Struct, frozen=True):
+    """A statement that is no key decision; `reason` is one of `NEAR_MISSES`, or `UNSURE`."""
+
+    line: int
+    quote: str
+    reason: str
+    source_line: int | None = None
+
+
 class Milestone(Struct, frozen=True):
     """A result that a line claims."""
 
@@ -93,6 +111,7 @@ class Labels(Struct, frozen=True):
     open_items: tuple[OpenItem, ...] = ()
     swallowed_user_turns: tuple[SwallowedTurn, ...] = ()
     until: int | None = None
+    near_misses: tuple[NearMiss, ...] = ()
 
     @property
     def repository(self) -> str:
@@ -102,7 +121,8 @@ class Labels(Struct, frozen=True):
 
     def quoted(self) -> Iterator[tuple[int, str]]:
         """Every quote with its place."""
-        for group in (self.decisions, self.milestones, self.directives, self.open_items):
+        groups = (self.decisions, self.milestones, self.directives, self.open_items)
+        for group in (*groups, self.near_misses):
             for label in group:
                 yield label.line, label.quote
 
@@ -142,6 +162,7 @@ def _check_vocabulary(file: Path, label: Labels) -> None:
         *(("type of decision", d.type, DECISION_TYPES) for d in label.decisions),
         *(("kind of milestone", m.kind, MILESTONE_KINDS) for m in label.milestones),
         *(("stage", s.stage, STAGES) for s in label.stages),
+        *(("reason", n.reason, (*NEAR_MISSES, UNSURE)) for n in label.near_misses),
         *(("kind of directive", d.kind, REQUEST_KINDS) for d in label.directives),
     ]
     for what, word, words in allowed:
@@ -266,6 +287,7 @@ def relocated(
         directives=moved("directives", (*label.directives, *swallowed)),
         open_items=moved("open_items", label.open_items),
         swallowed_user_turns=(),
+        near_misses=moved("near_misses", label.near_misses),
     )
     return found, moves
 
@@ -302,14 +324,14 @@ def digest(labels: Iterable[Labels]) -> str:
 
 
 def _plain(label: Labels) -> dict[str, Any]:
-    """The labels without the fields that say where an earlier reader was wrong, where they are
-    unused: most files have none, and their digests were published without them."""
+    """The labels without the fields that few files have, where they are unused: the digests of
+    the others were published without them."""
     plain: dict[str, Any] = msgspec.to_builtins(label)
-    for name in ("swallowed_user_turns", "until"):
+    for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]
-    for name in ("decisions", "milestones", "directives", "open_items"):
-        for item in plain[name]:
+    for name in ("decisions", "milestones", "directives", "open_items", "near_misses"):
+        for item in plain.get(name, ()):
             if item["source_line"] is None:
                 del item["source_line"]
     return plain

@@ -8,6 +8,7 @@ from functools import partial
 
 from msgspec import Struct, field
 
+from leftoff.evaluation.labels import UNSURE
 from leftoff.evaluation.matching import (
     FIRST,
     Counts,
@@ -18,6 +19,7 @@ from leftoff.evaluation.matching import (
     count_statements,
     match_items,
     match_spans,
+    match_statements,
     total,
 )
 from leftoff.evaluation.predictions import Prediction, Predictions
@@ -115,14 +117,20 @@ def score(session: LabelledSession, predicted: Predictions) -> SessionScore:
 
 
 def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
-    labels = session.labels.decisions
+    every = session.labels.decisions
+    unsure = [(n.line, n.quote) for n in session.labels.near_misses if n.reason == UNSURE]
+    doubtful = match_statements([(d.line, d.quote) for d in every], unsure)
+    labels = [d for d, at in zip(every, doubtful, strict=True) if at < 0]
+    labelled = [(d.line, d.quote) for d in labels]
     gold = {d.line for d in labels}
     repeats = {place for d in labels for place in d.also} - gold
     # Only the agent's visible words are labelled, not the person's own decisions.
+    stated_by = match_statements([(c.place, c.text) for c in predicted], [*labelled, *unsure])
     predictions = [
-        c for c in predicted if c.place in session.agent_places and c.place not in repeats
+        c
+        for c, number in zip(predicted, stated_by, strict=True)
+        if c.place in session.agent_places and c.place not in repeats and number < len(labelled)
     ]
-    labelled = [(d.line, d.quote) for d in labels]
     stated = [(c.place, c.text, c.confidence) for c in predictions]
     mixed = {place for d in labels for place in d.also} & gold
     statements, first = count_statements(stated, labelled, mixed)

@@ -27,6 +27,9 @@ from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block
 SCALE = 1000
 """Weights are stored as integers in units of 1 / SCALE."""
 
+KIND_GROUPS = {"architecture": "design", "implementation": "design"}
+"""Types that are hard to tell apart and are one of three: design, approach, fix."""
+
 MIN_LOG_ODDS = -20.0
 """Lower bound of `any_log_odds`; the log odds of a message without candidates."""
 
@@ -47,8 +50,9 @@ class Model(Struct, frozen=True):
             session; they map its log odds to calibrated ones (a long session has more
             candidates, but hardly more *key* decisions). `message`: the same for the combined
             log odds of a message's sentences and the rank of the message.
-        least: probability from which a statement is reported; `likely`: from which it is shown
-            to a person without being asked for.
+        least: probability from which a statement is reported, if its message has at least the
+            probability `message_least`; `likely`: from which it is shown to a person without
+            being asked for.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
         trained: number of labelled sessions and decisions behind the weights.
         learnt_from: fingerprints of the recordings of those sessions, sorted.
@@ -61,6 +65,7 @@ class Model(Struct, frozen=True):
     calibration: tuple[int, int, int] = (SCALE, 0, 0)
     message: tuple[int, int, int] = (SCALE, 0, 0)
     least: int = 500
+    message_least: int = 0
     likely: int = 500
     kinds: tuple[str, ...] = ("approach",)
     kind_weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -103,11 +108,21 @@ class Model(Struct, frozen=True):
         return calibrated(log_odds, rank, self.message)
 
     def kind(self, features: Iterable[str]) -> str:
-        """The likeliest type of a decision with these features."""
+        """The likeliest type of a decision with these features: first the likeliest group of
+        `KIND_GROUPS`, then the likeliest type in it."""
         get = self.kind_weights.get
         rows = [row for row in map(get, features) if row is not None]
-        sums = [sum(column) for column in zip(self.kind_bias, *rows, strict=True)]
-        return self.kinds[max(range(len(sums)), key=lambda k: (sums[k], -k))]
+        sums = [sum(column) / SCALE for column in zip(self.kind_bias, *rows, strict=True)]
+        chances = {
+            kind: math.exp(z - max(sums)) for kind, z in zip(self.kinds, sums, strict=True)
+        }
+        groups: dict[str, float] = {}
+        for kind, chance in chances.items():
+            group = KIND_GROUPS.get(kind, kind)
+            groups[group] = groups.get(group, 0.0) + chance
+        best = max(groups, key=groups.__getitem__)
+        within = [kind for kind in chances if KIND_GROUPS.get(kind, kind) == best]
+        return max(within, key=chances.__getitem__)
 
     def top_features(self, features: Iterable[str], most: int = 4) -> list[str]:
         """The features with the highest positive weights, highest first."""
@@ -245,6 +260,10 @@ ENGLISH = frozenset(_TABLE["english"].split())
 """Frequent words that show that a text is English."""
 
 
+ALWAYS = tuple(_TABLE["always"].split())
+"""Words that pass the first filter, whatever else a sentence says."""
+
+
 @cache
 def subjects() -> dict[str, re.Pattern[str]]:
     """The pattern of words for each subject of a statement. Compiled on first use, since
@@ -263,6 +282,7 @@ PATTERNS: dict[str, tuple[Rule, ...]] = {
         "adoption",
         "commitment",
         "stated",
+        "plain",
         "choice",
         "no_choice",
         "routine",
@@ -271,12 +291,8 @@ PATTERNS: dict[str, tuple[Rule, ...]] = {
 """The hand-written patterns beside the model, by what they find."""
 
 _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
-PASSES = 1 << 20
-"""Weight in the gate of a word that always passes."""
-
 MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
 """The shipped weights."""
-MODEL.gate.update(dict.fromkeys(_TABLE["passes"].split(), PASSES))
 
 
 @cache
@@ -307,6 +323,28 @@ def is_english(found: Sequence[str], text: str) -> bool:
         return False
     plain = [w for w in found if w[0].isalpha()]
     return len(plain) < 8 or 20 * sum(w in ENGLISH for w in plain) >= len(plain)
+
+
+FOREIGN = frozenset(_TABLE["foreign"].split())
+"""Frequent words of other languages in Latin letters."""
+
+_READ = 400
+"""Code points of a text by which its language is told. This and the shares below were chosen by
+hand; not measured."""
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text is surely not English: a sixth of its characters are letters beyond ASCII,
+    or of at least twelve words a sixth are frequent in another language, and three times as
+    many as are English ones. Unlike `is_english`, in doubt it is not."""
+    start = text[:_READ]
+    if not start.isascii() and 6 * len(_FOREIGN.findall(start)) > max(len(start), 24):
+        return True
+    found = start.lower().split()
+    other = sum(word in FOREIGN for word in found)
+    if len(found) < 12 or 6 * other < len(found):
+        return False
+    return other > 3 * sum(word in ENGLISH for word in found)
 
 
 # -- features ----------------------------------------------------------------------------------

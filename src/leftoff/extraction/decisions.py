@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from leftoff.extraction.decision_model import MODEL, Model, layout_features
+from leftoff.extraction.decision_model import MODEL, Model, is_foreign, layout_features
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import TEXT, View
 from leftoff.extraction.rules import lowered
@@ -50,6 +50,8 @@ class Decisions(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         for number, part in enumerate(view.message.parts):
             if type(part) is Text:
+                if is_foreign(part.text):
+                    yield Said("language", "foreign", view.text_place(number, 0, 0), "")
                 for start, end, where in candidates(part.text, self.model):
                     ref = view.text_place(number, start, end)
                     text = part.text[start:end]

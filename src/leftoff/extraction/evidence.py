@@ -111,7 +111,7 @@ class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
     """A sentence that a rule matched.
 
     Attributes:
-        topic: decision | milestone | stage | finding | next_step.
+        topic: decision | milestone | stage | finding | next_step | language.
         rule: id of the rule.
         ref: the sentence.
         text: the sentence as it stands.

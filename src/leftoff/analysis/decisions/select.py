@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import overload
 
 import msgspec
@@ -28,6 +28,7 @@ from leftoff.extraction.decision_model import (
     place_features,
     sentence_subjects,
     shipped_scorer,
+    subject_features,
     word_features,
     words,
 )
@@ -46,6 +47,15 @@ contain no such words."""
 
 _DECIDED = frozenset({"decided", "chose", "chosen", "opted"})
 
+SHORT_SESSION = 6
+"""Messages of the agent with candidates; a session of no more is short. Where a message stands
+in it, and how much it says, tell little: hardly any labelled session is so short, and what is
+learnt of long ones does not hold for it. Chosen by hand; not measured."""
+
+PLAIN_LOG_ODDS = 1.2
+"""Log odds that a plainly worded choice (`PATTERNS["plain"]`) adds in a short session, where
+few other sentences could be the decision. Set by hand, not learnt, for the same reason."""
+
 DUPLICATE_RATIO = 92.0
 """Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
 earlier one. Chosen by hand; not measured."""
@@ -57,11 +67,15 @@ class Candidate(Struct, frozen=True):
     Attributes:
         words: its words (`decision_model.words`).
         others: features of its place and of the session around it.
+        prompt: what the person typed last before it.
+        short: it stands in a short session.
     """
 
     said: Said
     words: list[str]
     others: list[str]
+    prompt: str = ""
+    short: bool = False
 
     @property
     def features(self) -> list[str]:
@@ -99,16 +113,21 @@ def select_decisions(
 ) -> Iterator[tuple[list[Candidate], list[tuple[Candidate, float]]]]:
     """The messages that hold a decision: their candidates, and those selected with confidence.
 
+    A statement is selected if it is likely enough, and if so is its message as a whole.
+
     Args:
         groups: the candidates of each message of a session.
-        least: the lowest confidence that is selected; the model's own threshold if None.
+        least: the lowest confidence that is selected, whatever the message; the model's own
+            thresholds if None.
     """
     needed = model.least / SCALE if least is None else least
     found = score_groups(groups, model)
+    rank, lowest = found.statement_rank, model.message_least / SCALE
     for place, logits in enumerate(found.logits):
-        rank = found.statement_rank
         chances = [round(model.statement_probability(z, rank[z]), 3) for z in logits]
-        if max(chances, default=-1.0) >= needed:
+        if max(chances, default=-1.0) < needed:
+            continue
+        if least is not None or message_chance(found, place, model) >= lowest:
             group = groups[place]
             chosen = [pair for pair in zip(group, chances, strict=True) if pair[1] >= needed]
             yield group, chosen
@@ -129,6 +148,13 @@ class Scores(Struct, frozen=True):
     odds: dict[int, float]
     rank: dict[float, int]
     statement_rank: dict[float, int]
+
+
+def message_chance(found: Scores, place: int, model: Model) -> float:
+    """Probability that the message with index `place`, which has candidates, holds a
+    decision."""
+    odds = found.odds[place]
+    return model.message_probability(odds, found.rank[odds])
 
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
@@ -152,16 +178,28 @@ def ranks(values: Iterable[float]) -> dict[float, int]:
 
 def stated(candidate: Candidate) -> dict[str, float]:
     """Log odds for "I decided" and the like, by rule; mostly empty."""
-    if _DECIDED.isdisjoint(candidate.words):
-        return {}
-    said = candidate.said.text
-    found = (rule for rule in PATTERNS["stated"] if rule.search(said))
-    return {rule.id: STATED_LOG_ODDS for rule in found}
+    said, found = candidate.said.text, dict[str, float]()
+    if not _DECIDED.isdisjoint(candidate.words):
+        found = {r.id: STATED_LOG_ODDS for r in PATTERNS["stated"] if r.search(said)}
+    if candidate.short and not found:
+        plain = (rule.id for rule in PATTERNS["plain"] if rule.search(said))
+        found = dict.fromkeys(islice(plain, 1), PLAIN_LOG_ODDS)
+    return found
 
 
 def words_of_message(group: Sequence[Candidate]) -> list[str]:
-    """The features of a whole message for the type of what is decided in it."""
-    return message_features([word for c in group for word in c.words])
+    """The features of a whole message, and of the prompt before it, for the type of what is
+    decided in it."""
+    asked = _prompt_words(group[0].prompt) if group else ()
+    return [*message_features([word for c in group for word in c.words]), *asked]
+
+
+@lru_cache(maxsize=256)
+def _prompt_words(typed: str) -> tuple[str, ...]:
+    """The words of a prompt and their subjects, as features of the decision type."""
+    found = words(typed[:_PROMPT_READ])
+    subjects = subject_features(found, "py", (1, 2, 4, 8))
+    return (*sorted({f"pw:{word}" for word in found}), *subjects)
 
 
 def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
@@ -240,10 +278,12 @@ class CandidateGroups(Sequence[list[Candidate]]):
         together = [word for found in plain for word in found]
         if not is_english(together, " ".join(one.text for one in group)):
             return []
-        context = self._context.features(group[0].ref.message)
-        told = sum(len(one.text) for one in group)
-        context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
-        context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
+        context, short = self._context.features(group[0].ref.message), self._context.short
+        prompt = self._context.prompt(group[0].ref.message)
+        if not short:
+            told = sum(len(one.text) for one in group)
+            context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
+            context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
         found: list[Candidate] = []
         for one, of_it in zip(group, plain, strict=True):
             block, first, size, *around = one.value.split(" ")
@@ -256,7 +296,7 @@ class CandidateGroups(Sequence[list[Candidate]]):
                 int(size),
             )
             others = place + around + sentence_subjects(of_it) + context
-            found.append(Candidate(one, of_it, others))
+            found.append(Candidate(one, of_it, others, prompt, short))
         return found
 
 
@@ -277,6 +317,7 @@ class _Context:
 
     def __init__(self, view: SessionView, spoken_in: list[int]) -> None:
         self.spoken_in = spoken_in
+        self.short = len(spoken_in) <= SHORT_SESSION
         self.asked: list[int] = []
         self.typed: list[str] = []
         for asked in view.active(Asked):
@@ -298,6 +339,11 @@ class _Context:
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
         self._latest: tuple[int, list[str]] = (-1, [])
+
+    def prompt(self, message: int) -> str:
+        """What the person typed last before a message; "" if nothing."""
+        before = bisect_left(self.asked, message)
+        return self.typed[before - 1] if before else ""
 
     def features(self, message: int) -> list[str]:
         """Features of a message's surroundings, the same for all of its sentences."""
@@ -336,12 +382,13 @@ class _Context:
         here = bisect_left(self.spoken_in, message)
         place = here / max(1, len(self.spoken_in) - 1)
         before = here - bisect_right(self.spoken_in, asked_at)
-        found += [
-            f"ss:place{bucket(place, (0.02, 0.1, 0.3, 0.6, 0.9, 0.98))}",
-            f"ss:messages{bucket(len(self.spoken_in), (3, 8, 20, 60, 200))}",
-            f"ss:before{bucket(before, (0, 1, 2, 5, 10, 20))}",
-            f"ss:prompts{bucket(len(self.asked), (1, 2, 4, 8, 20))}",
-        ]
+        if not self.short:
+            found += [
+                f"ss:place{bucket(place, (0.02, 0.1, 0.3, 0.6, 0.9, 0.98))}",
+                f"ss:messages{bucket(len(self.spoken_in), (3, 8, 20, 60, 200))}",
+                f"ss:before{bucket(before, (0, 1, 2, 5, 10, 20))}",
+                f"ss:prompts{bucket(len(self.asked), (1, 2, 4, 8, 20))}",
+            ]
         if prompt >= 0:
             near = "now" if opening else "soon" if since <= 3 else "far"
             found += [f"u:{near}-{name}" for name in _prompt_features(self.typed[prompt])]
@@ -362,10 +409,14 @@ class _Context:
             f"d:edits{min(3, edits)}",
             f"d:tests{int(tested)}",
             f"d:failed{int(last >= max(0, since))}",
-            f"d:just-failed{int(last >= message - 2)}",
+            f"d:just-failed{int(last >= max(0, message - 2))}",
             *{f"d:next-{activity}": 0 for activity in self.activities[now:then]},
         ]
 
+
+_PROMPT_READ = 600
+"""Code points of a prompt whose words tell the type of what is decided after it. Chosen by
+hand; not measured."""
 
 _ASKS = re.compile(
     r"^\W*(?:what|why|how|when|where|which|who|is|are|do|does|did|should|would|explain"
