@@ -13,7 +13,6 @@ from leftoff.evaluation.matching import (
     FIRST,
     Counts,
     assignment,
-    beside,
     compare_sets,
     confidence_by_place,
     count_statements,
@@ -22,7 +21,7 @@ from leftoff.evaluation.matching import (
     match_statements,
     total,
 )
-from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.predictions import TO_DO, Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 
 TOP_K = 10
@@ -271,37 +270,20 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     }
 
 
-TO_DO = frozenset({"in_progress", "pending"})
-"""Kinds of open items that come from a to-do list."""
-
-
 def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.open_items
     predictions = [c for c in predicted if c.place in session.texts]
-    spans = match_spans(
-        [(c.place, c.text) for c in predictions], [(o.line, o.quote) for o in labels]
-    )
+    ours, theirs = [(c.place, c.text) for c in predictions], [(o.line, o.quote) for o in labels]
+    spans = match_spans(ours, theirs)
+    # Only visible words are labelled: what stands in a to-do list alone is no mistake.
+    said: tuple[list[tuple[int, str]], ...] = ([], [])
+    for c in predicted:
+        said[c.place not in session.texts or c.kind in TO_DO].append((c.place, c.text))
     return {
         "open_items": compare_sets((c.place for c in predictions), (o.line for o in labels)),
-        "open_item_spans": Counts(
-            len(spans), len(predictions) - len(spans), len(labels) - len(spans)
-        ),
+        "open_item_spans": Counts(len(spans), len(ours) - len(spans), len(theirs) - len(spans)),
         "open_items_by_item": match_items(
-            [(c.place, c.text) for c in predictions if c.kind not in TO_DO],
-            [(o.line, o.quote) for o in labels],
-            # Only visible words are labelled: what stands in a to-do list alone is no mistake.
-            [
-                (c.place, c.text)
-                for c in predicted
-                if c.place not in session.texts or c.kind in TO_DO
-            ],
-            # A person's message is about one thing; an agent's holds many.
-            [
-                session.texts.get(o.line, "")
-                if o.line in session.user_places
-                else beside(session.texts.get(o.line, ""), o.quote)
-                for o in labels
-            ],
+            said[0], theirs, said[1], [session.beside(line, quote) for line, quote in theirs]
         ),
     }
 

@@ -9,6 +9,9 @@ from msgspec import UNSET, Struct
 from leftoff.model import Ref
 from leftoff.summary import ContextSummary, UserRequest
 
+TO_DO = frozenset({"in_progress", "pending"})
+"""Kinds of open items that come from a to-do list."""
+
 
 class Prediction(Struct, frozen=True):
     """One prediction for one place.

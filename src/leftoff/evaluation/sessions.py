@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from leftoff.evaluation.labels import Labels, label_problems, relocated
+from leftoff.evaluation.matching import beside
 from leftoff.live.compactions import place_of
 from leftoff.model import Message
 
@@ -64,6 +65,12 @@ class LabelledSession:
     def _texts_of(self, role: str) -> dict[int, str]:
         places = {place_of(m) for m in self.messages if m.role == role and m.text.strip()}
         return {place: text for place, text in self.texts.items() if place in places}
+
+    def beside(self, place: int, quote: str) -> str:
+        """The words beside a quote that speak of the same item: a person's message is about one
+        thing, an agent's holds many."""
+        text = self.texts.get(place, "")
+        return text if place in self.user_places else beside(text, quote)
 
     @cached_property
     def turns(self) -> list[tuple[int, int]]:
