@@ -3,15 +3,16 @@
     python -m benchmarks.accuracy.files.cases [--run] [--add FILE]
 
 `--run` runs every command of `tests/unit/shell_cases.jsonl` in a fresh copy of the files of its
-first line, and writes `exit`, `output` and `did` as they came out; `--add` adds the commands of
-a file, one a line. A row without `did` has an outcome that was made up, and is not run.
+first line, and writes `exit`, `output` and `did` as they came out; `--add` runs the commands of
+a file, one a line, and adds them. A row without `did` has an outcome that was made up, and is
+not run.
 
 `says` is written anew: what leftoff answers, where that is not `did`. Read the difference
 before it is committed. It may name less than `did`, and "?" for what is not known; a change
 that was not made is a false answer (exit 1), but for a file that was written with the bytes
 that it had (`same`).
 
-`--run` needs what the sandbox needs.
+Running needs what the sandbox needs.
 """
 
 from __future__ import annotations
@@ -82,11 +83,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--add", type=Path, help="a file of commands, one a line")
     options = parser.parse_args(arguments)
     head, rows = load()
-    if options.add:
-        rows += [{"command": line, "did": []} for line in options.add.read_text().splitlines()]
+    lines = options.add.read_text("utf-8").splitlines() if options.add else []
+    added: list[Row] = [{"command": line, "did": []} for line in lines]
+    rows += added
     try:
-        if options.run:
-            run(head, rows)
+        if options.run or added:
+            run(head, rows if options.run else added)
     except Unavailable as why:
         print(f"cannot run commands here: {why}", file=sys.stderr)
         return 2
