@@ -6,44 +6,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import PathLike
 from types import NoneType
-from typing import Any, Protocol
-
-from msgspec.structs import replace
+from typing import Any
 
 from leftoff import codec
-from leftoff.analysis.assemble import assemble, view_of
-from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import FormatError, UnknownName, UsageError
-from leftoff.extraction.session_state import Lines, SessionState
+from leftoff.errors import FormatError, UsageError
+from leftoff.extraction.session_state import SessionState
 from leftoff.formats import native
 from leftoff.formats.message_objects import described, plain_message
 from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.second_reading import SecondReading, second_reading
+from leftoff.second_reading import SecondReading
+from leftoff.session_reading import PassOpener as PassOpener
+from leftoff.session_reading import SessionReading as SessionReading
+from leftoff.session_reading import chosen_place
+from leftoff.session_reading import open_pass as open_pass
 from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
-from leftoff.sources.session_choice import Choice, choose, split_choice
-from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo, Source
-
-
-def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
-    """The recording at `path`, read to its end and closed.
-
-    Args:
-        path: a file, or "-" for standard input.
-        format: name of the format; recognised by content if None.
-        extractors: plug-in extractors to run beside the built-in ones.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
-    reading = Pass(path, format, extractors)
-    with open_lines(path) as lines:
-        reading.feed_lines(lines)
-    reading.close()
-    return reading
+from leftoff.sources.session_choice import Choice, split_choice
+from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo
 
 
 def summarize(
@@ -127,7 +108,7 @@ def _with_forerunners(
 
     def main_thread(place: str) -> SessionState:
         reading = once(place, format=format, extractors=extractors)
-        return reading.sessions[_choose(reading, None)][""]
+        return reading.sessions[chosen_place(reading, None)][""]
 
     before, later = line_of_work(main, main_thread, format)
     if not (before or later):
@@ -169,138 +150,6 @@ def path_given(place: Any) -> str:
     else:
         how = "none"
     raise UsageError(f"a path is needed, and this {type(place).__name__} is {how}")
-
-
-class PassOpener(Protocol):
-    """Reads a recording to its end; `open_pass` is one."""
-
-    def __call__(
-        self, path: str, *, format: str | None = None, extractors: Sequence[str] = ()
-    ) -> Pass: ...
-
-
-class SessionReading:
-    """The recordings of one line of work: main threads and subagents, with their files.
-
-    Args:
-        opened: reads each file.
-    """
-
-    def __init__(self, opened: PassOpener = open_pass) -> None:
-        self._opened = opened
-        self.sources: list[Source] = []
-        self.mains: list[tuple[SessionState, int]] = []
-        self.agents: dict[str, tuple[SessionState, int]] = {}
-        self.formats: list[str] = []
-        self.lines = Lines()
-        self.issues: list[Issue] = []
-        self.path = ""
-        """The recording that the others only come before; "" for the first."""
-
-    def add(
-        self, path: str, format: str | None, extractors: Sequence[str], session: Choice
-    ) -> None:
-        """Reads a file or directory and the side files of its subagents; `FILE@3` is the third
-        session of a file."""
-        path, named = split_choice(path)
-        session = session if named is None else named
-        main, subagents = session_paths(path)
-        reading = self._opened(main, format=format, extractors=extractors)
-        self._account(reading, main)
-        here = len(self.sources) - 1
-        count = reading.earlier + len(reading.sessions)
-        chosen = _choose(reading, session)
-        if count > 1:
-            what = (
-                f"sessions in {main}; the summary is of number {reading.earlier + chosen + 1}"
-            )
-            self.issues.append(Issue("several_sessions", "info", what, count))
-        for name, recording in reading.sessions[chosen].items():
-            if name == "":
-                self.mains.append((recording, here))
-            elif len(recording.thread):
-                self.agents.setdefault(name, (recording, here))
-        for name, side in subagents:
-            try:
-                other = self._opened(side, extractors=extractors)
-            except FormatError:
-                continue  # the empty file of a subagent that wrote nothing
-            self._account(other, side)
-            spoke = [r for r in other.sessions[-1].values() if len(r.thread)]
-            # A subagent's own file takes precedence over the copies in the main one.
-            self.agents[name] = (spoke[0], len(self.sources) - 1)
-
-    def _account(self, reading: Pass, path: str) -> None:
-        number = len(self.sources)
-        self.sources.append(Source(path))
-        self.formats.append(reading.format.name if reading.format else "")
-        for name in Lines.__struct_fields__:
-            total = getattr(self.lines, name) + getattr(reading.lines, name)
-            setattr(self.lines, name, total)
-        for issue in reading.issues.values():
-            places = issue.places
-            if number:
-                places = tuple(f"source {number}, {place}" for place in places)
-            self.issues.append(replace(issue, places=places))
-
-    def recordings(self, agent: str = "") -> tuple[dict[str, SessionState], dict[str, int]]:
-        """The main thread under "" and each subagent under its id, and the source of each; or
-        one subagent alone."""
-        recordings = {name: recording for name, (recording, _) in self.agents.items()}
-        places = {name: source for name, (_, source) in self.agents.items()}
-        mains = [r for r, _ in self.mains]
-        if agent:
-            if agent not in recordings:
-                raise UnknownName("subagent", agent, recordings)
-            head = SessionState("", ())
-            head.header = mains[0].header
-            recordings, places = {"": head, agent: recordings[agent]}, {agent: places[agent]}
-        elif len(self.mains) == 1:
-            recordings[""] = mains[0]
-            places[""] = self.mains[0][1]
-        else:
-            (order, *others) = groups(mains)
-            if others:
-                odd = self.sources[self.mains[others[0][0]][1]].path
-                raise UsageError(
-                    f"{odd}: has nothing in common with {self.sources[0].path}; "
-                    "summarize them one by one"
-                )
-            recordings[""] = stitch([self.mains[i] for i in order])
-        return recordings, places
-
-    def summary(
-        self, agent: str = "", reader: str | Reader | SecondReading | None = None
-    ) -> ContextSummary:
-        """The summary of all of it, or of one subagent, as a second reader judges it."""
-        recordings, places = self.recordings(agent)
-        summary = assemble(
-            recordings,
-            sources=self.sources,
-            format=self.formats[0],
-            lines=self.lines,
-            issues=self.issues,
-            child_sources=places,
-        )
-        if self.path:
-            summary = replace(summary, session=replace(summary.session, path=self.path))
-        if reader is None:
-            return summary
-        asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
-        return asking.judge(summary, view_of(recordings, places)[1])
-
-
-def _choose(reading: Pass, choice: Choice) -> int:
-    """The place of the session that is meant among those that are in memory."""
-    if isinstance(choice, int) and choice > 0 and reading.earlier:
-        held = len(reading.sessions)
-        if not reading.earlier < choice <= reading.earlier + held:
-            raise UsageError(
-                f"{reading.where}: holds {reading.earlier + held} sessions, of which the last "
-                f"{held} are read, and none of these has the number asked for"
-            )
-        choice -= reading.earlier
-    return choose(reading.sessions, choice, reading.where)
 
 
 class HeardPass(Pass):
@@ -364,7 +213,7 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
     reading.close()
     yield from reading.take(number)
     if number is not None:
-        _choose(reading, number)
+        chosen_place(reading, number)
 
 
 def _number_of(path: str, choice: Choice, format: str | None) -> int:
@@ -374,7 +223,7 @@ def _number_of(path: str, choice: Choice, format: str | None) -> int:
     if path == STDIN:
         raise UsageError("a session of standard input is chosen by its number, as in -@3")
     reading = open_pass(path, format=format)
-    return reading.earlier + _choose(reading, choice) + 1
+    return reading.earlier + chosen_place(reading, choice) + 1
 
 
 def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
@@ -395,7 +244,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
                 return 1, 1
     reading.close()
     count = reading.earlier + len(reading.sessions)
-    return reading.earlier + _choose(reading, None) + 1, count
+    return reading.earlier + chosen_place(reading, None) + 1, count
 
 
 # -- seed 001's functions, on lists of messages ---------------------------------------------

@@ -474,7 +474,7 @@ def load(
             found = _project(folder)
             for origin, tree in found:
                 collected.tree(tree, Settings, "", origin)
-            if found or (folder / ".git").exists():
+            if found or os.path.exists(folder / ".git"):  # noqa: PTH110 - no error on any disk
                 break
     _environment(collected, environ or {})
     known = {normalized_key(path): path for path in collected.types}

@@ -63,7 +63,11 @@ def test_what_was_left_out_lies_near_below_what_is_needed(
     left_out = [d for d in both[1].decisions if not d.reported]
     for decision in left_out:
         assert decision.needed == MODEL.least / 1000
-        assert decision.needed - 0.1 <= decision.confidence < decision.needed
+        assert decision.needed - 0.1 <= decision.confidence
+        assert (
+            decision.confidence < decision.needed
+            or (decision.message_confidence or 0.0) < MODEL.message_least / 1000
+        )
     assert all(m.why and not m.evidence for m in both[1].milestones if not m.reported)
     assert all(s.turns < 3 for s in both[1].stages if not s.reported)
 

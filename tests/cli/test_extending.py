@@ -138,6 +138,9 @@ def _unlike(value: Any, schema: dict[str, Any], known: dict[str, Any], where: st
         "boolean": bool,
     }
     kind = schema.get("type")
+    if isinstance(kind, list):
+        tries = [_unlike(value, {**schema, "type": one}, known, where) for one in kind]
+        return [] if any(not found for found in tries) else min(tries, key=len)
     if kind in {"integer", "number"}:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
         return [] if fits else [f"{where}: {value!r} is no {kind}"]

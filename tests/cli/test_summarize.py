@@ -159,7 +159,7 @@ def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
 
 def test_a_file_of_several_sessions(run: Run, tmp_path: Path) -> None:
     rows = [
-        {"task_id": n, "reward": 1.0, "info": {}, "traj": [
+        {"messages": [
             {"role": "user", "content": f"Please change booking number {n}."},
             {"role": "assistant", "content": "Done."}]}
         for n in range(3)

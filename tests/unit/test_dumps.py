@@ -92,7 +92,7 @@ def test_a_dump_of_ours_fills_every_place(
     assert "**Tokens Consumed**: 1900K / 2000K" in page.content
     level = TEMPLATES.for_capacity("95")
     assert not [place for place in level.placeholders if "{" + place + "}" in page.content]
-    assert "- src/outbox.js (created, +45 -1, committed, #20): Outbox" in page.content
+    assert "- src/outbox.js (created, +45 -1, #20): Outbox" in page.content
     special = payload.specific_project_md
     assert special.section == "## 95% Capacity Checkpoint"
     assert special.content.endswith("````diff\ndiff --git a/a.md b/a.md\n--- a/a.md\n"

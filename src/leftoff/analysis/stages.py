@@ -96,7 +96,7 @@ class Segment(Struct):
 
 def timeline(view: SessionView) -> tuple[StageChange, ...]:
     """The change points of the stage, the first at the first agent turn."""
-    runs = _runs(labelled_segments(view))
+    runs = stage_runs(labelled_segments(view))
     places = _places(view, [message for _, message in runs])
     return tuple(
         StageChange(stage, view.ref(place))
@@ -384,7 +384,7 @@ def _is_marker(said: Said) -> bool:
     return said.rule in {"stage-marker", "stage-move"}
 
 
-def _runs(segments: list[Segment]) -> list[tuple[str, int]]:
+def stage_runs(segments: list[Segment]) -> list[tuple[str, int]]:
     """Stage and first message of each run; short runs are merged into the run before them."""
     turns = [turn for segment in segments for turn in segment.turns]
     begins = {segment.turns[0].message for segment in segments}

@@ -152,7 +152,7 @@ def _turn_state(view: SessionView) -> TurnState:
             if status == CLOSED and said > call and words.stop != "end":
                 status = OPEN
         elif ended.message >= latest and (
-            ended.state != "ended" or max(said[0], call[0]) > typed
+            ended.state != "ended" or acted or _is_answer(view, typed)
         ):
             status = {"ended": CLOSED, "interrupted": INTERRUPTED}.get(ended.state, OPEN)
             failed = ended.why or "failed" if ended.state == "failed" else ""
@@ -169,6 +169,11 @@ def _turn_state(view: SessionView) -> TurnState:
         question=question,
         failed=failed,
     )
+
+
+def _is_answer(view: SessionView, message: int) -> bool:
+    """Whether what was typed in a message answers the client, in the middle of the turn."""
+    return {a.via for a in view.active(Asked) if a.ref.message == message} == {"answer"}
 
 
 def _typed(view: SessionView) -> set[int]:

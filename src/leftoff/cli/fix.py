@@ -27,7 +27,7 @@ def fix(
     """Earlier failures like ERROR, what mended them, and what was edited in between. Without
     ERROR, standard input: `make 2>&1 | leftoff fix`. Exit 1: nothing like it was recorded.
     """
-    text = " ".join(error) if error else sys.stdin.read()
+    text = " ".join(error) if error or sys.stdin is None else sys.stdin.read()
     index = current_index(no_update=no_update)
     found = fixes(index, text, filters(project, since), limit=limit)
     rows = [fix_values(one) for one in found]

@@ -82,7 +82,7 @@ def _update(path: Path, paths: tuple[str, ...], engine: Engine) -> str:
         if shown is not None:
             shown.end()
     if report is None:
-        return "nothing to read, or another process is updating the index"
+        return "another process is updating the index"
     return summary_line(report)
 
 

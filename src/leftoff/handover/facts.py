@@ -436,7 +436,11 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
     """Failures that nothing mended: those since the last request weigh more. Failed reading
     and searching is left out, and errors of a single word."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
-    checked = {(c.result.message, c.result.part) for c in summary.checks if c.result}
+    checked = {
+        (c.result.message, c.result.part)
+        for c in summary.checks
+        if c.result and c.verdict != "unknown"
+    }
     return tuple(
         Fact(
             e.text,

@@ -281,7 +281,9 @@ def with_choices(
     known = {_place(d.ref) for d in summary.key_decisions}
     decisions = list(summary.key_decisions)
     decisions += [
-        c for c in candidates if _place(c.ref) in wanted and _place(c.ref) not in known
+        replace(c, status="made", replaced_by=None)  # an index into the candidates
+        for c in candidates
+        if _place(c.ref) in wanted and _place(c.ref) not in known
     ]
     decisions.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
     position = {_place(d.ref): at for at, d in enumerate(decisions)}

@@ -254,7 +254,7 @@ class Answers:
         memory = Memory(memory_path(self._environ))
         if memory.path.exists():
             work = self._pool.submit(memory.update)
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, LeftoffError):  # what is known stays
                 work.result(self._timeout)
         return memory
 

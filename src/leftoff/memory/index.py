@@ -30,7 +30,7 @@ from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
 from leftoff.batch.rows import SessionRow
 from leftoff.batch.run import ProgressListener, Report, Run
-from leftoff.errors import SourceError, StateError, UsageError
+from leftoff.errors import SourceError, StateError
 from leftoff.handover.entries import Entry, SessionEntries
 from leftoff.handover.recall import terms_of
 from leftoff.settings import user_folder
@@ -93,9 +93,10 @@ def update(
     clients if none are given, into the index at `path`.
 
     Returns:
-        What was read; None if another process is doing the same, or there is no recording.
+        What was read; None if another process is doing the same.
 
     Raises:
+        UsageError: there is no recording.
         StateError: the index cannot be written or is damaged.
     """
     try:
@@ -113,7 +114,7 @@ def update(
                 return run.update()
             finally:
                 run.close(engine=False)
-    except (TimeoutError, UsageError):
+    except TimeoutError:
         return None
     except OSError as error:
         raise StateError(f"{path}: cannot be written ({error.strerror})") from error

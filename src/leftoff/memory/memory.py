@@ -33,7 +33,11 @@ class Memory:
     def update(
         self, paths: Iterable[str | PathLike[str]] = (), *, engine: Engine | None = None
     ) -> Report | None:
-        """Reads what is new, see `index.update`; None if another process does it."""
+        """Reads what is new, see `index.update`; None if another process does it.
+
+        Raises:
+            UsageError: there is no recording.
+        """
         return update(self.path, paths, environ=os.environ, engine=engine)
 
     def search(self, query: str, filters: Filters = ALL, *, limit: int = 10) -> list[Hit]:

@@ -67,6 +67,8 @@ def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
     else:
         yield f"{_INDENT}fired: {item['rule']}"
     needed = "" if item["reported"] else f"; {item['needed']:.2f} is needed"
+    if needed and item["confidence"] >= item["needed"]:
+        needed = f"; its message is not likely enough ({item['message_confidence']:.2f})"
     yield f"{_INDENT}confidence: {item['how']}{needed}"
 
 

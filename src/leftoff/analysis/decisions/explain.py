@@ -18,7 +18,7 @@ from leftoff.analysis.decisions.select import (
     stated,
 )
 from leftoff.analysis.milestones import Claims
-from leftoff.analysis.stages import MIN_RUN, Segment, labelled_segments, timeline
+from leftoff.analysis.stages import MIN_RUN, Segment, labelled_segments, stage_runs, timeline
 from leftoff.extraction.decision_model import MODEL, SCALE
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
@@ -265,15 +265,17 @@ def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
 def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
     """Every run of turns with one stage: those of the timeline, and the short ones that it
     merges into the run before."""
-    begins = {change.ref.message: change.stage for change in timeline(view)}
+    segments = labelled_segments(view)
+    starts = [start for _, start in stage_runs(segments)]
+    begins = dict(zip(starts, timeline(view), strict=True))
     done: dict[int, Counter[str]] = {}
     for (message, _), kinds in activities(view).items():
         done.setdefault(view.turns.get(message, -1), Counter()).update(kinds)
     markers = [(s.ref.message, s.value.casefold()) for s in view.sentences("stage")]
     runs: list[tuple[str, list[int], Segment, bool]] = []
     latest: list[int] = []
-    for stage, run, segment in _runs(labelled_segments(view)):
-        reported = begins.get(run[0]) == stage
+    for stage, run, segment in _runs(segments):
+        reported = run[0] in begins and begins[run[0]].stage == stage
         if not reported and runs and stage == next(t[0] for t in reversed(runs) if t[3]):
             latest += run  # continues after a short run of another stage
             continue
@@ -291,7 +293,7 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
                 len(run),
                 reported,
                 _stage_reason(reported=reported, declared=declared),
-                view.ref(Ref(message=run[0])),
+                begins[run[0]].ref if reported else view.ref(Ref(message=run[0])),
                 tuple(sorted(segment.intents)),
                 dict(sorted(did.items(), key=lambda item: (-item[1], item[0]))),
                 declared,
