@@ -126,4 +126,8 @@ def test_option_text() -> None:
     assert option_text(tail, "B") == "a table for each tenant"
     assert option_text(tail, "let's go with option A") == "one table"
     assert option_text(tail, "1. it is slow") == ""
+    table = (
+        "Which one?\n\n| Option | Text |\n|---|---|\n| A | one file |\n| **B** | two files |"
+    )
+    assert option_text(table, "B - if they stay small") == "two files"
     assert option_text(tail, "be quick") == ""

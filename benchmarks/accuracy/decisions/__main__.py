@@ -23,6 +23,7 @@ from pathlib import Path
 from benchmarks.accuracy.decisions import figures
 from benchmarks.accuracy.decisions.bag import Bag
 from benchmarks.accuracy.decisions.labelled import KINDS_OF_LABELS, Session, load
+from benchmarks.accuracy.decisions.settled import load_disputes
 from benchmarks.accuracy.decisions.training import Claims, folds, train, without
 from msgspec.structs import replace
 
@@ -45,8 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--held-out", action="store_true", help="report the held-out repository"
     )
     parser.add_argument("--curve", action="store_true", help="only learning curves")
+    parser.add_argument("--settled", type=Path, help="settled disputes to score with as well")
     args = parser.parse_args(argv)
     sessions = load(args.labels, args.transcripts)
+    if args.settled:
+        disputes = load_disputes(args.settled)
+        _settled[:] = load(args.labels, args.transcripts, disputes=disputes)
     if args.curve:
         print(json.dumps(_curves(sessions, args.folds or CURVE_FOLDS), indent=2))
         return 0
@@ -83,15 +88,18 @@ def _validated(args: argparse.Namespace, sessions: Sequence[Session]) -> dict[st
     """The figures over repositories that were left out, and against a bag of words."""
     ours: list[Claims] = []
     theirs: list[set[int]] = []
+    restated: list[Claims] = []
     count = len(folds(sessions, args.folds))
     _loaded[:] = sessions
     with ProcessPoolExecutor(args.workers, get_context("fork")) as pool:
         every = pool.map(_fold, repeat(args.folds), range(count))
-        for claims, bags in every:
+        for claims, bags, again in every:
             ours += claims
             theirs += bags
+            restated += again
             print(len(ours), round(figures.statements_f1(ours), 3), file=sys.stderr)
-    return {
+    found = {"settled": _by_kind(restated)} if _settled else {}
+    return found | {
         "cross_validated": _by_kind(ours),
         "against_bag_of_words": figures.paired(ours, theirs),
         "sessions": {c.name: round(figures.statements_f1([c]), 3) for c in ours},
@@ -132,15 +140,22 @@ _loaded: list[Session] = []
 """The sessions for the workers, which are forked."""
 
 
-def _fold(most: int | None, number: int) -> tuple[list[Claims], list[set[int]]]:
-    """The claims of a model, and of a bag of words, on the repositories of one fold."""
+_settled: list[Session] = []
+"""Those of them with settled disputes, with the labels that follow from these."""
+
+
+def _fold(most: int | None, number: int) -> tuple[list[Claims], list[set[int]], list[Claims]]:
+    """The claims of a model, and of a bag of words, on the repositories of one fold, and the
+    model's once more beside what was settled."""
     fold = folds(_loaded, most)[number]
     rest = without(_loaded, fold)
     told = [s for s in fold if s.kind != "single"]
     if not told:
-        return [], []
+        return [], [], []
     model, bag = train(rest), Bag(rest)
-    return [Claims(s, model) for s in told], [bag.chosen(s) for s in told]
+    names = {s.name for s in told}
+    again = [Claims(s, model) for s in _settled if s.name in names]
+    return [Claims(s, model) for s in told], [bag.chosen(s) for s in told], again
 
 
 def _by_kind(claims: Sequence[Claims]) -> dict[str, object]:

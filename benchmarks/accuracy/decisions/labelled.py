@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from benchmarks.accuracy.decisions.settled import Disputes, settled
 from msgspec import Struct
 
 from leftoff.api import open_pass, read
-from leftoff.evaluation.labels import Labels, find_recordings, fingerprint
+from leftoff.evaluation.labels import UNSURE, Labels, find_recordings, fingerprint
 from leftoff.evaluation.labels import load as load_labels
 from leftoff.evaluation.matching import same_statement, word_bag
 from leftoff.evaluation.sessions import LabelledSession
@@ -41,7 +42,8 @@ class Session(Struct):
         fingerprint: of its recording.
         repository: the source repository: folds are made of whole repositories.
         kind: folder of its labels; those of `single` are trained on only.
-        said: every sentence of the agent's prose; `labels` the label that each states, or -1.
+        said: every sentence of the agent's prose; `labels` the label that each states, or -1;
+            `unsure` those on which readers differ, which are scored neither way.
         kinds: the type of each label; `places` the message of each label.
         agent: messages with visible words of the agent; `also` those that only repeat;
             `repeats` those that repeat a decision, whether or not they state another.
@@ -59,6 +61,7 @@ class Session(Struct):
     agent: list[int]
     also: set[int]
     repeats: set[int]
+    unsure: list[Said]
 
     @property
     def weight(self) -> float:
@@ -72,9 +75,15 @@ reader: mean precision on half of the repositories was 0.394, 0.400 and 0.403 wi
 0.7, so that more is chance."""
 
 
-def load(labels: Path, transcripts: Sequence[Path], *, held_out: bool = False) -> list[Session]:
+def load(
+    labels: Path,
+    transcripts: Sequence[Path],
+    *,
+    held_out: bool = False,
+    disputes: Disputes | None = None,
+) -> list[Session]:
     """The sessions of the folders of `KINDS_OF_LABELS` below `labels`, without the held-out
-    repository, or of that one alone."""
+    repository, or of that one alone; with `disputes` only those that they settle, settled."""
     if "everything" not in extractors:
         extractors.register("everything")(Everything)
     found: list[Session] = []
@@ -85,6 +94,7 @@ def load(labels: Path, transcripts: Sequence[Path], *, held_out: bool = False) -
             label
             for label in load_labels(str(labels / kind))
             if (label.repository == HELD_OUT) == held_out
+            and (disputes is None or label.file in disputes)
         ]
         until = {p.name: json.loads(p.read_text("utf-8")).get("until")
                  for p in (labels / kind).glob("*.json")}  # fmt: skip
@@ -93,12 +103,14 @@ def load(labels: Path, transcripts: Sequence[Path], *, held_out: bool = False) -
             for label in given:
                 if label.file in paths:
                     last = until.get(label.file + ".json")
-                    found.append(_session(label, paths[label.file], kind, last))
+                    found.append(_session(label, paths[label.file], kind, last, disputes))
             given = [label for label in given if label.file not in paths]
     return found
 
 
-def _session(given: Labels, transcript: str, kind: str, until: int | None) -> Session:
+def _session(
+    given: Labels, transcript: str, kind: str, until: int | None, disputes: Disputes | None
+) -> Session:
     reading = open_pass(transcript, extractors=("everything",))
     view = SessionView(reading.sessions[-1][""])
     labelled = LabelledSession(given, transcript, list(read(transcript)))
@@ -113,7 +125,12 @@ def _session(given: Labels, transcript: str, kind: str, until: int | None) -> Se
             if until is not None and place > until:
                 unread.add(m.index)
     said = [one for one in view.sentences("unfiltered") if one.ref.message not in unread]
-    decisions = labelled.labels.decisions
+    marked = settled(labelled.labels, (disputes or {}).get(given.file, ()), labelled.texts)
+    doubtful: dict[int, list[tuple[int, Counter[str]]]] = {}
+    for near in marked.near_misses:
+        for message in at.get(near.line, ()) if near.reason == UNSURE else ():
+            doubtful.setdefault(message, []).append((0, word_bag(near.quote)))
+    decisions = marked.decisions
     places = [at.get(label.line, [-1])[0] for label in decisions]
     repeats = {m for d in decisions for line in d.also for m in at.get(line, ())}
     wanted: dict[int, list[tuple[int, Counter[str]]]] = {}
@@ -133,6 +150,7 @@ def _session(given: Labels, transcript: str, kind: str, until: int | None) -> Se
         [m for m in agent if m not in unread],
         repeats - set(places),
         repeats,
+        [s for s in said if _stated(s, doubtful.get(s.ref.message, ())) == 0],
     )
 
 

@@ -380,7 +380,7 @@ class Claims:
         ]
         for confidence, candidate, manner in sorted(found, key=lambda f: -f[0]):
             message, label = candidate.said.ref.message, of[id(candidate.said)]
-            if message in s.also:
+            if message in s.also or candidate.said in s.unsure:
                 continue
             self.chosen[message] = together[message]
             if label < 0 and message in s.repeats:

@@ -301,8 +301,8 @@ def option_text(tail: str, words: str) -> str:
         return ""
     label = re.escape(found[1])
     line = re.compile(
-        rf"^[\s>#*_-]*(?:(?:option|choice|approach|plan|variant)\s+)?[(\[]?{label}[)\]]?"
-        rf"(?:\*\*|__)?\s*[.):—–-]+(?:\*\*|__)?\s*(\S.*)$",
+        rf"^[\s>#*_|-]*(?:(?:option|choice|approach|plan|variant)\s+)?[(\[]?{label}[)\]]?"
+        rf"(?:\*\*|__)?\s*[.):|—–-]+(?:\*\*|__)?\s*(\S.*)$",
         re.IGNORECASE | re.MULTILINE,
     )
     listed = line.findall(tail)
