@@ -16,6 +16,7 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import reader_options, reading_with
 from leftoff.errors import UsageError
 from leftoff.evaluation import reports
+from leftoff.evaluation.baselines import RULES
 from leftoff.evaluation.runs import evaluate_labels, select_labels
 from leftoff.evaluation.systems import judged_by
 from leftoff.sources.open import read_whole
@@ -45,9 +46,6 @@ evaluate.add_command(truth_command)
     "--html", metavar="FILE", help="Write a page with misses and false alarms in context."
 )
 @click.option("--baselines", is_flag=True, help="Measure the baselines on the same sessions.")
-@click.option(
-    "--train", metavar="PATH", help="Further labels that the linear baseline may learn from."
-)
 @click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
 @reader_options
 @click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
@@ -61,7 +59,6 @@ def labels_command(
     output: str | None,
     html: str | None,
     baselines: bool,
-    train: str | None,
     only: tuple[str, ...],
     reader: str | None,
     reader_refresh: bool,
@@ -85,8 +82,7 @@ def labels_command(
     finished = evaluate_labels(
         chosen,
         transcripts or path,
-        baselines=baselines,
-        train=select_labels(train, held_out=HELD_OUT) if train else (),
+        others=RULES if baselines else {},
         predict=judged_by(reading) if reading is not None else None,
         progress=progress(),
         resamples=resamples,

@@ -63,8 +63,6 @@ def evaluate_labels(
     labels: Sequence[Labels],
     directory: str,
     *,
-    baselines: bool = False,
-    train: Sequence[Labels] = (),
     others: Mapping[str, Predictor] = MappingProxyType({}),
     predict: Predictor | None = None,
     progress: Callable[[str], None] | None = None,
@@ -77,9 +75,7 @@ def evaluate_labels(
 
     Args:
         directory: where the recordings are.
-        baselines: whether to score the baselines too.
-        train: labels for training the baselines, besides `labels`.
-        others: further systems to score, by name.
+        others: further systems to score, by name (`baselines.RULES`).
         predict: used as our system instead of our summaries, such as a detector trained for
             each source repository on the others.
         progress: called with the name of each session.
@@ -100,14 +96,8 @@ def evaluate_labels(
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
     trained = _trained(sessions) if predict is None else frozenset[str]()
-    compared: list[tuple[str, list[Predictions]]] = []
-    if baselines:
-        from leftoff.evaluation.baselines import all_baselines
-
-        compared += all_baselines(sessions, systems.sessions(train, directory)[0])
-    compared += [(name, [system(s) for s in sessions]) for name, system in others.items()]
-    for name, found in compared:
-        scores = [score(s, p) for s, p in zip(sessions, found, strict=True)]
+    for name, system in others.items():
+        scores = [score(s, system(s)) for s in sessions]
         results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
     return Evaluation(
         report=Report(
