@@ -14,8 +14,8 @@ from benchmarks.accuracy.labels.linear import bag_of_words
 
 from leftoff.evaluation import systems
 from leftoff.evaluation.baselines import RULES
-from leftoff.evaluation.reports import table, to_run
-from leftoff.evaluation.runs import Predictor, evaluate_labels, select_labels
+from leftoff.evaluation.label_runs import Predictor, evaluate_labels, select_labels
+from leftoff.evaluation.report import as_text, to_json
 
 LINEAR = "linear bag of words"
 
@@ -64,9 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine=options.machine,
     )
     report = finished.report
-    print(table(report), end="")
+    print(as_text(report.blocks()), end="")
     if options.output:
-        Path(options.output).write_bytes(to_run(report))
+        Path(options.output).write_bytes(to_json(report))
     return 0
 
 
