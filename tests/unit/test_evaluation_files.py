@@ -14,7 +14,6 @@ from leftoff.errors import UsageError
 from leftoff.evaluation.file_runs import FileRun, evaluate_files
 from leftoff.evaluation.file_scores import (
     compare,
-    f1,
     relative_paths,
     root_directory,
     seed001_files,
@@ -105,8 +104,8 @@ def test_only_changed_files_below_the_root_are_compared() -> None:
 def test_a_wrong_action_is_wrong_and_missed() -> None:
     one = compare("s", 0, {"a": "created", "b": "deleted"}, {"a": "modified", "b": "deleted"})
     assert (one.right, one.wrong, one.missed, one.paths) == (1, 1, 1, 2)
-    assert f1([one]) == 0.5
-    assert f1([compare("s", 0, {}, {})]) is None
+    assert one.f1 == 0.5
+    assert compare("s", 0, {}, {}).f1 is None
 
 
 def test_the_seeds_rule_is_as_written() -> None:

@@ -177,9 +177,10 @@ def test_a_run_holds_no_words() -> None:
 
 def test_a_scorer_imports_nothing_that_finds() -> None:
     folder = Path(leftoff.evaluation.__file__).parent
-    runners = {"systems.py", "label_runs.py", "file_runs.py", "resume_runs.py"}
+    runners = {"systems.py", "label_runs.py", "file_runs.py", "recordings.py"}
     # They read recordings and run nothing.
     runners |= {
+        "resume_runs.py",
         "resume_truth.py",
         "handover_scores.py",
         "truth_cuts.py",

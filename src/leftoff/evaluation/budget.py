@@ -15,16 +15,16 @@ from leftoff.budget.forecast import MIN_CALLS, forecast
 from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile
+from leftoff.evaluation.labels import fingerprint
+from leftoff.evaluation.recordings import recording_paths
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
-from leftoff.sources.open import STDIN, open_lines, session_paths
+from leftoff.sources.open import STDIN, session_paths
 
 FORECAST_SHARES = (0.5, 0.75)
 """The forecast is made after these shares of the calls before a compaction. Chosen by hand."""
-
-RECORDING_SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".md", ".traj", ".eval")
 
 
 class ForecastError(Struct, frozen=True):
@@ -74,7 +74,7 @@ def evaluate_budget(
     """
     found: list[RecordingMeasure] = []
     seen: set[tuple[int, ...]] = set()
-    for path in recordings(paths):
+    for path in recording_paths(paths):
         if progress is not None:
             progress(Path(path).name)
         try:
@@ -83,19 +83,6 @@ def evaluate_budget(
             continue
     if not found:
         raise UsageError("none of these could be read as a recording")
-    return found
-
-
-def recordings(paths: Iterable[str]) -> list[str]:
-    """The named files, and all recordings under the named directories."""
-    found: list[str] = []
-    for path in paths:
-        place = Path(path)
-        if place.is_dir():
-            inside = sorted(p for p in place.rglob("*") if p.is_file())
-            found += [str(p) for p in inside if p.name.endswith(RECORDING_SUFFIXES)]
-        else:
-            found.append(path)
     return found
 
 
@@ -114,7 +101,7 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
     return RecordingMeasure(
         name=Path(path).name,
         format=name,
-        digest=_digest(main),
+        digest="" if main == STDIN else fingerprint(main),
         spent=total(
             usage
             for session in reading.sessions
@@ -128,15 +115,6 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
         ),
         forecasts=tuple(forecasts),
     )
-
-
-def _digest(path: str) -> str:
-    state = blake2b(digest_size=8)
-    if path != STDIN:
-        with open_lines(path) as lines:
-            for line in lines:
-                state.update(line)
-    return state.hexdigest()
 
 
 def _naive(path: str) -> int:

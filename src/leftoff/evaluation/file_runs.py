@@ -19,14 +19,11 @@ from leftoff.evaluation.file_scores import (
     absolute_path,
     commands_by_seed001,
     compare,
-    f1,
     relative_paths,
     root_directory,
     seed001_files,
-    share,
 )
 from leftoff.evaluation.file_truth import (
-    SIDECAR,
     Commit,
     commits,
     final_patches,
@@ -35,6 +32,8 @@ from leftoff.evaluation.file_truth import (
     timestamp,
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
+from leftoff.evaluation.matching import total
+from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
@@ -155,15 +154,15 @@ def evaluate_files(
     left_out: list[str] = []
     rules = ""
     modified = commands = recordings = 0
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         name = Path(path).name
         if progress is not None:
             progress(name)
         try:
             reading = api.open_pass(path)
-            sessions = _sessions(path)
+            sessions = [[m for m in said if not m.agent] for said in sessions_of(path)]
         except InputError as error:
-            left_out.append(str(error).split(";")[0].replace(path, name))
+            left_out.append(reason(error, path))
             continue
         recordings += 1
         for messages in sessions:
@@ -197,37 +196,6 @@ def evaluate_files(
         recordings=recordings,
         left_out=tuple(left_out),
     )
-
-
-def _sessions(path: str) -> list[list[Message]]:
-    """The messages of a recording's main threads, session by session."""
-    found: list[list[Message]] = []
-    last = -1
-    for message in api.read(path):
-        if message.agent:
-            continue
-        if message.index <= last or not found:
-            found.append([])
-        last = message.index
-        found[-1].append(message)
-    return found
-
-
-def recording_paths(paths: Iterable[str]) -> set[str]:
-    """The files that were given, and those in the directories that were given."""
-    found: set[str] = set()
-    for given in paths:
-        place = Path(given)
-        if place.is_dir():
-            found |= {
-                str(path)
-                for path in place.rglob("*")
-                if path.is_file()
-                and not path.name.endswith((SIDECAR, ".metadata.json", ".tsv", "README.md"))
-            }
-        else:
-            found.add(str(given))
-    return found
 
 
 def _against_patches(
@@ -343,21 +311,22 @@ def _figures(
 
 
 def _patch_figures(rows: Sequence[FileCounts], resamples: int) -> Row:
+    counts = total(rows)
     return {
         "sessions": len(rows),
-        "files": sum(row.right + row.missed for row in rows),
-        "f1": rounded(f1(rows)),
-        "interval_95": bounds(bootstrap(rows, f1, resamples=resamples)),
-        "precision": rounded(share(rows, "right", "wrong")),
-        "recall": rounded(share(rows, "right", "missed")),
+        "files": counts.right + counts.missed,
+        "f1": rounded(counts.f1),
+        "interval_95": bounds(bootstrap(rows, lambda r: total(r).f1, resamples=resamples)),
+        "precision": rounded(counts.precision),
+        "recall": rounded(counts.recall),
         "left_out": sum(row.left_out for row in rows),
     }
 
 
 def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
     def recall(drawn: Sequence[CommittedFiles]) -> float | None:
-        total = sum(row.own for row in drawn)
-        return sum(row.own_found for row in drawn) / total if total else None
+        own = sum(row.own for row in drawn)
+        return sum(row.own_found for row in drawn) / own if own else None
 
     span = sum(row.span for row in rows)
     changed = sum(row.changed for row in rows)

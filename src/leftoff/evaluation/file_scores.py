@@ -5,15 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterable, Iterator, Mapping
 
 from leftoff.evaluation.file_truth import is_excluded
+from leftoff.evaluation.matching import Counts
 from leftoff.model import Message, ToolCall
 
 
-class FileCounts(Struct, frozen=True):
+class FileCounts(Counts, frozen=True, kw_only=True):
     """Right, wrong and missed (path, action) pairs of one session.
 
     Attributes:
@@ -22,33 +21,9 @@ class FileCounts(Struct, frozen=True):
 
     name: str
     session: int
-    right: int
-    wrong: int
-    missed: int
     paths: int
     half: str = ""
     left_out: int = 0
-
-    @property
-    def f1(self) -> float | None:
-        """F1 over (path, action); None if there is neither a true nor a predicted change."""
-        return f1([self])
-
-
-def f1(counts: Iterable[FileCounts]) -> float | None:
-    """Micro F1 over (path, action) of several sessions."""
-    right = wrong = missed = 0
-    for one in counts:
-        right, wrong, missed = right + one.right, wrong + one.wrong, missed + one.missed
-    total = 2 * right + wrong + missed
-    return 2 * right / total if total else None
-
-
-def share(counts: Sequence[FileCounts], hit: str, miss: str) -> float | None:
-    """Hit / (hit + miss), both given as names of fields: precision or recall."""
-    hits = sum(getattr(one, hit) for one in counts)
-    total = hits + sum(getattr(one, miss) for one in counts)
-    return hits / total if total else None
 
 
 def root_directory(predicted: Iterable[str], true: Iterable[str], cwd: str) -> str:

@@ -118,7 +118,7 @@ def _bar(found: Measured) -> str:
 
 
 def _figures(result: Result) -> str:
-    text = _table(figures_table(result))
+    text = _table(figures_table(result)).replace("</th></tr>", "</th><th>0 to 1</th></tr>", 1)
     for found in result.figures.values():
         text = text.replace("</td></tr>", f"</td><td>{_bar(found)}</td>\0", 1)
     return text.replace("\0", "</tr>")

@@ -15,7 +15,6 @@ from leftoff import codec
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.file_runs import recording_paths
 from leftoff.evaluation.handover_scores import (
     MEASURES,
     LabelledStatement,
@@ -28,6 +27,7 @@ from leftoff.evaluation.handover_scores import (
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, paired
 from leftoff.evaluation.labels import Labels, digest
+from leftoff.evaluation.recordings import recording_paths
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
 from leftoff.evaluation.resume_forms import BOTH, RECORDED, Form, made
 from leftoff.evaluation.resume_grounds import GroundingSource
@@ -251,7 +251,7 @@ def evaluate_resume(
     left_out: list[str] = []
     misses: list[Miss] = []
     rules = ""
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         name = Path(path).name
         try:
             for cut in cuts(path, natural=natural, artificial=artificial):

@@ -19,7 +19,7 @@ from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, InputError, UsageError
 from leftoff.evaluation import truth_commands, truth_cuts, truth_outputs
-from leftoff.evaluation.file_runs import recording_paths
+from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
 from leftoff.model import Message, Text
@@ -182,15 +182,15 @@ def evaluate_truth(
     left_out: list[str] = []
     rules = ""
     read = sessions = 0
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         counts.name = Path(path).name
         if progress is not None:
             progress(counts.name)
         try:
             reading = api.open_pass(path)
-            said = _sessions(path)
+            said = sessions_of(path)
         except InputError as error:
-            left_out.append(str(error).split(";")[0].replace(path, counts.name))
+            left_out.append(reason(error, path))
             continue
         counts.format = reading.format.name if reading.format else ""
         read += 1
@@ -219,20 +219,6 @@ def evaluate_truth(
         places=tuple(counts.places),
         left_out=tuple(left_out),
     )
-
-
-def _sessions(path: str) -> list[list[Message]]:
-    """The messages of a recording, session by session, with those of subagents."""
-    found: list[list[Message]] = []
-    last = -1
-    for message in api.read(path):
-        if not message.agent:
-            if message.index <= last or not found:
-                found.append([])
-            last = message.index
-        if found:
-            found[-1].append(message)
-    return found
 
 
 def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:
