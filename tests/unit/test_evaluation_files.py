@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from leftoff.cli.eval import files_command
 from leftoff.errors import UsageError
+from leftoff.evaluation.budget import evaluate_budget
 from leftoff.evaluation.file_runs import FileRun, evaluate_files
 from leftoff.evaluation.file_scores import (
     compare,
@@ -198,3 +199,16 @@ def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
 def test_nothing_to_read_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         evaluate_files([str(tmp_path)])
+
+
+def test_the_account_of_a_recording_is_measured_and_what_cannot_be_read_is_named(
+    tmp_path: Path,
+) -> None:
+    _recording(tmp_path)
+    (tmp_path / "broken.jsonl").write_text("{}\n")
+    run = evaluate_budget([str(tmp_path)], resamples=10)
+    assert run.recordings == 1
+    assert [why.split(":")[0] for why in run.left_out] == ["broken.jsonl"]
+    assert "occupancy" in as_text(run.blocks())
+    with pytest.raises(UsageError):
+        evaluate_budget([str(tmp_path / "broken.jsonl")])

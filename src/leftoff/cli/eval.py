@@ -116,9 +116,9 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     record, occupancy beside the recorders' own figures at compactions, and the forecast beside
     the compactions that came.
     """
-    from leftoff.evaluation.budget import evaluate_budget, run_of
+    from leftoff.evaluation.budget import evaluate_budget
 
-    run = run_of(evaluate_budget(paths, progress=progress()), **options.measured())
+    run = evaluate_budget(paths, progress=progress(), **options.measured())
     options.deliver(run, run.blocks())
 
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import api
 from leftoff._version import __version__
@@ -16,8 +17,18 @@ from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile
 from leftoff.evaluation.labels import fingerprint
-from leftoff.evaluation.recordings import recording_paths
-from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
+from leftoff.evaluation.recordings import reason, recording_paths
+from leftoff.evaluation.report import (
+    MAX_LISTED,
+    Block,
+    Bounds,
+    Run,
+    Table,
+    bounds,
+    cell,
+    rounded,
+    span,
+)
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
@@ -62,8 +73,13 @@ class RecordingMeasure(Struct, frozen=True):
 
 
 def evaluate_budget(
-    paths: Iterable[str], *, progress: Callable[[str], None] | None = None
-) -> list[RecordingMeasure]:
+    paths: Iterable[str],
+    *,
+    progress: Callable[[str], None] | None = None,
+    resamples: int = RESAMPLES,
+    date: str = "",
+    machine: str = "",
+) -> BudgetRun:
     """Measures recordings and all recordings in directories.
 
     Calls that another recording repeats (a resumed session contains the records of its
@@ -73,17 +89,19 @@ def evaluate_budget(
         UsageError: none of the recordings could be read.
     """
     found: list[RecordingMeasure] = []
+    left_out: list[str] = []
     seen: set[tuple[int, ...]] = set()
     for path in recording_paths(paths):
         if progress is not None:
             progress(Path(path).name)
         try:
             found.append(measure(path, seen))
-        except InputError:
-            continue
+        except InputError as error:
+            left_out.append(reason(error, path))
     if not found:
         raise UsageError("none of these could be read as a recording")
-    return found
+    run = run_of(found, resamples=resamples)
+    return replace(run, date=date, machine=machine, left_out=tuple(left_out))
 
 
 def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
@@ -250,6 +268,7 @@ class BudgetRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
                 _row("  tokens left", errors.tokens_left),
             ]
         yield from ("", Table(("errors", "median", "95 % interval", "p95", "n"), rows))
+        yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
 
 
 def _row(name: str, errors: Errors) -> tuple[str, ...]:
@@ -262,13 +281,7 @@ def _row(name: str, errors: Errors) -> tuple[str, ...]:
     )
 
 
-def run_of(
-    measured: Sequence[RecordingMeasure],
-    *,
-    resamples: int = RESAMPLES,
-    date: str = "",
-    machine: str = "",
-) -> BudgetRun:
+def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun:
     """The figures: medians and 95th percentiles with intervals over recordings."""
 
     def errors(get: Callable[[RecordingMeasure], Iterable[float]]) -> Errors:
@@ -299,8 +312,6 @@ def run_of(
     lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
     return BudgetRun(
         leftoff=__version__,
-        date=date,
-        machine=machine,
         recordings=len(measured),
         corpus=blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest(),
         spend=SpendByFormat(whole.recordings, whole.distinct, whole.naive, by_format),
