@@ -70,12 +70,7 @@ def test_the_same_run_twice_is_the_same_bytes(run: Run, labels: Path) -> None:
     first, second = run(*args, PYTHONHASHSEED="1"), run(*args, PYTHONHASHSEED="2")
     assert first.stdout == second.stdout
     names = [r["system"] for r in json.loads(first.stdout)["results"]]
-    assert names == [
-        "leftoff",
-        "seed 001's patterns",
-        "every message, one stage",
-        "linear bag of words",
-    ]
+    assert names == ["leftoff", "seed 001's patterns", "every message, one stage"]
 
 
 def test_a_run_compares_with_itself_and_tells_what_became_worse(
@@ -135,12 +130,12 @@ def test_what_cannot_be_done_is_said(
 def test_sessions_that_were_trained_on_are_told_apart(
     labels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from leftoff.evaluation import reports
+    from leftoff.evaluation.label_runs import LabelRun, evaluate_labels, select_labels
     from leftoff.evaluation.labels import fingerprint
-    from leftoff.evaluation.runs import evaluate_labels, select_labels
+    from leftoff.evaluation.report import as_text, from_json, to_json
     from leftoff.extraction import decision_model
 
-    def report(*trained: str) -> reports.Report:
+    def report(*trained: str) -> LabelRun:
         known = tuple(fingerprint(str(labels / f"{name}.jsonl")) for name in trained)
         model = replace(decision_model.MODEL, learnt_from=known)
         with monkeypatch.context() as patched:
@@ -152,16 +147,16 @@ def test_sessions_that_were_trained_on_are_told_apart(
             file.write(json.dumps({"role": "user", "content": f"Thanks {number}."}) + "\n")
     none = report()
     assert (none.trained, none.apart) == ((), ())
-    assert "trained on none of these" in reports.table(none)
-    assert " *" not in reports.table(none)
+    assert "trained on none of these" in as_text(none.blocks())
+    assert " *" not in as_text(none.blocks())
     some = report("acme__tools__2")
     assert some.trained == ("acme__tools__2.jsonl",)
     assert [p.figures["decisions_f1"].sessions for p in some.apart] == [2, 1]
-    text = reports.table(some)
+    text = as_text(some.blocks())
     assert "* the decision weights were trained on 1 of these 3 sessions" in text
     assert text.index("leftoff, not trained on (2)") < text.index("leftoff, trained on (1)")
     assert text.count("key decisions: F1 *") == 2
     assert text.count("stages: macro-F1 *") == 0
     every = report("acme__tools__1", "acme__tools__2", "zeta__site__1")
     assert (len(every.trained), every.apart) == (3, ())
-    assert reports.from_run(reports.to_run(some)) == some
+    assert from_json(to_json(some), LabelRun) == some

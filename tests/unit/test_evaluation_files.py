@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from leftoff.cli.eval_files import files_command
+from leftoff.cli.eval import files_command
 from leftoff.errors import UsageError
-from leftoff.evaluation import file_reports
-from leftoff.evaluation.file_baselines import seed001_files
-from leftoff.evaluation.file_runs import evaluate_files
-from leftoff.evaluation.file_scores import compare, f1, relative_paths, root_directory
+from leftoff.evaluation.budget import evaluate_budget
+from leftoff.evaluation.file_runs import FileRun, evaluate_files
+from leftoff.evaluation.file_scores import (
+    compare,
+    relative_paths,
+    root_directory,
+    seed001_files,
+)
 from leftoff.evaluation.file_truth import commits, final_patches, patch_files
+from leftoff.evaluation.report import as_text, from_json
 from leftoff.model import Message, ToolCall
 
 PATCH = """\
@@ -100,8 +105,8 @@ def test_only_changed_files_below_the_root_are_compared() -> None:
 def test_a_wrong_action_is_wrong_and_missed() -> None:
     one = compare("s", 0, {"a": "created", "b": "deleted"}, {"a": "modified", "b": "deleted"})
     assert (one.right, one.wrong, one.missed, one.paths) == (1, 1, 1, 2)
-    assert f1([one]) == 0.5
-    assert f1([compare("s", 0, {}, {})]) is None
+    assert one.f1 == 0.5
+    assert compare("s", 0, {}, {}).f1 is None
 
 
 def test_the_seeds_rule_is_as_written() -> None:
@@ -169,15 +174,16 @@ def _recording(folder: Path) -> Path:
 def test_committed_files_are_looked_for_in_the_sessions_own_commits(tmp_path: Path) -> None:
     path = _recording(tmp_path)
     assert [c.sha for c in commits(str(path) + ".groundtruth.json")] == ["f" * 40, SHA]
-    report = evaluate_files([str(tmp_path)])
+    report = evaluate_files([str(tmp_path)], resamples=10)
     (found,) = report.committed
     assert (found.own, found.own_found, found.commits) == (1, 1, 1)
     assert (found.span, found.span_found) == (2, 1)
     assert (found.changed, found.changed_uncommitted, found.uncommitted_shown) == (2, 1, 0)
     assert (report.seed001_modified, report.seed001_commands) == (2, 2)
-    figures = file_reports.figures(report, resamples=10)
-    assert figures["committed files"]["found"] == 1.0
-    assert "committed files: " not in file_reports.table(report, resamples=10)
+    figures = report.figures["committed files"]
+    assert isinstance(figures, dict)
+    assert figures["found"] == 1.0
+    assert "committed files: " not in as_text(report.blocks())
 
 
 def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
@@ -185,8 +191,7 @@ def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
     done = CliRunner().invoke(
         files_command, [str(path), "--json", "--resamples", "10"], standalone_mode=False
     )
-    run = json.loads(done.output)
-    assert run["schema"] == file_reports.SCHEMA
+    assert from_json(done.output.encode(), FileRun).recordings == 1
     for word in ("touch", "by-hand.py", "a.py", SHA[:7], "first"):
         assert word not in done.output
 
@@ -194,3 +199,16 @@ def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
 def test_nothing_to_read_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         evaluate_files([str(tmp_path)])
+
+
+def test_the_account_of_a_recording_is_measured_and_what_cannot_be_read_is_named(
+    tmp_path: Path,
+) -> None:
+    _recording(tmp_path)
+    (tmp_path / "broken.jsonl").write_text("{}\n")
+    run = evaluate_budget([str(tmp_path)], resamples=10)
+    assert run.recordings == 1
+    assert [why.split(":")[0] for why in run.left_out] == ["broken.jsonl"]
+    assert "occupancy" in as_text(run.blocks())
+    with pytest.raises(UsageError):
+        evaluate_budget([str(tmp_path / "broken.jsonl")])

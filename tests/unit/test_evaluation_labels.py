@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from leftoff.errors import SourceError, StateError
+from leftoff.evaluation.label_runs import select_labels
 from leftoff.evaluation.labels import (
     Labels,
     Move,
@@ -19,7 +20,6 @@ from leftoff.evaluation.labels import (
     load,
     relocated,
 )
-from leftoff.evaluation.runs import select_labels
 
 PLAIN: dict[str, Any] = {
     "file": "acme__tools__a1.jsonl",

@@ -13,13 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
-from leftoff.evaluation import resume_cuts, resume_grounds, resume_scores
+from leftoff.evaluation import handover_scores, resume_grounds, resume_truth
 from leftoff.evaluation.labels import Decision, Directive, Labels
-from leftoff.evaluation.resume_cuts import tail
-from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, with_recorded
+from leftoff.evaluation.report import as_text, to_json
+from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
 from leftoff.evaluation.resume_grounds import GroundingSource, claims
-from leftoff.evaluation.resume_reports import groups, lost, misses_to_lines, table, to_run
-from leftoff.evaluation.resume_runs import ResumeReport, evaluate_resume
+from leftoff.evaluation.resume_runs import (
+    ResumeReport,
+    evaluate_resume,
+    groups,
+    lost,
+    misses_to_lines,
+    run_of,
+)
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
 from leftoff.handover.stated_facts import (
@@ -476,11 +482,11 @@ def test_decisions_and_directives_need_labels_and_nothing_else_does(
 def test_a_run_holds_numbers_and_the_same_each_time(
     measured: Callable[..., ResumeReport],
 ) -> None:
-    runs = [to_run(measured(saying(CHOICE)), resamples=20, date="2026-01-01") for _ in range(2)]
+    runs = [run_of(measured(saying(CHOICE)), resamples=20) for _ in range(2)]
     assert runs[0] == runs[1]
-    assert b"SQLite" not in runs[0]
-    assert b"retry_limit" not in runs[0]
-    shown = table(runs[0])
+    assert b"SQLite" not in to_json(runs[0])
+    assert b"retry_limit" not in to_json(runs[0])
+    shown = as_text(runs[0].blocks())
     assert "compactions: 1 cuts in 1 sessions" in shown
     assert "lost by ours" in shown
 
@@ -492,7 +498,7 @@ def test_repositories_that_were_tuned_on_are_reported_apart_and_held_out_words_n
         write(tmp_path, [{"role": "user", "text": first}, *recorded()], name)
     report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, misses_of=("ours",))
     found = groups(report, tuned=("zeta__site",), resamples=5)
-    assert [(g["name"], g["cuts"]) for g in found] == [
+    assert [(g.name, g.cuts) for g in found] == [
         ("compactions", 2),
         ("not tuned on", 1),
         ("tuned on", 1),
@@ -512,7 +518,7 @@ def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [text_match, stated_facts, resume_cuts, resume_scores, resume_grounds],
+    [text_match, stated_facts, handover_scores, resume_truth, resume_grounds],
     ids=lambda m: m.__name__,
 )
 def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:

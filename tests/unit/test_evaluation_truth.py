@@ -8,10 +8,11 @@ import pytest
 
 from leftoff.evaluation import truth_commands as commands
 from leftoff.evaluation.matching import Counts, beside, match_items
+from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.truth_cuts import places, speaker
 from leftoff.evaluation.truth_outputs import session
-from leftoff.evaluation.truth_reports import figures, table, to_run
-from leftoff.evaluation.truth_runs import Tally, TruthReport, evaluate_truth
+from leftoff.evaluation.truth_runs import _Counts as Collected
+from leftoff.evaluation.truth_runs import evaluate_truth
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed
 
 
@@ -207,23 +208,28 @@ def test_a_recording_is_measured_and_the_run_holds_no_words(tmp_path: Path) -> N
     path = tmp_path / "kettle.jsonl"
     path.write_bytes(session(*steps))
     report = evaluate_truth([str(path)])
-    assert to_run(report) == to_run(evaluate_truth([str(path)]))
-    found = figures(report)
-    assert found["turn open"]["right"] + found["turn open"]["wrong"] == 3
-    assert found["turn closed"]["right"] == 1
-    assert found["check verdict"]["right"] == 1
-    assert found["typed kept"]["right"] == 2
-    run = json.loads(to_run(report, date="today"))
+    assert to_json(report) == to_json(evaluate_truth([str(path)]))
+    found = report.figures
+    assert found["turn open"].right + found["turn open"].wrong == 3
+    assert found["turn closed"].right == 1
+    assert found["check verdict"].right == 1
+    assert found["typed kept"].right == 2
+    run = json.loads(to_json(report))
     assert run["schema"] == "leftoff.truth/1"
     assert "zanzibar" not in json.dumps(run)
-    assert "turn closed" in table(report, formats=True, listed=("turn open",))
+    assert "turn closed" in as_text(report.blocks(formats=True, listed=("turn open",)))
 
 
 def test_shares_are_of_what_was_said_and_of_all() -> None:
-    tallies = (
-        Tally("check judged", "leftoff", 8, 1, 3),
-        Tally("check judged", "aider", 0, 1, 0),
+    counts = Collected()
+    counts.counts.update(
+        {
+            ("check judged", "leftoff", "right"): 8,
+            ("check judged", "leftoff", "wrong"): 1,
+            ("check judged", "leftoff", "unknown"): 3,
+            ("check judged", "aider", "wrong"): 1,
+        }
     )
-    found = figures(TruthReport("0", "", 2, 2, tallies, ()))["check judged"]
-    assert (found["precision"], found["found"]) == (0.8, 0.6154)
-    assert found["by_format"]["aider"]["precision"] == 0.0
+    found = counts.figures()["check judged"]
+    assert (found.precision, found.found) == (0.8, 0.6154)
+    assert found.by_format["aider"].precision == 0.0

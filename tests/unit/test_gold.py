@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from leftoff.api import MessageCollector
 from leftoff.evaluation import systems
+from leftoff.evaluation.label_runs import LabelRun
 from leftoff.evaluation.labels import digest, load
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore
-from leftoff.evaluation.reports import from_run
+from leftoff.evaluation.report import from_json
 from leftoff.model import ToolCall, ToolResult
 from leftoff.sources.open import open_lines
 
@@ -107,7 +108,7 @@ def test_a_layout_is_read_whole(name: str) -> None:
 
 def test_the_committed_run_was_measured_on_these_labels_and_holds_no_sentence() -> None:
     data = (ROOT / "benchmarks" / "accuracy" / "gold" / "run.json").read_bytes()
-    run = from_run(data)
+    run = from_json(data, LabelRun)
     assert run.labels == digest(load(str(GOLD)))
     assert run.left_out == ()
     assert {r.system for r in run.results} >= {"leftoff", "seed 001's patterns"}
@@ -118,7 +119,9 @@ def test_the_committed_run_was_measured_on_these_labels_and_holds_no_sentence() 
 
 
 def test_what_the_page_says_about_the_run_is_in_the_run() -> None:
-    run = from_run((ROOT / "benchmarks" / "accuracy" / "gold" / "run.json").read_bytes())
+    run = from_json(
+        (ROOT / "benchmarks" / "accuracy" / "gold" / "run.json").read_bytes(), LabelRun
+    )
     scores = run.results[0].scores
     foreign = {"gold__ferry", "gold__harvest", "gold__dune", "gold__glade", "gold__juniper"}
     there = [s for s in scores if s.repository in foreign]

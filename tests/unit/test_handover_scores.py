@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.evaluation.handover_noise import noisy_lines
 from leftoff.evaluation.handover_scores import (
     MEASURES,
+    LabelledStatements,
+    Share,
     declared_turn,
     next_file_rank,
     next_speaker,
+    noisy_lines,
     score,
 )
 from leftoff.evaluation.resume_forms import _fitting, with_recorded, without_fillers
-from leftoff.evaluation.resume_scores import LabelledStatements, Share
 from leftoff.evaluation.resume_truth import truth
 from leftoff.live.compactions import Cut
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed

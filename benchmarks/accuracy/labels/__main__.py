@@ -10,17 +10,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.accuracy.labels.spacy_rules import spacy_rules
-from benchmarks.accuracy.labels.summarisers import lex_rank, text_rank
+from benchmarks.accuracy.labels.linear import bag_of_words
 
-from leftoff.evaluation.reports import table, to_run
-from leftoff.evaluation.runs import Predictor, evaluate_labels, select_labels
+from leftoff.evaluation import systems
+from leftoff.evaluation.baselines import RULES
+from leftoff.evaluation.label_runs import Predictor, evaluate_labels, select_labels
+from leftoff.evaluation.report import as_text, to_json
 
-SYSTEMS: dict[str, Predictor] = {
-    "TextRank (sumy), ten sentences": text_rank,
-    "LexRank (sumy), ten sentences": lex_rank,
-    "spaCy token rules": spacy_rules,
-}
+LINEAR = "linear bag of words"
+
+
+def further() -> dict[str, Predictor]:
+    """The systems that need sumy and spaCy."""
+    from benchmarks.accuracy.labels.spacy_rules import spacy_rules
+    from benchmarks.accuracy.labels.summarisers import lex_rank, text_rank
+
+    return {
+        "TextRank (sumy), ten sentences": text_rank,
+        "LexRank (sumy), ten sentences": lex_rank,
+        "spaCy token rules": spacy_rules,
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("labels")
     parser.add_argument("--transcripts", required=True)
     parser.add_argument("--train", help="further labels for the linear bag of words")
+    parser.add_argument("--plain", action="store_true", help="without sumy and spaCy")
     parser.add_argument("--without", default="", help="a source repository to leave out")
     parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--swaps", type=int, default=10_000)
@@ -35,21 +45,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--machine", default="")
     parser.add_argument("-o", "--output", help="write the run here: numbers, no text")
     options = parser.parse_args(arguments)
+    labels = select_labels(options.labels, held_out=options.without)
+    learnt_from = [*labels]
+    if options.train:
+        learnt_from += select_labels(options.train, held_out=options.without)
+    trained = bag_of_words(systems.sessions(learnt_from, options.transcripts)[0])
     finished = evaluate_labels(
-        select_labels(options.labels, held_out=options.without),
+        labels,
         options.transcripts,
-        baselines=True,
-        train=select_labels(options.train, held_out=options.without) if options.train else (),
-        others=SYSTEMS,
+        others={
+            **RULES,
+            LINEAR: trained,
+            **({} if options.plain else further()),
+        },
         resamples=options.resamples,
         swaps=options.swaps,
         date=options.date,
         machine=options.machine,
     )
     report = finished.report
-    print(table(report), end="")
+    print(as_text(report.blocks()), end="")
     if options.output:
-        Path(options.output).write_bytes(to_run(report))
+        Path(options.output).write_bytes(to_json(report))
     return 0
 
 

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from leftoff.evaluation.label_runs import LabelRun, Measured
 from leftoff.evaluation.metrics import figure_named
-from leftoff.evaluation.reports import Measured, Report, from_run, interval_text
+from leftoff.evaluation.report import from_json, span
 
 RUNS = Path(__file__).parent / "runs"
 
@@ -31,13 +32,13 @@ def rendered(page: str) -> str:
     """The page with every block made anew from its run."""
 
     def block(match: re.Match[str]) -> str:
-        run = from_run((RUNS / match[2]).read_bytes())
+        run = from_json((RUNS / match[2]).read_bytes(), LabelRun)
         return f"{match[1]}\n{table(run)}\n{match[3]}"
 
     return _BLOCK.sub(block, page)
 
 
-def table(run: Report) -> str:
+def table(run: LabelRun) -> str:
     """Our figures, then every system's headline figures, as markdown."""
     ours = run.results[0]
     made = ", ".join(word for word in (run.date, run.machine) if word)
@@ -55,7 +56,7 @@ def table(run: Report) -> str:
         if name in _LEFT_OUT:
             continue
         lines.append(
-            f"| {figure_named(name).title} | {_value(found)} | {interval_text(found)} "
+            f"| {figure_named(name).title} | {_value(found)} | {span(found.bounds)} "
             f"| {found.sessions} | {found.items} |"
         )
     lines += ["", "On the same sessions:", ""]
@@ -73,7 +74,7 @@ def _value(found: Measured) -> str:
 
 
 def _cell(found: Measured | None) -> str:
-    return "–" if found is None else f"{_value(found)} {interval_text(found)}"
+    return "–" if found is None else f"{_value(found)} {span(found.bounds)}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -3,22 +3,102 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
 
 import click
+from msgspec import Struct
 
-from leftoff.cli.eval_budget import budget_command
-from leftoff.cli.eval_files import files_command
-from leftoff.cli.eval_options import HELD_OUT, noted, printed, progress
-from leftoff.cli.eval_resume import resume_command
-from leftoff.cli.eval_truth import truth_command
-from leftoff.cli.group import complain
+from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import reader_options, reading_with
 from leftoff.errors import UsageError
-from leftoff.evaluation import reports
-from leftoff.evaluation.runs import evaluate_labels, select_labels
-from leftoff.evaluation.systems import judged_by
+from leftoff.evaluation import label_runs
+from leftoff.evaluation.report import Block, Run, as_text, from_json, to_json
 from leftoff.sources.open import read_whole
+
+HELD_OUT = "marot__spotter"
+"""A labelled source repository that is not looked at while rules are built; on demand only."""
+
+
+class RunOptions(Struct, frozen=True):
+    """What every evaluation takes.
+
+    Attributes:
+        as_json, output: how the run is printed, and the file it is written to, too.
+        date, machine: to note in the run.
+        resamples: of the bootstrap.
+    """
+
+    as_json: bool
+    output: str | None
+    date: str
+    machine: str
+    resamples: int = 0
+
+    def noted(self) -> dict[str, str]:
+        """What is noted in the run, as keywords."""
+        return {"date": self.date, "machine": self.machine}
+
+    def measured(self) -> dict[str, Any]:
+        """The same, and how intervals are computed."""
+        return {**self.noted(), "resamples": self.resamples}
+
+    def deliver(self, run: Run, blocks: Iterable[Block]) -> None:
+        """Prints a run, as JSON or as text, and writes it to the output file."""
+        data = to_json(run)
+        deliver(data.decode() if self.as_json else as_text(blocks), None)
+        if self.output:
+            deliver(data, self.output)
+
+
+_PRINTED = (
+    click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text."),
+    click.option("-o", "--output", metavar="FILE", help="Write the run here too."),
+)
+_RESAMPLES = click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    default=2000,
+    show_default=True,
+    help="Of the bootstrap.",
+)
+_NOTED = (
+    click.option("--date", metavar="DAY", default="", help="To note in the run."),
+    click.option("--machine", metavar="TEXT", default="", help="To note in the run."),
+)
+
+
+def run_options(
+    *, resamples: bool = True
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Gives a command `options`, a `RunOptions`.
+
+    Args:
+        resamples: whether it computes intervals.
+    """
+
+    def decorate(command: Callable[..., int | None]) -> Callable[..., int | None]:
+        @wraps(command)
+        def run(**given: Any) -> int | None:
+            own = {
+                name: given.pop(name) for name in RunOptions.__struct_fields__ if name in given
+            }
+            return command(options=RunOptions(**own), **given)
+
+        for option in reversed((*_PRINTED, *((_RESAMPLES,) if resamples else ()), *_NOTED)):
+            run = option(run)
+        return run
+
+    return decorate
+
+
+def progress() -> Callable[[str], None] | None:
+    """Names each session on a terminal's stderr; silent elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda name: tell(f"  {name}")
 
 
 @click.group("eval")
@@ -26,10 +106,126 @@ def evaluate() -> None:
     """How right leftoff is, measured against labels or against what really happened."""
 
 
-evaluate.add_command(budget_command)
-evaluate.add_command(files_command)
-evaluate.add_command(resume_command)
-evaluate.add_command(truth_command)
+@evaluate.command("budget")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@run_options()
+def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
+    """Score the ledger against what recorders wrote down.
+
+    PATH: recordings, or directories of them. Spend is set beside the naive sum of every
+    record, occupancy beside the recorders' own figures at compactions, and the forecast beside
+    the compactions that came.
+    """
+    from leftoff.evaluation.budget import evaluate_budget
+
+    run = evaluate_budget(paths, progress=progress(), **options.measured())
+    options.deliver(run, run.blocks())
+
+
+@evaluate.command("files")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@run_options()
+def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
+    """Score file tracking against what really happened.
+
+    PATH: recordings, or directories of them. Final patches are read from the recordings
+    themselves, commits from the `.groundtruth.json` file beside a recording.
+    """
+    from leftoff.evaluation.file_runs import evaluate_files
+
+    run = evaluate_files(paths, progress=progress(), **options.measured())
+    options.deliver(run, run.blocks())
+
+
+@evaluate.command("resume")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--labels", metavar="DIR", multiple=True, help="Labels of some of the sessions.")
+@click.option(
+    "--cuts",
+    type=click.Choice(["natural", "artificial", "both"]),
+    default="natural",
+    show_default=True,
+    help="At recorded compactions, or at 25, 50 and 75 % of sessions without one.",
+)
+@click.option(
+    "--tuned",
+    metavar="REPOSITORY",
+    multiple=True,
+    help="These owner__name were looked at while leftoff was built: report them apart.",
+)
+@click.option(
+    "--misses",
+    metavar="FILE",
+    help=f"Write what the hook's block lacks, with its words, as lines of JSON; nothing of "
+    f"{HELD_OUT}.",
+)
+@run_options()
+def resume_command(
+    paths: tuple[str, ...],
+    *,
+    labels: tuple[str, ...],
+    cuts: str,
+    tuned: tuple[str, ...],
+    misses: str | None,
+    options: RunOptions,
+) -> None:
+    """Score what a successor is given against what it would need.
+
+    PATH: recordings, or directories of them. Each is cut where the recorder compacted it, and
+    only what stands before the cut is read. Compared are every form that leftoff delivers, each
+    at its own budget, the summary that the recorder's own model wrote there, the tail of the
+    session, and that summary with our block. Decisions and directives need labels. Exit 2: no
+    cut could be measured.
+    """
+    from leftoff.evaluation.labels import load
+    from leftoff.evaluation.resume_forms import HOOK, forms
+    from leftoff.evaluation.resume_runs import evaluate_resume, misses_to_lines, run_of
+
+    report = evaluate_resume(
+        paths,
+        [label for directory in labels for label in load(directory)],
+        forms(),
+        natural=cuts != "artificial",
+        artificial=cuts != "natural",
+        misses_of=(HOOK,) if misses else (),
+        progress=progress(),
+    )
+    run = run_of(report, tuned=tuned, **options.measured())
+    options.deliver(run, run.blocks())
+    if misses:
+        deliver(misses_to_lines(report.misses, without=HELD_OUT), misses)
+
+
+@evaluate.command("truth")
+@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.option("--outputs", metavar="DIR", help="Real outputs of real tools (a table.csv).")
+@click.option("--seed", default=1, show_default=True, help="Of the places that are cut.")
+@click.option("--formats", is_flag=True, help="Show the figures of each format, too.")
+@click.option(
+    "--places", metavar="MEASURE", multiple=True, help="List the places of a measure."
+)
+@run_options(resamples=False)
+def truth_command(
+    paths: tuple[str, ...],
+    *,
+    outputs: str | None,
+    seed: int,
+    formats: bool,
+    places: tuple[str, ...],
+    options: RunOptions,
+) -> None:
+    """Score summaries against what the recordings themselves show, without labels.
+
+    PATH: recordings, or directories of them. Measured are: whose turn it is where a recording
+    is cut, verdicts of checks, commits and pushes, typed words, and decisions that git undid.
+    "unknown" counts what a summary leaves open, or what only a reader can judge.
+    """
+    from leftoff.evaluation.truth_runs import evaluate_truth
+
+    run = evaluate_truth(
+        paths, outputs=outputs or "", seed=seed, progress=progress(), **options.noted()
+    )
+    options.deliver(run, run.blocks(formats=formats, listed=places))
 
 
 @evaluate.command("labels")
@@ -40,75 +236,59 @@ evaluate.add_command(truth_command)
     help="Where the recordings are, found by file name.  [default: PATH]",
 )
 @click.option("--against", metavar="RUN", help="Compare with a committed run; 1 if worse.")
-@printed
 @click.option(
     "--html", metavar="FILE", help="Write a page with misses and false alarms in context."
 )
 @click.option("--baselines", is_flag=True, help="Measure the baselines on the same sessions.")
-@click.option(
-    "--train", metavar="PATH", help="Further labels that the linear baseline may learn from."
-)
 @click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
 @reader_options
 @click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
-@noted
+@run_options()
 def labels_command(
     path: str,
     *,
     transcripts: str | None,
     against: str | None,
-    as_json: bool,
-    output: str | None,
     html: str | None,
     baselines: bool,
-    train: str | None,
     only: tuple[str, ...],
     reader: str | None,
     reader_refresh: bool,
     held_out: bool,
-    resamples: int,
-    date: str,
-    machine: str,
+    options: RunOptions,
 ) -> int:
     """Score summaries against the label files in PATH.
 
     Every figure comes with the number of sessions and items and a 95 % interval by bootstrap
     over sessions. Exit 1: with --against, something became worse than chance explains.
     """
-    before = None
-    if against is not None:
-        before = reports.from_run(read_whole(against))
-    chosen = select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
+    from leftoff.evaluation.baselines import RULES
+    from leftoff.evaluation.systems import judged_by
+
+    before = from_json(read_whole(against), label_runs.LabelRun) if against else None
+    chosen = label_runs.select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only and --held-out")
     reading = reading_with(reader, refresh=reader_refresh)
-    finished = evaluate_labels(
+    finished = label_runs.evaluate_labels(
         chosen,
         transcripts or path,
-        baselines=baselines,
-        train=select_labels(train, held_out=HELD_OUT) if train else (),
+        others=RULES if baselines else {},
         predict=judged_by(reading) if reading is not None else None,
         progress=progress(),
-        resamples=resamples,
-        date=date,
-        machine=machine,
+        **options.measured(),
     )
     for problem in finished.problems:
         complain(problem)
-    report = finished.report
-    run = reports.to_run(report)
-    deliver(run.decode() if as_json else reports.table(report), None)
-    if output:
-        deliver(run.decode(), output)
+    options.deliver(finished.report, finished.report.blocks())
     if html:
         from leftoff.evaluation.pages import page
 
-        deliver(page(report, finished.sessions, finished.predictions), html)
+        deliver(page(finished.report, finished.sessions, finished.predictions), html)
     if before is None:
         return 0
-    worse, notes = reports.regressions(report, before, resamples=resamples)
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-    for what in worse:
-        print(f"worse: {what}", file=sys.stderr)
+    worse, notes = label_runs.regressions(finished.report, before, resamples=options.resamples)
+    for word, sentences in (("note", notes), ("worse", worse)):
+        for sentence in sentences:
+            print(f"{word}: {sentence}", file=sys.stderr)
     return 1 if worse else 0

@@ -1,12 +1,11 @@
-"""The baselines: seed 001's patterns, everything a decision, and a bag of words."""
+"""The baselines: seed 001's patterns, and everything a decision."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
-from leftoff.evaluation.linear import Detector, Example
 from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.live.compactions import place_of
@@ -109,61 +108,7 @@ def everything(session: LabelledSession) -> Predictions:
     )
 
 
-def examples(session: LabelledSession) -> list[Example]:
-    """The agent's messages as training examples: positive if a decision is labelled in them.
-    Messages that only repeat an earlier decision are left out."""
-    gold = {d.line for d in session.labels.decisions}
-    repeats = {place for d in session.labels.decisions for place in d.also} - gold
-    return [
-        Example(text, place in gold, session.labels.repository)
-        for place, text in sorted(session.agent_places.items())
-        if place not in repeats
-    ]
-
-
-def bag_of_words(session: LabelledSession, others: Sequence[LabelledSession]) -> Predictions:
-    """A linear model of messages, trained on the sessions of other source repositories.
-
-    The type is the one most often labelled there.
-    """
-    return _bag_of_words(session, *_train(session.labels.repository, others))
-
-
-def _train(repository: str, sessions: Sequence[LabelledSession]) -> tuple[Detector, str]:
-    others = [s for s in sessions if s.labels.repository != repository]
-    types = Counter(d.type for s in others for d in s.labels.decisions)
-    common = min(types, key=lambda kind: (-types[kind], kind)) if types else "other"
-    return Detector.trained([e for s in others for e in examples(s)]), common
-
-
-def _bag_of_words(session: LabelledSession, detector: Detector, kind: str) -> Predictions:
-    found = [
-        Prediction(place, text, kind, round(detector.confidence(text), 6))
-        for place, text in sorted(session.agent_places.items())
-    ]
-    return Predictions(decisions=tuple(p for p in found if p.confidence >= detector.threshold))
-
-
-def all_baselines(
-    sessions: Sequence[LabelledSession], training: Sequence[LabelledSession] = ()
-) -> list[tuple[str, list[Predictions]]]:
-    """The predictions of every baseline for each session, by name of the baseline.
-
-    Args:
-        training: additional training sessions for the linear model. Sessions of the source
-            repository that is tested are never used for training.
-    """
-    plain: list[tuple[str, Callable[[LabelledSession], Predictions]]] = [
-        ("seed 001's patterns", seed001),
-        ("every message, one stage", everything),
-    ]
-    found = [(name, [system(s) for s in sessions]) for name, system in plain]
-    known = [*sessions, *training]
-    if len({s.labels.repository for s in known}) < 2:
-        return found
-    models = {
-        repository: _train(repository, known)
-        for repository in sorted({s.labels.repository for s in sessions})
-    }
-    linear = [_bag_of_words(s, *models[s.labels.repository]) for s in sessions]
-    return [*found, ("linear bag of words", linear)]
+RULES: Mapping[str, Callable[[LabelledSession], Predictions]] = MappingProxyType(
+    {"seed 001's patterns": seed001, "every message, one stage": everything}
+)
+"""The baselines by name. One that is trained is measured by `benchmarks.accuracy.labels`."""

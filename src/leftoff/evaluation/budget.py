@@ -3,30 +3,39 @@ recorded compactions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from leftoff import api, codec
+from leftoff import api
 from leftoff._version import __version__
 from leftoff.budget.forecast import MIN_CALLS, forecast
 from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.intervals import bootstrap
+from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile
+from leftoff.evaluation.labels import fingerprint
+from leftoff.evaluation.recordings import reason, recording_paths
+from leftoff.evaluation.report import (
+    MAX_LISTED,
+    Block,
+    Bounds,
+    Run,
+    Table,
+    bounds,
+    cell,
+    rounded,
+    span,
+)
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
-from leftoff.sources.open import STDIN, open_lines, session_paths
-
-SCHEMA = "leftoff.eval.budget/1"
+from leftoff.sources.open import STDIN, session_paths
 
 FORECAST_SHARES = (0.5, 0.75)
 """The forecast is made after these shares of the calls before a compaction. Chosen by hand."""
-
-RECORDING_SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".md", ".traj", ".eval")
 
 
 class ForecastError(Struct, frozen=True):
@@ -64,8 +73,13 @@ class RecordingMeasure(Struct, frozen=True):
 
 
 def evaluate_budget(
-    paths: Iterable[str], *, progress: Callable[[str], None] | None = None
-) -> list[RecordingMeasure]:
+    paths: Iterable[str],
+    *,
+    progress: Callable[[str], None] | None = None,
+    resamples: int = RESAMPLES,
+    date: str = "",
+    machine: str = "",
+) -> BudgetRun:
     """Measures recordings and all recordings in directories.
 
     Calls that another recording repeats (a resumed session contains the records of its
@@ -75,30 +89,19 @@ def evaluate_budget(
         UsageError: none of the recordings could be read.
     """
     found: list[RecordingMeasure] = []
+    left_out: list[str] = []
     seen: set[tuple[int, ...]] = set()
-    for path in recordings(paths):
+    for path in recording_paths(paths):
         if progress is not None:
             progress(Path(path).name)
         try:
             found.append(measure(path, seen))
-        except InputError:
-            continue
+        except InputError as error:
+            left_out.append(reason(error, path))
     if not found:
         raise UsageError("none of these could be read as a recording")
-    return found
-
-
-def recordings(paths: Iterable[str]) -> list[str]:
-    """The named files, and all recordings under the named directories."""
-    found: list[str] = []
-    for path in paths:
-        place = Path(path)
-        if place.is_dir():
-            inside = sorted(p for p in place.rglob("*") if p.is_file())
-            found += [str(p) for p in inside if p.name.endswith(RECORDING_SUFFIXES)]
-        else:
-            found.append(path)
-    return found
+    run = run_of(found, resamples=resamples)
+    return replace(run, date=date, machine=machine, left_out=tuple(left_out))
 
 
 def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
@@ -116,7 +119,7 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
     return RecordingMeasure(
         name=Path(path).name,
         format=name,
-        digest=_digest(main),
+        digest="" if main == STDIN else fingerprint(main),
         spent=total(
             usage
             for session in reading.sessions
@@ -130,15 +133,6 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
         ),
         forecasts=tuple(forecasts),
     )
-
-
-def _digest(path: str) -> str:
-    state = blake2b(digest_size=8)
-    if path != STDIN:
-        with open_lines(path) as lines:
-            for line in lines:
-                state.update(line)
-    return state.hexdigest()
 
 
 def _naive(path: str) -> int:
@@ -198,119 +192,139 @@ def _usable_before(view: SessionView, format: str) -> int | None:
         recording.evidence = saved
 
 
-# -- the report ------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------
 
 
-def report(measured: Sequence[RecordingMeasure], *, resamples: int = 2000) -> dict[str, Any]:
-    """The report: medians and 95th percentiles with intervals over recordings."""
+class Spend(Struct, frozen=True):
+    """Tokens over distinct API calls, and the sum over every record, of some recordings."""
 
-    def figures(get: Callable[[RecordingMeasure], Iterable[float]]) -> dict[str, Any]:
+    recordings: int
+    distinct: int
+    naive: int
+
+
+class SpendByFormat(Spend, frozen=True):
+    """The same of all recordings, and by format."""
+
+    by_format: dict[str, Spend]
+
+
+class Errors(Struct, frozen=True):
+    """Relative errors: median with a 95 % interval over recordings, and 95th percentile."""
+
+    count: int
+    recordings: int
+    median: float | None
+    interval: Bounds
+    p95: float | None
+
+
+class ForecastErrors(Struct, frozen=True):
+    """The errors of forecasts that were made after one share of the calls."""
+
+    calls_left: Errors
+    end: Errors
+    tokens_left: Errors
+
+
+class RecordingSpend(Struct, frozen=True):
+    """The spend of one recording."""
+
+    name: str
+    distinct: int
+    naive: int
+
+
+class BudgetRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
+    """The result of one evaluation; `corpus`: hash over all recordings."""
+
+    recordings: int
+    corpus: str
+    spend: SpendByFormat
+    occupancy: Errors
+    forecast: dict[str, ForecastErrors]
+    by_recording: tuple[RecordingSpend, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Spend by format, then the errors."""
+        yield from ("spend: distinct API calls against the sum of every record", "")
+        yield Table(
+            ("  format", "recordings", "distinct", "naive", ""),
+            [
+                (
+                    f"  {name}",
+                    *(f"{number:,}" for number in (some.recordings, some.distinct, some.naive)),
+                    f"{some.naive / some.distinct:.2f}x" if some.naive else "running totals",
+                )
+                for name, some in self.spend.by_format.items()
+            ],
+        )
+        rows = [_row("occupancy", self.occupancy)]
+        for share, errors in self.forecast.items():
+            rows += [
+                (f"forecast after {share} of the calls", "", "", "", ""),
+                _row("  calls left", errors.calls_left),
+                _row("  call of the compaction", errors.end),
+                _row("  tokens left", errors.tokens_left),
+            ]
+        yield from ("", Table(("errors", "median", "95 % interval", "p95", "n"), rows))
+        yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
+
+
+def _row(name: str, errors: Errors) -> tuple[str, ...]:
+    return (
+        name,
+        cell(errors.median, ".2%"),
+        span(errors.interval, ".2%"),
+        cell(errors.p95, ".2%"),
+        str(errors.count),
+    )
+
+
+def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun:
+    """The figures: medians and 95th percentiles with intervals over recordings."""
+
+    def errors(get: Callable[[RecordingMeasure], Iterable[float]]) -> Errors:
         with_values = [m for m in measured if tuple(get(m))]
         values = sorted(v for m in with_values for v in get(m))
 
         def median(some: Sequence[RecordingMeasure]) -> float | None:
-            return quantile(sorted(v for m in some for v in get(m)), 0.5)
+            ordered = sorted(v for m in some for v in get(m))
+            return quantile(ordered, 0.5) if ordered else None
 
-        interval = bootstrap(with_values, median, resamples=resamples)
-        return {
-            "count": len(values),
-            "recordings": len(with_values),
-            "median": _rounded(quantile(values, 0.5)),
-            "interval": [_rounded(interval.low), _rounded(interval.high)] if interval else None,
-            "p95": _rounded(quantile(values, 0.95)),
-        }
+        return Errors(
+            len(values),
+            len(with_values),
+            rounded(quantile(values, 0.5) if values else None, 5),
+            bounds(bootstrap(with_values, median, resamples=resamples), 5),
+            rounded(quantile(values, 0.95) if values else None, 5),
+        )
 
-    def of(share: float, name: str) -> Callable[[RecordingMeasure], Iterable[float]]:
-        return lambda m: [getattr(f, name) for f in m.forecasts if f.share == share]
+    def of(share: float, name: str) -> Errors:
+        return errors(lambda m: [getattr(f, name) for f in m.forecasts if f.share == share])
 
     spending = [m for m in measured if m.spent]
-    return {
-        "schema": SCHEMA,
-        "leftoff": __version__,
-        "recordings": len(measured),
-        "corpus": _corpus(measured),
-        "spend": {
-            "recordings": len(spending),
-            "distinct": sum(m.spent for m in spending),
-            "naive": sum(m.naive for m in spending if m.naive),
-            "by_format": {
-                name: {
-                    "recordings": len(some),
-                    "distinct": sum(m.spent for m in some),
-                    "naive": sum(m.naive for m in some),
-                }
-                for name in sorted({m.format for m in spending})
-                if (some := [m for m in spending if m.format == name])
-            },
-        },
-        "occupancy": figures(lambda m: m.occupancy),
-        "forecast": {
-            f"{share:.0%}": {
-                name: figures(of(share, name)) for name in ("calls_left", "end", "tokens_left")
-            }
+    by_format = {
+        name: _spend([m for m in spending if m.format == name])
+        for name in sorted({m.format for m in spending})
+    }
+    whole = _spend(spending)
+    lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
+    return BudgetRun(
+        leftoff=__version__,
+        recordings=len(measured),
+        corpus=blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest(),
+        spend=SpendByFormat(whole.recordings, whole.distinct, whole.naive, by_format),
+        occupancy=errors(lambda m: m.occupancy),
+        forecast={
+            f"{share:.0%}": ForecastErrors(
+                of(share, "calls_left"), of(share, "end"), of(share, "tokens_left")
+            )
             for share in FORECAST_SHARES
         },
-        "by_recording": [
-            {"name": m.name, "distinct": m.spent, "naive": m.naive} for m in spending
-        ],
-    }
-
-
-def _corpus(measured: Sequence[RecordingMeasure]) -> str:
-    """16 hex digits of the hash over all recordings."""
-    lines = sorted(f"{m.name} {m.digest}\n" for m in measured)
-    return blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest()
-
-
-def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """A quantile of sorted values, linearly interpolated; None for an empty sequence."""
-    if not ordered:
-        return None
-    place = share * (len(ordered) - 1)
-    under = int(place)
-    over = min(len(ordered) - 1, under + 1)
-    return ordered[under] + (ordered[over] - ordered[under]) * (place - under)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 5)
-
-
-def to_run(value: dict[str, Any], *, date: str = "", machine: str = "") -> bytes:
-    """A report as a run that can be committed: numbers and file names, no text."""
-    return codec.dumps({**value, "date": date, "machine": machine}, indent=2)
-
-
-def table(value: dict[str, Any]) -> str:
-    """A report as text."""
-    lines = ["spend: distinct API calls against the sum of every record", ""]
-    rows = [(n, v) for n, v in value["spend"]["by_format"].items()]
-    for name, some in rows:
-        naive = some["naive"]
-        more = f"{naive / some['distinct']:.2f}x" if naive else "running totals"
-        lines.append(
-            f"  {name:<16} {some['recordings']:>4} recordings  {some['distinct']:>15,}  "
-            f"naive {naive:>15,}  {more}"
-        )
-    lines += ["", "errors                      median   95 % interval       p95      n"]
-    lines.append(_line("occupancy", value["occupancy"]))
-    words = {
-        "calls_left": "calls left",
-        "end": "call of the compaction",
-        "tokens_left": "tokens left",
-    }
-    for share, figures in value["forecast"].items():
-        lines.append(f"forecast after {share} of the calls")
-        lines += [_line("  " + words[name], figures[name]) for name in words]
-    return "\n".join(lines) + "\n"
-
-
-def _line(name: str, figures: dict[str, Any]) -> str:
-    if figures["median"] is None:
-        return f"{name:<26} none"
-    low, high = figures["interval"] or (None, None)
-    span = f"{low:.2%} to {high:.2%}" if low is not None else "one recording"
-    return (
-        f"{name:<26} {figures['median']:>7.2%}   {span:<18} {figures['p95']:>7.2%}  "
-        f"{figures['count']:>4}"
+        by_recording=tuple(RecordingSpend(m.name, m.spent, m.naive) for m in spending),
     )
+
+
+def _spend(measured: Sequence[RecordingMeasure]) -> Spend:
+    return Spend(len(measured), sum(m.spent for m in measured), sum(m.naive for m in measured))

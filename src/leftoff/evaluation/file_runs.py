@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 from zlib import crc32
 
 from msgspec import Struct
@@ -13,10 +14,16 @@ from leftoff import api
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.file_baselines import absolute_path, commands_by_seed001, seed001_files
-from leftoff.evaluation.file_scores import FileCounts, compare, relative_paths, root_directory
+from leftoff.evaluation.file_scores import (
+    FileCounts,
+    absolute_path,
+    commands_by_seed001,
+    compare,
+    relative_paths,
+    root_directory,
+    seed001_files,
+)
 from leftoff.evaluation.file_truth import (
-    SIDECAR,
     Commit,
     commits,
     final_patches,
@@ -24,6 +31,10 @@ from leftoff.evaluation.file_truth import (
     sidecar_of,
     timestamp,
 )
+from leftoff.evaluation.intervals import RESAMPLES, bootstrap
+from leftoff.evaluation.matching import total
+from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
+from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary, FileModification
@@ -58,10 +69,14 @@ class CommittedFiles(Struct, frozen=True):
     uncommitted_shown: int
 
 
-class FileReport(Struct, frozen=True):
-    """The result of one evaluation: names and counts, no text of a recording."""
+Row: TypeAlias = dict[str, int | float | tuple[float, float] | None]
+"""The numbers of one figure by name, an interval as its two bounds."""
 
-    leftoff: str
+
+class FileRun(Run, frozen=True, kw_only=True, tag="leftoff.files/1"):
+    """The result of one evaluation: figures with intervals, and counts by recording."""
+
+    figures: dict[str, Row | float]
     rules: str
     patches: tuple[FileCounts, ...]
     patches_seed001: tuple[FileCounts, ...]
@@ -69,7 +84,35 @@ class FileReport(Struct, frozen=True):
     seed001_modified: int
     seed001_commands: int
     recordings: int
-    left_out: tuple[str, ...] = ()
+
+    def blocks(self) -> Iterator[Block]:
+        """The figures, and the sessions with differences."""
+        yield f"{self.recordings} recordings, leftoff {self.leftoff}"
+        for name, row in self.figures.items():
+            if not isinstance(row, dict):
+                yield f"{name}: {row}"
+                continue
+            shown = [(f"  {key.replace('_', ' ')}", _shown(row[key])) for key in row]
+            yield Table((name, ""), shown)
+        worst = sorted(
+            (row for row in self.patches if row.wrong or row.missed),
+            key=lambda row: (-(row.wrong + row.missed), row.name, row.session),
+        )
+        if worst:
+            yield Table(
+                ("sessions with differences", "right", "wrong", "missed"),
+                [
+                    (f"  {row.name}", str(row.right), str(row.wrong), str(row.missed))
+                    for row in worst[:MAX_LISTED]
+                ],
+            )
+        yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
+
+
+def _shown(value: float | tuple[float, float] | None) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]} to {value[1]}"
+    return "-" if value is None else str(value)
 
 
 def half_of(name: str) -> str:
@@ -87,13 +130,20 @@ def half_of(name: str) -> str:
 
 
 def evaluate_files(
-    paths: Iterable[str], *, progress: Callable[[str], None] | None = None
-) -> FileReport:
+    paths: Iterable[str],
+    *,
+    progress: Callable[[str], None] | None = None,
+    resamples: int = RESAMPLES,
+    date: str = "",
+    machine: str = "",
+) -> FileRun:
     """File tracking measured against final patches and against commits.
 
     Args:
         paths: recordings or directories of them; sidecars are found beside them.
         progress: called with the name of each recording.
+        resamples: of the bootstrap.
+        date, machine: to note in the run.
 
     Raises:
         UsageError: there is no recording that can be read.
@@ -104,15 +154,15 @@ def evaluate_files(
     left_out: list[str] = []
     rules = ""
     modified = commands = recordings = 0
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         name = Path(path).name
         if progress is not None:
             progress(name)
         try:
             reading = api.open_pass(path)
-            sessions = _sessions(path)
+            sessions = [[m for m in said if not m.agent] for said in sessions_of(path)]
         except InputError as error:
-            left_out.append(str(error).split(";")[0].replace(path, name))
+            left_out.append(reason(error, path))
             continue
         recordings += 1
         for messages in sessions:
@@ -129,8 +179,14 @@ def evaluate_files(
             committed += [found] if found is not None else []
     if not recordings:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
-    return FileReport(
+    shown = _figures(patches, baseline, committed, resamples)
+    if commands:
+        shown["commands that seed 001 calls modified"] = round(modified / commands, 4)
+    return FileRun(
         leftoff=__version__,
+        date=date,
+        machine=machine,
+        figures=shown,
         rules=rules,
         patches=tuple(patches),
         patches_seed001=tuple(baseline),
@@ -140,37 +196,6 @@ def evaluate_files(
         recordings=recordings,
         left_out=tuple(left_out),
     )
-
-
-def _sessions(path: str) -> list[list[Message]]:
-    """The messages of a recording's main threads, session by session."""
-    found: list[list[Message]] = []
-    last = -1
-    for message in api.read(path):
-        if message.agent:
-            continue
-        if message.index <= last or not found:
-            found.append([])
-        last = message.index
-        found[-1].append(message)
-    return found
-
-
-def recording_paths(paths: Iterable[str]) -> set[str]:
-    """The files that were given, and those in the directories that were given."""
-    found: set[str] = set()
-    for given in paths:
-        place = Path(given)
-        if place.is_dir():
-            found |= {
-                str(path)
-                for path in place.rglob("*")
-                if path.is_file()
-                and not path.name.endswith((SIDECAR, ".metadata.json", ".tsv", "README.md"))
-            }
-        else:
-            found.add(str(given))
-    return found
 
 
 def _against_patches(
@@ -258,3 +283,69 @@ def _commits_shown(path: str) -> set[str]:
             if b"] " in line:
                 found.update(_COMMIT_OUTPUT.findall(line.decode("utf-8", "replace")))
     return found
+
+
+# -- figures ---------------------------------------------------------------------------------
+
+HALVES = ("", "development", "held out")
+
+
+def _figures(
+    patches: Sequence[FileCounts],
+    seeds: Sequence[FileCounts],
+    committed: Sequence[CommittedFiles],
+    resamples: int,
+) -> dict[str, Row | float]:
+    """Every figure by name; those over sessions with a 95 % interval by bootstrap."""
+    found: dict[str, Row | float] = {}
+    for half in HALVES:
+        end = f" ({half})" if half else ""
+        for label, rows in (("net files", patches), ("net files, seed 001", seeds)):
+            selected = [row for row in rows if half in ("", row.half)]
+            if selected:
+                found[label + end] = _patch_figures(selected, resamples)
+        commits = [row for row in committed if half in ("", row.half)]
+        if commits:
+            found["committed files" + end] = _commit_figures(commits, resamples)
+    return found
+
+
+def _patch_figures(rows: Sequence[FileCounts], resamples: int) -> Row:
+    counts = total(rows)
+    return {
+        "sessions": len(rows),
+        "files": counts.right + counts.missed,
+        "f1": rounded(counts.f1),
+        "interval_95": bounds(bootstrap(rows, lambda r: total(r).f1, resamples=resamples)),
+        "precision": rounded(counts.precision),
+        "recall": rounded(counts.recall),
+        "left_out": sum(row.left_out for row in rows),
+    }
+
+
+def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
+    def recall(drawn: Sequence[CommittedFiles]) -> float | None:
+        own = sum(row.own for row in drawn)
+        return sum(row.own_found for row in drawn) / own if own else None
+
+    span = sum(row.span for row in rows)
+    changed = sum(row.changed for row in rows)
+    uncommitted = sum(row.changed_uncommitted for row in rows)
+    shown = sum(row.uncommitted_shown for row in rows)
+    return {
+        "sessions": sum(row.own > 0 for row in rows),
+        "commits": sum(row.commits for row in rows),
+        "files": sum(row.own for row in rows),
+        "found": rounded(recall(rows)),
+        "interval_95": bounds(bootstrap(rows, recall, resamples=resamples)),
+        "files_of_any_commit_meanwhile": span,
+        "found_of_any_commit_meanwhile": rounded(
+            sum(row.span_found for row in rows) / span if span else None
+        ),
+        "said_changed": changed,
+        "of_these_in_no_commit": uncommitted,
+        "of_these_shown_by_the_recording": shown,
+        "precision_at_least": rounded(
+            (changed - uncommitted + shown) / changed if changed else None
+        ),
+    }

@@ -1,16 +1,18 @@
-"""Compares the predicted file changes with the true ones."""
+"""Compares predicted file changes with the true ones; the baseline is seed 001's tracking."""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterable, Iterator, Mapping
 
 from leftoff.evaluation.file_truth import is_excluded
+from leftoff.evaluation.matching import Counts
+from leftoff.model import Message, ToolCall
 
 
-class FileCounts(Struct, frozen=True):
+class FileCounts(Counts, frozen=True, kw_only=True):
     """Right, wrong and missed (path, action) pairs of one session.
 
     Attributes:
@@ -19,33 +21,9 @@ class FileCounts(Struct, frozen=True):
 
     name: str
     session: int
-    right: int
-    wrong: int
-    missed: int
     paths: int
     half: str = ""
     left_out: int = 0
-
-    @property
-    def f1(self) -> float | None:
-        """F1 over (path, action); None if there is neither a true nor a predicted change."""
-        return f1([self])
-
-
-def f1(counts: Iterable[FileCounts]) -> float | None:
-    """Micro F1 over (path, action) of several sessions."""
-    right = wrong = missed = 0
-    for one in counts:
-        right, wrong, missed = right + one.right, wrong + one.wrong, missed + one.missed
-    total = 2 * right + wrong + missed
-    return 2 * right / total if total else None
-
-
-def share(counts: Sequence[FileCounts], hit: str, miss: str) -> float | None:
-    """Hit / (hit + miss), both given as names of fields: precision or recall."""
-    hits = sum(getattr(one, hit) for one in counts)
-    total = hits + sum(getattr(one, miss) for one in counts)
-    return hits / total if total else None
 
 
 def root_directory(predicted: Iterable[str], true: Iterable[str], cwd: str) -> str:
@@ -100,3 +78,80 @@ def compare(
         half=half,
         left_out=left_out,
     )
+
+
+# -- the baseline: file tracking as specified in seed 001 --------------------------------------
+
+_REMOVES = re.compile(r"\brm\s+")
+_WORD = re.compile(r"[^\s\"'`<>|;&(){}=,]+")
+_PATH = re.compile(r"[./]")
+_PLACES = ("file_path", "path", "filePath", "filename", "notebook_path")
+_COMMANDS = ("command", "cmd", "code", "input")
+_SHELLS = frozenset({"shell", "python", "powershell", "script"})
+_CHANGES = frozenset({"edit", "patch", "notebook", "delete", "move"})
+
+
+def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
+    """Last action by path. A shell command that holds ``rm`` deletes, any other modifies.
+
+    The seed defines no path for a shell command; here every word of the command that can be a
+    path counts. As in the seed, the results of commands are ignored.
+    """
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for message, call in _calls(messages):
+        if call.kind in _SHELLS:
+            command = _text(call, _COMMANDS)
+            action = "deleted" if _REMOVES.search(command) else "modified"
+            for word in _WORD.findall(command):
+                if not word.startswith("-") and _PATH.search(word):
+                    found[absolute_path(word, message.cwd)] = action
+            continue
+        path = _text(call, _PLACES)
+        if not path:
+            continue
+        path = absolute_path(path, message.cwd)
+        writes = call.kind == "create" or (
+            isinstance(call.input, dict) and call.input.get("command") == "create"
+        )
+        if call.kind == "read":
+            seen.add(path)
+            found.setdefault(path, "read")
+        elif writes:
+            found[path] = "modified" if path in seen else "created"
+        elif call.kind in _CHANGES:
+            found[path] = "modified"
+    return found
+
+
+def commands_by_seed001(messages: Iterable[Message]) -> tuple[int, int]:
+    """(shell commands that the seed classifies as modified, all shell commands)."""
+    commands = [_text(c, _COMMANDS) for _, c in _calls(messages) if c.kind == "shell"]
+    return sum(_REMOVES.search(command) is None for command in commands), len(commands)
+
+
+def absolute_path(path: str, directory: str) -> str:
+    """A path made absolute (if the directory is known) and normalised."""
+    if directory and path[:1] not in {"/", "~"} and path[1:2] != ":":
+        path = f"{directory}/{path}"
+    return posixpath.normpath(path) if path else ""
+
+
+def _calls(messages: Iterable[Message]) -> Iterator[tuple[Message, ToolCall]]:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                yield message, part
+
+
+def _text(call: ToolCall, names: tuple[str, ...]) -> str:
+    given = call.input
+    if isinstance(given, str):
+        return given
+    for name in names if isinstance(given, dict) else ():
+        value = given.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return " ".join(str(word) for word in value)
+    return ""

@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from leftoff.evaluation.handover_noise import noisy_share
-from leftoff.evaluation.resume_scores import (
-    LabelledStatements,
-    Share,
-    TextScore,
-    states,
-)
+from msgspec import Struct
+
+from leftoff.evaluation.labels import Labels
 from leftoff.evaluation.resume_truth import Truth
 from leftoff.formats.vocabulary import text_argument
 from leftoff.handover.stated_facts import (
@@ -69,6 +65,71 @@ _WORD = re.compile(r"\w+")
 _PLACEHOLDER = re.compile(r"\[REDACTED:[\w-]+(?::\d+)?\]")
 _COMMAND = re.compile(r"/[\w:-]+")
 _COUNTS = re.compile(r"\+\d+ [-\N{MINUS SIGN}]\d+")
+
+
+MIN_IMPORTANCE = 2
+"""Decisions below this importance are minor and do not count."""
+
+
+class Share(Struct, frozen=True):
+    """A numerator and a denominator; they add up over cuts and sessions."""
+
+    part: float = 0.0
+    whole: float = 0.0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.part + other.part, self.whole + other.whole)
+
+    @property
+    def value(self) -> float | None:
+        """Part over whole; None for an empty whole."""
+        return self.part / self.whole if self.whole else None
+
+
+class TextScore(Struct, frozen=True):
+    """The scores of one text about one cut.
+
+    Attributes:
+        tokens, size: its length in tokens (the upper bound) and in bytes.
+        shares: by name in `handover_scores.MEASURES`.
+    """
+
+    tokens: int
+    size: int
+    shares: dict[str, Share]
+
+
+class LabelledStatement(Struct, frozen=True):
+    """A labelled decision or directive that a text should state."""
+
+    kind: str
+    text: str
+
+
+class LabelledStatements(Struct, frozen=True):
+    """The labelled statements before a cut."""
+
+    decisions: tuple[LabelledStatement, ...]
+    directives: tuple[LabelledStatement, ...]
+
+
+def labelled_before(labels: Labels, cut: Cut) -> LabelledStatements:
+    """The important labelled decisions and all labelled directives before a cut."""
+    return LabelledStatements(
+        tuple(
+            LabelledStatement(d.type, d.quote)
+            for d in labels.decisions
+            if d.line < cut.place and d.importance >= MIN_IMPORTANCE
+        ),
+        tuple(
+            LabelledStatement(d.kind, d.quote) for d in labels.directives if d.line < cut.place
+        ),
+    )
+
+
+def states(text: TextMatcher, statement: LabelledStatement) -> bool:
+    """Whether a text states a labelled statement."""
+    return text.states(content_words(statement.text))
 
 
 def score(
@@ -260,3 +321,90 @@ def _place(text: str, path: str, known: Sequence[str]) -> int | None:
         if found:
             return found.start()
     return None
+
+
+# -- noise: lines that tell a successor nothing ------------------------------------------------
+#
+# * moves: where a decision, finding or open point is listed, what the agent did next, without a
+#   reason ("Let me check the tests.");
+# * stumps: there, fewer than four words, or words that end in a colon;
+# * uninformative errors: where failures are listed, only a frame of it ("Exit code 1");
+# * machine notices among anybody's words.
+#
+# The person's words are never noise unless they are a notice. Every text is treated alike,
+# whatever its headings are called.
+
+MIN_WORDS = 4
+"""Words of a statement. Chosen by hand."""
+
+_HEADING = re.compile(
+    r"(?:#+ +(?P<marks>.+)|(?:\d+\. +)?\*\*(?P<bold>[^*]+)\*\*:?"
+    r"|(?:\d+\. +)?(?P<plain>[A-Z][^.!?`]{2,60}):)\s*$"
+)
+_STATED = re.compile(
+    r"deci(?:ded|sion)|finding|found out|also said|left open|next steps", re.IGNORECASE
+)
+_FAILURES = re.compile(r"fail|error|lesson", re.IGNORECASE)
+_FRAME = re.compile(
+    r"This session is being continued from|</?leftoff|\(left out"
+    r"|\(nothing recorded\)|\(none\)|[-*=]{3,}$|<!--"
+)
+_LABEL = re.compile(r"\s*(?:\([^()]*#\d+[^()]*\)|#\d+(?:, #\d+)*)\.?$")
+_VERBS = (
+    "look|check|read|run|see|view|find|search|verify|examine|inspect|explore|start|begin"
+    "|continue|proceed|commit|push|review|investigate|rerun|re-run|confirm|test|try|do|fix"
+    "|update|open|get|take|wait|grab|dig|trace|also|now"
+)
+_MOVE = re.compile(
+    r"(?:(?:now|ok(?:ay)?|good|great|perfect|right|alright|next|first|then|so)\b[,.:! ]*)*"
+    rf"(?:(?:let me|let's|i(?:'ll| will|'m going to| need to))\s+(?:{_VERBS})\b"
+    r"|(?:looking|checking|reading|running|searching|verifying|examining|exploring|starting"
+    r"|continuing|committing|pushing|reviewing|investigating|rerunning|confirming|waiting)\b)",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|instead|rather|otherwise|to avoid)\b", re.IGNORECASE
+)
+_NOTICE = re.compile(
+    r"[<‹]/?(?:task-notification|system-reminder|system_notification|ci-monitor-event"
+    r"|local-command|command-(?:name|message|args))|^\{\s*[\"']task_id|^Unknown skill:"
+    r"|^\[Request interrupted|^Caveat: The messages"
+)
+_NOTHING = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: code| status)?:? ?-?\d+|output:?|error:?|stderr:?|stdout:?"
+    r"|command failed|process exited|failed|traceback.*|[-=*_.\s]*)[.:]?",
+    re.IGNORECASE,
+)
+
+
+def noisy_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Every line with content and whether it is noise; headings and our frame are left out."""
+    section = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        heading = _HEADING.match(line) if not line.startswith("- ") else None
+        if heading:
+            section = next(group for group in heading.groups() if group)
+            continue
+        words = _LABEL.sub("", re.sub(r"^(?:[-*•]|\d+\.)\s+", "", line)).strip()
+        if words and not _FRAME.match(line):
+            yield words, _is_noise(words, section)
+
+
+def _is_noise(line: str, section: str) -> bool:
+    if _NOTICE.search(line):
+        return True
+    if _FAILURES.search(section):
+        first = line.split("` (", maxsplit=1)[0].strip("`* ")
+        return _NOTHING.fullmatch(first) is not None
+    if not _STATED.search(section):
+        return False
+    if len(_WORD.findall(line)) < MIN_WORDS or line.endswith(":"):
+        return True
+    return _MOVE.match(line.strip("*")) is not None and not _REASON.search(line)
+
+
+def noisy_share(text: str) -> Share:
+    """The share of a text's lines that are noise."""
+    found = [noise for _, noise in noisy_lines(text)]
+    return Share(sum(found), len(found))

@@ -57,7 +57,7 @@ def bootstrap(
         return None
     drawn.sort()
     low, high = _corrected(sessions, figure, value, drawn)
-    return Interval(_quantile(drawn, low), _quantile(drawn, high))
+    return Interval(quantile(drawn, low), quantile(drawn, high))
 
 
 def _corrected(
@@ -91,7 +91,12 @@ def _corrected(
     return at(tails[0]), at(tails[1])
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """A quantile of sorted values, linearly interpolated.
+
+    Raises:
+        IndexError: there are no values.
+    """
     place = share * (len(ordered) - 1)
     lower = min(len(ordered) - 1, max(0, int(place)))
     upper = min(len(ordered) - 1, lower + 1)

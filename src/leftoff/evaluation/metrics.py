@@ -405,12 +405,6 @@ def calibration_points(scores: Scores, name: str = "calibration") -> list[tuple[
     return [point for s in scores for point in getattr(s, name)]
 
 
-def _calibrated(
-    of: Callable[[Sequence[tuple[float, bool]]], float | None], name: str
-) -> Callable[[Scores], float | None]:
-    return lambda scores: of(calibration_points(scores, name))
-
-
 def confusion(scores: Scores, name: str) -> dict[tuple[str, str], int]:
     """The confusion matrix over all sessions: (labelled, predicted) to a count."""
     found: Counter[tuple[str, str]] = Counter()
@@ -448,17 +442,34 @@ def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
     return {key: count for key, count in table.items() if NO_LABEL not in key}
 
 
-def _points(name: str) -> Callable[[Scores], int]:
-    return lambda scores: sum(len(getattr(s, name)) for s in scores)
+def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
+    """A figure of one field of counts."""
+    return Figure(name, title, _counted(counted, side), _labelled(counted))
 
 
 def _prf(name: str, title: str) -> list[Figure]:
-    items = _labelled(name)
     return [
-        Figure(f"{name}_precision", f"{title}: precision", _counted(name, "precision"), items),
-        Figure(f"{name}_recall", f"{title}: recall", _counted(name, "recall"), items),
-        Figure(f"{name}_f1", f"{title}: F1", _counted(name, "f1"), items),
+        _one(f"{name}_{side}", f"{title}: {word}", name, side)
+        for side, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
     ]
+
+
+def _confidence(
+    name: str,
+    title: str,
+    of: Callable[[Sequence[tuple[float, bool]]], float | None],
+    *,
+    higher: bool = True,
+) -> Figure:
+    """A figure of the confidences of messages, or of spans where its name ends so."""
+    points = "calibration_spans" if name.endswith("_spans") else "calibration"
+    return Figure(
+        name,
+        title,
+        lambda scores: of(calibration_points(scores, points)),
+        lambda scores: len(calibration_points(scores, points)),
+        higher,
+    )
 
 
 def _first(count: int, scores: Scores) -> int:
@@ -494,54 +505,19 @@ FIGURES: tuple[Figure, ...] = (
         recall_at,
         lambda scores: sum(s.ranked.labelled for s in scores if s.ranked),
     ),
-    Figure(
-        "joint_f1", "key decisions with type: F1", _counted("joint", "f1"), _labelled("joint")
-    ),
-    Figure(
-        "joint_spans_f1",
-        "key decisions with type, spans: F1",
-        _counted("joint_spans", "f1"),
-        _labelled("joint_spans"),
-    ),
+    _one("joint_f1", "key decisions with type: F1", "joint"),
+    _one("joint_spans_f1", "key decisions with type, spans: F1", "joint_spans"),
     Figure(
         "types_macro_f1",
         "types of the decisions found: macro-F1",
         lambda scores: macro_f1(_paired_types(scores)),
         lambda scores: sum(_paired_types(scores).values()),
     ),
-    Figure(
-        "ece",
-        "confidence: ECE",
-        _calibrated(calibration_error, "calibration"),
-        _points("calibration"),
-        higher=False,
-    ),
-    Figure(
-        "brier",
-        "confidence: Brier",
-        _calibrated(brier, "calibration"),
-        _points("calibration"),
-        higher=False,
-    ),
-    Figure(
-        "brier_skill",
-        "confidence: Brier skill",
-        _calibrated(brier_skill, "calibration"),
-        _points("calibration"),
-    ),
-    Figure(
-        "ece_spans",
-        "confidence, spans: ECE",
-        _calibrated(calibration_error, "calibration_spans"),
-        _points("calibration_spans"),
-        higher=False,
-    ),
-    Figure(
-        "brier_skill_spans",
-        "confidence, spans: Brier skill",
-        _calibrated(brier_skill, "calibration_spans"),
-        _points("calibration_spans"),
-    ),
+    _confidence("ece", "confidence: ECE", calibration_error, higher=False),
+    _confidence("brier", "confidence: Brier", brier, higher=False),
+    _confidence("brier_skill", "confidence: Brier skill", brier_skill),
+    _confidence("ece_spans", "confidence, spans: ECE", calibration_error, higher=False),
+    _confidence("brier_skill_spans", "confidence, spans: Brier skill", brier_skill),
     *_prf("milestones", "milestones with kind"),
     *_prf("milestones_merged", "milestones, the three done kinds as one"),
     Figure(
@@ -556,33 +532,13 @@ FIGURES: tuple[Figure, ...] = (
         lambda scores: macro_f1(confusion(scores, "stages")),
         _turns,
     ),
-    Figure(
-        "boundaries_f1",
-        "stages: boundary F1, two turns off",
-        _counted("boundaries", "f1"),
-        _labelled("boundaries"),
-    ),
-    Figure(
-        "current_stage",
-        "stages: current stage at random cuts",
-        _counted("cuts", "recall"),
-        _labelled("cuts"),
-    ),
+    _one("boundaries_f1", "stages: boundary F1, two turns off", "boundaries"),
+    _one("current_stage", "stages: current stage at random cuts", "cuts", "recall"),
     *_prf("directives", "user directives"),
-    Figure(
-        "directives_with_kind_f1",
-        "user directives with kind: F1",
-        _counted("directives_with_kind", "f1"),
-        _labelled("directives_with_kind"),
-    ),
+    _one("directives_with_kind_f1", "user directives with kind: F1", "directives_with_kind"),
     *_prf("open_items", "open items"),
     *_prf("open_items_by_item", "open items by item, any mention"),
-    Figure(
-        "open_item_spans_f1",
-        "open items, spans: F1",
-        _counted("open_item_spans", "f1"),
-        _labelled("open_item_spans"),
-    ),
+    _one("open_item_spans_f1", "open items, spans: F1", "open_item_spans"),
 )
 """Every figure, in the order of the report."""
 

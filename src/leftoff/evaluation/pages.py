@@ -5,21 +5,33 @@ The page quotes recordings. It is redacted, written only on request, and must no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from html import escape
 
+from msgspec import Struct
+
+from leftoff.evaluation.label_runs import (
+    COUNTED,
+    MATRICES,
+    LabelRun,
+    Measured,
+    Result,
+    counts_table,
+    figures_table,
+    reliability_table,
+    training_note,
+)
+from leftoff.evaluation.matching import match_spans
 from leftoff.evaluation.metrics import (
-    FIGURES,
     NO_LABEL,
     Bin,
     calibration_points,
     confusion,
-    figure_named,
     reliability,
 )
-from leftoff.evaluation.mistakes import Mistake, confused_types, mistakes
-from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.reports import Report, Result, interval_text, sum_by_name, training_note
+from leftoff.evaluation.predictions import Prediction, Predictions
+from leftoff.evaluation.report import Table
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.frame import html_document, redacted_html
@@ -34,7 +46,7 @@ td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
 
 
 def page(
-    report: Report, sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
+    report: LabelRun, sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> str:
     """Renders the page.
 
@@ -61,16 +73,16 @@ def page(
     for part in report.apart:
         body += [f"<h2>{escape(part.system)}</h2>", _figures(part)]
     for other in report.results[1:]:
-        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _baseline_figures(other)]
+        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _table(figures_table(other))]
     body.append("<h2>Is confidence what it says?</h2>")
     for name, title in (("calibration", "messages"), ("calibration_spans", "spans")):
         rows = reliability(calibration_points(ours.scores, name))
-        body += [f"<h3>By {title}</h3>", _curve(rows), _bins(rows)]
-    for name, title in (("types", "Types of decisions"), ("stages", "Stages by agent turn")):
-        body += [f"<h2>{title}</h2>", _matrix(confusion(ours.scores, name))]
-    body += ["<h2>Milestones by kind</h2>", _counts(ours, "milestone_kinds")]
-    body += ["<h2>Milestones by evidence</h2>", _counts(ours, "milestone_evidence")]
-    body += ["<h2>Directives by kind</h2>", _counts(ours, "directive_kinds")]
+        body += [f"<h3>By {title}</h3>", _curve(rows)]
+        body.append(_table(reliability_table(ours, name, "confidence")))
+    for name, title in MATRICES:
+        body += [f"<h2>{title.capitalize()}</h2>", _matrix(confusion(ours.scores, name))]
+    for name, title in COUNTED:
+        body += [f"<h2>{title.capitalize()}</h2>", _table(counts_table(ours, name, ""))]
     for name, (misses, alarms) in mistakes(sessions, predictions).items():
         body += [f"<h2>{name.capitalize()}: worst misses</h2>", *_list(misses, "", gate)]
         body += [f"<h2>{name.capitalize()}: worst false alarms</h2>", *_list(alarms, "", gate)]
@@ -80,69 +92,36 @@ def page(
     return html_document("Accuracy against labels", "\n".join(body), style=_STYLE)
 
 
-def _run_info(report: Report) -> str:
+def _run_info(report: LabelRun) -> str:
     return "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    top = "".join(f"<th>{cell}</th>" for cell in head)
-    lines = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
-    return f"<table><tr>{top}</tr>\n" + "\n".join(lines) + "</table>"
+def _table(table: Table) -> str:
+    top = "".join(f"<th>{escape(head.strip())}</th>" for head in table.heads)
+    rows = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in table.rows)
+    lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><tr>{top}</tr>\n{lines}</table>"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _bar(found: Measured) -> str:
+    """The value and its interval between 0 and 1."""
+    if found.bounds is None or found.value is None:
+        return ""
+    low, high, at = (min(1.0, max(0.0, x)) * 160 for x in (*found.bounds, found.value))
+    return (
+        '<svg width="160" height="12" role="img" aria-label="interval">'
+        '<rect width="160" height="1" y="6" fill="currentColor" opacity=".2"/>'
+        f'<rect x="{low:.1f}" width="{max(1.0, high - low):.1f}" y="4" height="5"'
+        ' fill="var(--link)" opacity=".35"/>'
+        f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--link)"/></svg>'
+    )
 
 
 def _figures(result: Result) -> str:
-    rows = []
-    for figure in FIGURES:
-        found = result.figures.get(figure.name)
-        if found is None:
-            continue
-        bar = ""
-        if found.low is not None and found.high is not None and found.value is not None:
-            low, high = (min(1.0, max(0.0, x)) * 160 for x in (found.low, found.high))
-            at = min(1.0, max(0.0, found.value)) * 160
-            bar = (
-                '<svg width="160" height="12" role="img" aria-label="interval">'
-                '<rect width="160" height="1" y="6" fill="currentColor" opacity=".2"/>'
-                f'<rect x="{low:.1f}" width="{max(1.0, high - low):.1f}" y="4" height="5"'
-                ' fill="var(--link)" opacity=".35"/>'
-                f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--link)"/></svg>'
-            )
-        rows.append(
-            (
-                escape(figure.title),
-                _number(found.value),
-                escape(interval_text(found)),
-                bar,
-                str(found.sessions),
-                str(found.items),
-            )
-        )
-    return _table(("", "value", "95 % interval", "0 to 1", "sessions", "items"), rows)
-
-
-def _baseline_figures(result: Result) -> str:
-    rows = []
-    for name, found in result.figures.items():
-        other = result.ours_minus_this.get(name)
-        between = other.interval if other else None
-        rows.append(
-            (
-                escape(figure_named(name).title),
-                _number(found.value),
-                escape(interval_text(found)),
-                f"{other.value:+.3f}" if other else "",
-                f"[{between.low:+.3f}, {between.high:+.3f}]" if between else "",
-                f"{other.p:.4f}" if other else "",
-                str(found.sessions),
-                str(found.items),
-            )
-        )
-    head = ("", "value", "95 % interval", "ours minus it", "95 % interval", "p")
-    return _table((*head, "sessions", "items"), rows)
+    text = _table(figures_table(result)).replace("</th></tr>", "</th><th>0 to 1</th></tr>", 1)
+    for found in result.figures.values():
+        text = text.replace("</td></tr>", f"</td><td>{_bar(found)}</td>\0", 1)
+    return text.replace("\0", "</tr>")
 
 
 def _curve(rows: Sequence[Bin]) -> str:
@@ -179,21 +158,6 @@ def _curve(rows: Sequence[Bin]) -> str:
     )
 
 
-def _bins(rows: Sequence[Bin]) -> str:
-    return _table(
-        ("confidence", "count", "mean", "right"),
-        (
-            (
-                f"{row.low:.3f} to {row.high:.3f}",
-                str(row.count),
-                f"{row.confidence:.3f}",
-                f"{row.right:.3f}",
-            )
-            for row in rows
-        ),
-    )
-
-
 def _matrix(found: Mapping[tuple[str, str], int]) -> str:
     names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
     most = max(found.values(), default=1)
@@ -207,22 +171,6 @@ def _matrix(found: Mapping[tuple[str, str], int]) -> str:
             shade = f" shade-{max(1, round(10 * count / most))}" if count else ""
             lines.append(f'<td class="{kind}{shade}">{count or ""}</td>')
     return "".join(lines) + "</tr></table>"
-
-
-def _counts(result: Result, name: str) -> str:
-    rows = (
-        (
-            escape(kind),
-            str(c.right),
-            str(c.wrong),
-            str(c.missed),
-            _number(c.precision),
-            _number(c.recall),
-            _number(c.f1),
-        )
-        for kind, c in sum_by_name(getattr(s, name) for s in result.scores).items()
-    )
-    return _table(("", "right", "wrong", "missed", "precision", "recall", "F1"), rows)
 
 
 def _list(found: Sequence[Mistake], prefix: str, gate: Redactor) -> list[str]:
@@ -241,3 +189,139 @@ def _list(found: Sequence[Mistake], prefix: str, gate: Redactor) -> list[str]:
             f"<blockquote>{marked}</blockquote></details>"
         )
     return blocks
+
+
+# -- the worst misses and false alarms, with the text around them ------------------------------
+
+CONTEXT_CHARACTERS = 240
+"""Code points of context on each side of the words. Chosen by hand."""
+
+
+class Mistake(Struct, frozen=True):
+    """A miss or a false alarm.
+
+    Attributes:
+        weight: importance of a missed label, or confidence of a false alarm.
+        kind: labelled or predicted type.
+        words: the labelled quote, or the predicted text.
+        context: the text around it.
+    """
+
+    file: str
+    place: int
+    weight: float
+    kind: str
+    words: str
+    context: str
+
+
+def mistakes(
+    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
+) -> dict[str, tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
+    """Misses and false alarms at message level, by kind of label, worst first.
+
+    Args:
+        limit: maximum number of each.
+    """
+    found: dict[str, tuple[list[Mistake], list[Mistake]]] = {
+        name: ([], []) for name in ("key decisions", "milestones", "directives", "open items")
+    }
+    for session, predicted in zip(sessions, predictions, strict=True):
+        labels = session.labels
+        repeats = {place for d in labels.decisions for place in d.also}
+        _compare(
+            found["key decisions"],
+            session,
+            predicted.decisions,
+            [(d.line, d.quote, d.type, float(d.importance)) for d in labels.decisions],
+            session.agent_places.keys() - repeats | {d.line for d in labels.decisions},
+        )
+        _compare(
+            found["milestones"],
+            session,
+            predicted.milestones,
+            [(m.line, m.quote, m.kind, 1.0) for m in labels.milestones],
+            session.agent_places.keys() | session.user_places.keys(),
+            with_kind=True,
+        )
+        _compare(
+            found["directives"],
+            session,
+            predicted.directives,
+            [(d.line, d.quote, d.kind, 1.0) for d in labels.directives],
+            session.user_places.keys(),
+        )
+        _compare(
+            found["open items"],
+            session,
+            predicted.open_items,
+            [(o.line, o.quote, "", 1.0) for o in labels.open_items],
+            session.texts.keys(),
+        )
+    return {name: (_worst(a, limit), _worst(b, limit)) for name, (a, b) in found.items()}
+
+
+def _worst(found: list[Mistake], limit: int) -> tuple[Mistake, ...]:
+    return tuple(sorted(found, key=lambda m: (-m.weight, m.file, m.place, m.words))[:limit])
+
+
+def _compare(
+    into: tuple[list[Mistake], list[Mistake]],
+    session: LabelledSession,
+    predicted: Sequence[Prediction] | None,
+    labelled: Sequence[tuple[int, str, str, float]],
+    places: AbstractSet[int],
+    *,
+    with_kind: bool = False,
+) -> None:
+    if predicted is None:
+        return
+    candidates = [c for c in predicted if c.place in places]
+    predicted_keys = {(c.place, c.kind) if with_kind else c.place for c in candidates}
+    labelled_keys = {(place, kind) if with_kind else place for place, _, kind, _ in labelled}
+    misses, false_alarms = into
+    for place, quote, kind, weight in labelled:
+        if ((place, kind) if with_kind else place) not in predicted_keys:
+            misses.append(_mistake(session, place, weight, kind, quote))
+    false_alarms += [
+        _mistake(session, c.place, c.confidence, c.kind, c.text)
+        for c in candidates
+        if ((c.place, c.kind) if with_kind else c.place) not in labelled_keys
+    ]
+
+
+def _mistake(
+    session: LabelledSession, place: int, weight: float, kind: str, words: str
+) -> Mistake:
+    text = session.texts.get(place, "")
+    start = max(text.find(words), 0)
+    before = max(0, start - CONTEXT_CHARACTERS)
+    after = min(len(text), start + len(words) + CONTEXT_CHARACTERS)
+    context = text[before:after]
+    if before:
+        context = "… " + context
+    if after < len(text):
+        context += " …"
+    return Mistake(session.labels.file, place, weight, kind, words, context)
+
+
+def confused_types(
+    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
+) -> tuple[tuple[Mistake, str], ...]:
+    """Decisions that were found with another type than labelled, with the predicted type."""
+    found: list[tuple[Mistake, str]] = []
+    for session, predicted in zip(sessions, predictions, strict=True):
+        candidates = predicted.decisions or ()
+        labels = session.labels.decisions
+        matched = match_spans(
+            [(c.place, c.text) for c in candidates], [(d.line, d.quote) for d in labels]
+        )
+        for i, j in matched:
+            label = labels[j]
+            if candidates[i].kind != label.type:
+                mistake = _mistake(
+                    session, label.line, float(label.importance), label.type, label.quote
+                )
+                found.append((mistake, candidates[i].kind))
+    found.sort(key=lambda pair: (-pair[0].weight, pair[0].file, pair[0].place))
+    return tuple(found[:limit])

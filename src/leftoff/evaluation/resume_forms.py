@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.evaluation.resume_cuts import tail
+from leftoff.evaluation.resume_truth import flatten_text
 from leftoff.handover.briefing import MAX_BYTES, briefing, render_prompt
 from leftoff.handover.checkpoint.document import from_summary
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.live.compactions import Cut
+from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
@@ -155,3 +156,42 @@ def _fitting(text: str, room: int) -> list[str]:
             break
         found.append(line)
     return found
+
+
+# -- the tail: the last messages that fit a budget ---------------------------------------------
+
+MAX_ARGUMENTS = 200
+"""Characters of a tool call's arguments in a tail. Chosen by hand."""
+
+
+def tail(cut: Cut, budget: int, count_tokens: Callable[[str], int]) -> str:
+    """The last messages and tool calls before the cut that fit. Tool results are left
+    out, because they would take nearly all of the budget."""
+    blocks: list[str] = []
+    left = budget
+    for message in reversed(cut.prefix):
+        block = _block(message)
+        cost = count_tokens(block)
+        if cost <= left:
+            blocks.append(block)
+            left -= cost
+            continue
+        # The earliest message is cut at its beginning.
+        tail_lines = block.splitlines(keepends=True)
+        while tail_lines and count_tokens("".join(tail_lines)) > left:
+            del tail_lines[0]
+        blocks.append("".join(tail_lines))
+        break
+    return "".join(reversed(blocks))
+
+
+def _block(message: Message) -> str:
+    if message.agent or message.origin not in ("prompt", "agent"):
+        return ""
+    lines = [message.text] if message.text.strip() else []
+    for part in message.parts:
+        if type(part) is ToolCall:
+            given = " ".join(flatten_text(part.input).split())
+            mark = "…" if len(given) > MAX_ARGUMENTS else ""
+            lines.append(f"[{part.name} {given[:MAX_ARGUMENTS]}{mark}]")
+    return f"{message.role}: " + "\n".join(lines) + "\n" if lines else ""

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.evaluation.resume_scores import Share
+from leftoff.evaluation.handover_scores import Share
 from leftoff.text.sanitize import clean
 
 _CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from msgspec import Struct
@@ -13,18 +15,22 @@ from leftoff import codec
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
-from leftoff.evaluation.file_runs import recording_paths
-from leftoff.evaluation.handover_scores import score
-from leftoff.evaluation.labels import Labels, digest
-from leftoff.evaluation.resume_forms import Form, made
-from leftoff.evaluation.resume_grounds import GroundingSource
-from leftoff.evaluation.resume_scores import (
+from leftoff.evaluation.handover_scores import (
+    MEASURES,
     LabelledStatement,
     LabelledStatements,
+    Share,
     TextScore,
     labelled_before,
+    score,
     states,
 )
+from leftoff.evaluation.intervals import RESAMPLES, bootstrap, paired
+from leftoff.evaluation.labels import Labels, digest
+from leftoff.evaluation.recordings import recording_paths
+from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
+from leftoff.evaluation.resume_forms import BOTH, RECORDED, Form, made
+from leftoff.evaluation.resume_grounds import GroundingSource
 from leftoff.evaluation.resume_truth import Truth, truth
 from leftoff.handover.stated_facts import (
     names_file,
@@ -34,6 +40,7 @@ from leftoff.handover.stated_facts import (
 )
 from leftoff.handover.text_match import TextMatcher, names
 from leftoff.live.compactions import Cut, cuts
+from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, Source
 
 MIN_MESSAGES = 10
@@ -41,8 +48,8 @@ MIN_MESSAGES = 10
 Chosen by hand."""
 
 
-class CutScore(Struct, frozen=True):
-    """The scores of all texts about one cut, by name of the form.
+class MeasuredCut(Struct, frozen=True):
+    """A cut of a recording.
 
     Attributes:
         session: name of the file.
@@ -60,7 +67,124 @@ class CutScore(Struct, frozen=True):
     messages: int
     digest: str
     labelled: bool
+
+
+class CutScore(MeasuredCut, frozen=True):
+    """The scores of all texts about one cut, by name of the form."""
+
     texts: dict[str, TextScore]
+
+
+class CutRow(MeasuredCut, frozen=True):
+    """A cut in a run: each form's tokens, bytes and shares in the order of `MEASURES`."""
+
+    texts: dict[str, tuple[int | tuple[float, int], ...]]
+
+
+class Value(Struct, frozen=True):
+    """A figure with its interval, and the number of items it is measured on."""
+
+    value: float | None
+    interval: Bounds
+    items: int
+
+
+class FormFigures(Struct, frozen=True):
+    """The mean length of a form, and its figures by measure."""
+
+    tokens: int
+    bytes: int
+    figures: dict[str, Value]
+
+
+class Compared(Struct, frozen=True):
+    """One form minus another in one measure; `p`: two-sided randomisation test."""
+
+    value: float
+    interval: Bounds
+    p: float
+
+
+class Group(Struct, frozen=True):
+    """The figures over one kind of cut."""
+
+    name: str
+    sessions: int
+    cuts: int
+    labelled: int
+    forms: dict[str, FormFigures]
+    differences: dict[str, dict[str, Compared]]
+
+
+class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
+    """Figures with intervals, and shares by cut.
+
+    Attributes:
+        labels: digest of the labels; "" for none.
+        recordings: hash over the prefixes of all cuts.
+        tuned: repositories that were looked at while leftoff was built.
+        lost: misses by form, kind and reason.
+    """
+
+    rules: str
+    labels: str
+    recordings: str
+    tuned: tuple[str, ...]
+    measures: tuple[str, ...]
+    groups: tuple[Group, ...]
+    lost: dict[str, dict[str, dict[str, int]]]
+    cuts: tuple[CutRow, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Measures down, forms across."""
+        yield (
+            f"leftoff {self.leftoff}, rules {self.rules}, labels {self.labels}, "
+            f"recordings {self.recordings}"
+        )
+        for group in self.groups:
+            yield from (
+                "",
+                (
+                    f"{group.name}: {group.cuts} cuts in {group.sessions} sessions, "
+                    f"{group.labelled} labelled"
+                ),
+            )
+            yield self._forms(group)
+            for which, figures in group.differences.items():
+                rows = [
+                    (
+                        f"    {name}",
+                        cell(f.value, "+.3f"),
+                        span(f.interval, "+.3f"),
+                        f"p {f.p}",
+                    )
+                    for name, f in figures.items()
+                ]
+                yield Table((f"  {which}", "", "", ""), rows)
+        for form, kinds in self.lost.items():
+            yield from ("", f"lost by {form}, all cuts")
+            for what, counts in kinds.items():
+                reasons = ", ".join(f"{number} {why}" for why, number in sorted(counts.items()))
+                yield f"  {what:<22} {reasons}"
+        yield from (f"left out: {what}" for what in self.left_out)
+
+    def _forms(self, group: Group) -> Table:
+        forms = group.forms.values()
+        rows = [
+            ["  tokens", *(f"{form.tokens:,}" for form in forms), ""],
+            ["  bytes", *(f"{form.bytes:,}" for form in forms), ""],
+        ]
+        for measure in self.measures:
+            found = [form.figures[measure] for form in forms]
+            cells = [cell(figure.value, ".2f") for figure in found]
+            items = str(max(figure.items for figure in found))
+            rows.append([f"  {measure}", *cells, items])
+        names = ("\n".join(wrap(name, WIDTH)) for name in group.forms)
+        return Table(("", *names, "items"), rows)
+
+
+WIDTH = 10
+"""Columns of the name of a form in the table."""
 
 
 class Miss(Struct, frozen=True):
@@ -127,7 +251,7 @@ def evaluate_resume(
     left_out: list[str] = []
     misses: list[Miss] = []
     rules = ""
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         name = Path(path).name
         try:
             for cut in cuts(path, natural=natural, artificial=artificial):
@@ -212,6 +336,151 @@ def _score_cut(
     return found, missed
 
 
+# -- figures ---------------------------------------------------------------------------------
+
+COMPARED = ((BOTH, RECORDED),)
+"""Forms that are compared in every measure, the second being what an agent has anyway."""
+
+SWAPS = 2000
+
+
+def run_of(
+    report: ResumeReport,
+    *,
+    tuned: Collection[str] = (),
+    resamples: int = RESAMPLES,
+    date: str = "",
+    machine: str = "",
+) -> ResumeRun:
+    """The figures of a report with intervals, and shares by cut.
+
+    Args:
+        tuned: repositories that were looked at while leftoff was built; the others are also
+            reported by themselves.
+    """
+    return ResumeRun(
+        leftoff=report.leftoff,
+        rules=report.rules,
+        labels=report.labels,
+        recordings=recordings(report),
+        date=date,
+        machine=machine,
+        tuned=tuple(sorted(tuned)),
+        measures=MEASURES,
+        groups=groups(report, tuned=tuned, resamples=resamples),
+        lost=lost(report.misses),
+        cuts=tuple(map(_row, report.cuts)),
+        left_out=report.left_out,
+    )
+
+
+def recordings(report: ResumeReport) -> str:
+    """16 hex digits of the hash over the prefixes of all cuts."""
+    lines = sorted(f"{c.session} {c.cut} {c.digest}\n" for c in report.cuts)
+    return blake2b("".join(lines).encode(), digest_size=8).hexdigest()
+
+
+def groups(
+    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
+) -> tuple[Group, ...]:
+    """Figures by kind of cut: recorded compactions, all and those of repositories that were and
+    were not tuned on, and each share of artificial cuts by itself."""
+    natural = [cut for cut in report.cuts if cut.natural]
+    chosen: list[tuple[str, list[CutScore]]] = [("compactions", natural)]
+    if tuned:
+        chosen += [
+            ("not tuned on", [c for c in natural if c.repository not in tuned]),
+            ("tuned on", [c for c in natural if c.repository in tuned]),
+        ]
+    shares = dict.fromkeys(cut.cut for cut in report.cuts if not cut.natural)
+    chosen += [
+        (share, [c for c in report.cuts if not c.natural and c.cut == share])
+        for share in sorted(shares)
+    ]
+    return tuple(_group(name, cuts, resamples) for name, cuts in chosen if cuts)
+
+
+def _group(name: str, cuts: Sequence[CutScore], resamples: int) -> Group:
+    by_session: dict[str, list[CutScore]] = {}
+    for cut in cuts:
+        by_session.setdefault(cut.session, []).append(cut)
+    sessions = list(by_session.values())
+    forms = dict.fromkeys(form for cut in cuts for form in cut.texts)
+    return Group(
+        name=name,
+        sessions=len(sessions),
+        cuts=len(cuts),
+        labelled=sum(cut.labelled for cut in cuts),
+        forms={form: _form(sessions, form, resamples) for form in forms},
+        differences={
+            f"{form} minus {other}": {
+                measure: found
+                for measure in MEASURES
+                if (found := _difference(sessions, form, other, measure, resamples))
+            }
+            for form, other in COMPARED
+            if form in forms and other in forms
+        },
+    )
+
+
+def _form(sessions: Sequence[Sequence[CutScore]], form: str, resamples: int) -> FormFigures:
+    texts = [cut.texts[form] for cuts in sessions for cut in cuts if form in cut.texts]
+    return FormFigures(
+        round(sum(t.tokens for t in texts) / len(texts)),
+        round(sum(t.size for t in texts) / len(texts)),
+        {m: _figure(sessions, form, m, resamples) for m in MEASURES},
+    )
+
+
+def _shares(cuts: Sequence[CutScore], form: str, measure: str) -> list[Share]:
+    """Of one session; a cut without the form has empty ones."""
+    return [cut.texts[form].shares[measure] if form in cut.texts else Share() for cut in cuts]
+
+
+def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
+    """Sum of parts over sum of wholes."""
+    whole = sum(share.whole for shares in sessions for share in shares)
+    return sum(s.part for shares in sessions for s in shares) / whole if whole else None
+
+
+def _figure(
+    sessions: Sequence[Sequence[CutScore]], form: str, measure: str, resamples: int
+) -> Value:
+    every = [_shares(cuts, form, measure) for cuts in sessions]
+    found = [shares for shares in every if any(share.whole for share in shares)]
+    return Value(
+        rounded(_ratio(found)),
+        bounds(bootstrap(found, _ratio, resamples=resamples)),
+        round(sum(share.whole for shares in found for share in shares)),
+    )
+
+
+def _difference(
+    sessions: Sequence[Sequence[CutScore]], form: str, other: str, measure: str, resamples: int
+) -> Compared | None:
+    # Two parallel lists, so that the test can exchange the texts of a session.
+    mine = [_shares(cuts, form, measure) for cuts in sessions]
+    theirs = [_shares(cuts, other, measure) for cuts in sessions]
+    if _ratio(mine) is None or _ratio(theirs) is None:
+        return None
+    found = paired(mine, theirs, _ratio, swaps=SWAPS, resamples=resamples)
+    if found is None:
+        return None
+    return Compared(round(found.value, 4), bounds(found.interval), round(found.p, 4))
+
+
+def _row(cut: CutScore) -> CutRow:
+    about = {name: getattr(cut, name) for name in MeasuredCut.__struct_fields__}
+    texts: dict[str, tuple[int | tuple[float, int], ...]] = {}
+    for name, text in cut.texts.items():
+        shares = [
+            (round(s.part, 2), round(s.whole)) for s in map(text.shares.__getitem__, MEASURES)
+        ]
+        texts[name] = (text.tokens, text.size, *shares)
+    return CutRow(**about, texts=texts)
+
+
 # -- what was missed, and whether it had been found --------------------------------------------
 
 
@@ -283,3 +552,27 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from _texts(inner)
+
+
+def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
+    """Misses by system and kind: not detected, or in the summary but not in the text."""
+    counts = Counter((m.system, m.what, bool(m.where)) for m in misses)
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for (system, what, detected), number in sorted(counts.items()):
+        if what in ("ungrounded", "outdated"):
+            entry = {"said": number}
+        else:
+            entry = {"not told" if detected else "not detected": number}
+        found.setdefault(system, {}).setdefault(what, {}).update(entry)
+    return found
+
+
+def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
+    """The misses as JSON lines, redacted.
+
+    Args:
+        without: a held-out repository, whose misses are left out.
+    """
+    gate = Redactor()
+    shown = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
+    return b"".join(codec.dumps(gate.value(codec.to_builtins(m))) for m in shown).decode()

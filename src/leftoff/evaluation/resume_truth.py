@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from leftoff.evaluation.resume_cuts import flatten_text
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.stated_facts import Fact, core_command
 from leftoff.handover.text_match import names
@@ -287,6 +286,17 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
         if values:
             used = re.search(rf"(?<![\w/-]){re.escape(values[-1])}", later) is not None
             yield Fact(kind, kind, tuple(values), used)
+
+
+def flatten_text(value: Any) -> str:
+    """All strings in a call's arguments, joined by line feeds."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(flatten_text(v) for v in value.values())
+    if isinstance(value, list):
+        return "\n".join(flatten_text(v) for v in value)
+    return "" if value is None else str(value)
 
 
 def _agent_words(messages: Sequence[Message]) -> Iterator[str]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import api
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, InputError, UsageError
 from leftoff.evaluation import truth_commands, truth_cuts, truth_outputs
-from leftoff.evaluation.file_runs import recording_paths
+from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
+from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
 from leftoff.model import Message, Text
 from leftoff.sources.open import open_lines
@@ -27,14 +29,33 @@ from leftoff.summary import ContextSummary
 RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
 
 
-class Tally(Struct, frozen=True):
-    """How often one statement was right, wrong or not made, over recordings of one format."""
+class Figure(Struct, frozen=True, omit_defaults=True):
+    """How often one statement was right, wrong or not made.
 
-    measure: str
-    format: str
+    Attributes:
+        precision: the share that is right where something was said.
+        found: the share that is right of all.
+        by_format: the same by format, if there are several.
+    """
+
     right: int
     wrong: int
     unknown: int
+    precision: float | None
+    found: float | None
+    by_format: dict[str, Figure] = {}
+
+
+def figure(right: int, wrong: int, unknown: int) -> Figure:
+    """Counts with their shares."""
+    said, total = right + wrong, right + wrong + unknown
+    return Figure(
+        right,
+        wrong,
+        unknown,
+        round(right / said, 4) if said else None,
+        round(right / total, 4) if said else None,
+    )
 
 
 class Place(Struct, frozen=True):
@@ -49,20 +70,51 @@ class Place(Struct, frozen=True):
     what: str
 
 
-class TruthReport(Struct, frozen=True):
-    """The result of one evaluation: names and counts, no text of a recording."""
+class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
+    """The figures of one evaluation by measure; `recordings` and `sessions` are numbers."""
 
-    leftoff: str
     rules: str
     recordings: int
     sessions: int
-    tallies: tuple[Tally, ...]
+    figures: dict[str, Figure]
     places: tuple[Place, ...]
-    left_out: tuple[str, ...] = ()
+
+    def blocks(self, *, formats: bool = False, listed: Sequence[str] = ()) -> Iterator[Block]:
+        """The figures.
+
+        Args:
+            formats: also by format.
+            listed: measures whose places are listed.
+        """
+        yield (
+            f"{self.recordings} recordings, {self.sessions} sessions, leftoff {self.leftoff}"
+        )
+        rows: list[tuple[str, Figure]] = []
+        for name, found in self.figures.items():
+            rows.append((name, found))
+            if formats:
+                rows += [(f"  {of}", part) for of, part in found.by_format.items()]
+        yield Table(
+            ("", "right", "wrong", "unknown", "of what is said", "of all"),
+            [
+                (
+                    name,
+                    *(str(number) for number in (row.right, row.wrong, row.unknown)),
+                    *(cell(share, ".4f") for share in (row.precision, row.found)),
+                )
+                for name, row in rows
+            ],
+        )
+        for measure in listed:
+            places = [place for place in self.places if place.measure == measure]
+            if places:
+                yield f"{measure}: {len(places)} places"
+            yield from (f"  {place.name} {place.place}  {place.what}" for place in places)
+        yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
 
 
 class _Counts:
-    """Tallies and places while they are collected."""
+    """Counts and places while they are collected."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()
@@ -87,12 +139,22 @@ class _Counts:
         self.counts[measure, self.format, UNKNOWN] += 1
         self.places.append(Place(measure, self.name, place, what))
 
-    def tallies(self) -> tuple[Tally, ...]:
-        pairs = sorted({(measure, name) for measure, name, _ in self.counts})
-        return tuple(
-            Tally(m, f, *(self.counts[m, f, word] for word in (RIGHT, WRONG, UNKNOWN)))
-            for m, f in pairs
-        )
+    def figures(self) -> dict[str, Figure]:
+        """Every measure by name, sorted."""
+        by_name: dict[str, dict[str, Figure]] = {}
+        for measure, name in sorted({key[:2] for key in self.counts}):
+            numbers = [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
+            by_name.setdefault(measure, {})[name] = figure(*numbers)
+        return {measure: _together(rows) for measure, rows in by_name.items()}
+
+
+def _together(rows: Mapping[str, Figure]) -> Figure:
+    every = figure(
+        sum(row.right for row in rows.values()),
+        sum(row.wrong for row in rows.values()),
+        sum(row.unknown for row in rows.values()),
+    )
+    return replace(every, by_format=dict(rows)) if len(rows) > 1 else every
 
 
 def evaluate_truth(
@@ -101,7 +163,9 @@ def evaluate_truth(
     outputs: str = "",
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
-) -> TruthReport:
+    date: str = "",
+    machine: str = "",
+) -> TruthRun:
     """Every measure over the recordings in `paths`.
 
     Args:
@@ -109,6 +173,7 @@ def evaluate_truth(
         outputs: folder of real outputs of real tools (`truth_outputs.table`), "" for none.
         seed: of the places at which recordings are cut.
         progress: called with the name of each recording.
+        date, machine: to note in the run.
 
     Raises:
         UsageError: there is no recording that can be read, and no table.
@@ -117,15 +182,15 @@ def evaluate_truth(
     left_out: list[str] = []
     rules = ""
     read = sessions = 0
-    for path in sorted(recording_paths(paths)):
+    for path in recording_paths(paths):
         counts.name = Path(path).name
         if progress is not None:
             progress(counts.name)
         try:
             reading = api.open_pass(path)
-            said = _sessions(path)
+            said = sessions_of(path)
         except InputError as error:
-            left_out.append(str(error).split(";")[0].replace(path, counts.name))
+            left_out.append(reason(error, path))
             continue
         counts.format = reading.format.name if reading.format else ""
         read += 1
@@ -143,29 +208,17 @@ def evaluate_truth(
         _outputs(counts, truth_outputs.table(outputs))
     if not counts.counts:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
-    return TruthReport(
+    return TruthRun(
         leftoff=__version__,
+        date=date,
+        machine=machine,
         rules=rules,
         recordings=read,
         sessions=sessions,
-        tallies=counts.tallies(),
+        figures=counts.figures(),
         places=tuple(counts.places),
         left_out=tuple(left_out),
     )
-
-
-def _sessions(path: str) -> list[list[Message]]:
-    """The messages of a recording, session by session, with those of subagents."""
-    found: list[list[Message]] = []
-    last = -1
-    for message in api.read(path):
-        if not message.agent:
-            if message.index <= last or not found:
-                found.append([])
-            last = message.index
-        if found:
-            found[-1].append(message)
-    return found
 
 
 def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:

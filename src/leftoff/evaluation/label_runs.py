@@ -1,0 +1,433 @@
+"""`leftoff eval labels`: from label files to a run, and what became worse since another run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from leftoff.errors import UsageError
+from leftoff.evaluation import systems
+from leftoff.evaluation.intervals import RESAMPLES, SWAPS, Difference, bootstrap, paired
+from leftoff.evaluation.labels import Labels, digest, fingerprint, load
+from leftoff.evaluation.matching import Counts, total
+from leftoff.evaluation.metrics import (
+    FIGURES,
+    NO_LABEL,
+    PAIRED,
+    SessionScore,
+    calibration_points,
+    confusion,
+    figure_named,
+    reliability,
+    score,
+)
+from leftoff.evaluation.predictions import Predictions
+from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
+from leftoff.evaluation.sessions import LabelledSession
+from leftoff.sources.open import open_lines
+
+
+class Measured(Struct, frozen=True):
+    """A figure with its interval and sample sizes; None if there was nothing to measure."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    sessions: int
+    items: int
+
+    @property
+    def bounds(self) -> Bounds:
+        """Both bounds, None without an interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+class Result(Struct, frozen=True):
+    """The figures of one system, and the paired differences to ours on the same sessions.
+
+    Attributes:
+        figures: by name in `metrics.FIGURES`, without those that the system does not predict.
+        scores: of our own system, by session.
+        ours_minus_this: paired differences by figure; empty for our own system.
+    """
+
+    system: str
+    figures: dict[str, Measured]
+    scores: tuple[SessionScore, ...]
+    ours_minus_this: dict[str, Difference] = field(default_factory=dict)
+
+
+class LabelRun(Run, frozen=True, kw_only=True, tag="leftoff.accuracy/1"):
+    """The figures of one evaluation against labels.
+
+    Attributes:
+        rules: digest of the engine's rules.
+        labels, recordings: hashes of the evaluated data.
+        results: our own first.
+        trained: files of the sessions that our decision weights were trained on.
+        apart: our figures over the other sessions, then over the training sessions, if there
+            are both.
+    """
+
+    rules: str
+    labels: str
+    recordings: str
+    results: tuple[Result, ...]
+    trained: tuple[str, ...] = ()
+    apart: tuple[Result, ...] = ()
+
+    def blocks(self) -> Iterator[Block]:
+        """Figures with intervals, baselines, details."""
+        ours = self.results[0]
+        yield (
+            f"{len(ours.scores)} sessions of {len({s.repository for s in ours.scores})}"
+            f" repositories · labels {self.labels} · recordings {self.recordings}"
+            f" · leftoff {self.leftoff}, rules {self.rules}"
+        )
+        yield from (f"left out: {what}" for what in self.left_out)
+        yield from ("", training_note(self))
+        for part in self.apart[:1]:
+            yield from ("", part.system, figures_table(part))
+        yield from ("", figures_table(ours, trained=bool(self.trained)))
+        for part in self.apart[1:]:
+            yield from ("", part.system, figures_table(part, trained=True))
+        for other in self.results[1:]:
+            yield from ("", f"baseline: {other.system}", figures_table(other))
+        for name, title in COUNTED:
+            yield from ("", counts_table(ours, name, title))
+        yield from ("", reliability_table(ours, "calibration", "reliability (messages)"))
+        for name, title in MATRICES:
+            yield from ("", title, matrix(confusion(ours.scores, name)))
+
+
+def measure(
+    system: str,
+    scores: Sequence[SessionScore],
+    ours: Sequence[SessionScore] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    swaps: int = SWAPS,
+) -> Result:
+    """Computes every figure of one system, with its interval.
+
+    Args:
+        ours: our own scores on the same sessions, for a baseline.
+        resamples, swaps: of the bootstrap and of the paired test.
+    """
+    figures: dict[str, Measured] = {}
+    for figure in FIGURES:
+        value = figure.of(scores)
+        items = figure.items(scores)
+        if value is None and not items:
+            continue
+        interval = bootstrap(scores, figure.of, resamples=resamples)
+        low, high = bounds(interval, 6) or (None, None)
+        figures[figure.name] = Measured(
+            rounded(value, 6),
+            low,
+            high,
+            sum(1 for s in scores if figure.items([s])),
+            items,
+        )
+    differences: dict[str, Difference] = {}
+    if ours is not None:
+        for name in PAIRED:
+            found = paired(
+                ours, scores, figure_named(name).of, swaps=swaps, resamples=resamples
+            )
+            if found is not None and name in figures:
+                differences[name] = found
+    # The scores of a baseline can be recomputed; without them a run stays small.
+    return Result(system, figures, () if ours is not None else tuple(scores), differences)
+
+
+def regressions(
+    now: LabelRun, before: LabelRun, *, resamples: int = RESAMPLES
+) -> tuple[list[str], list[str]]:
+    """The regressions since an earlier run, and other differences, as sentences.
+
+    A figure regressed if it lies on the bad side of the earlier run's interval, or if the
+    interval of the paired difference over the common sessions lies wholly on that side. A
+    session that was evaluated before and is missing now counts as a regression.
+    """
+    worse: list[str] = []
+    notes: list[str] = []
+    ours, theirs = now.results[0], before.results[0]
+    if now.labels != before.labels:
+        notes.append("the labels have changed since that run")
+    if now.recordings != before.recordings:
+        notes.append("the recordings are not those of that run")
+    new = {s.file: s for s in ours.scores}
+    old = {s.file: s for s in theirs.scores}
+    missing = sorted(old.keys() - new.keys())
+    worse += [f"{file} was measured then and is not now" for file in missing]
+    common = sorted(old.keys() & new.keys())
+    for name, then in theirs.figures.items():
+        figure = figure_named(name)
+        here = ours.figures.get(name)
+        if then.value is None:
+            continue
+        if here is None or here.value is None:
+            worse.append(f"{figure.title}: was {then.value:.3f}, now nothing to measure")
+            continue
+        sign = 1 if figure.higher else -1
+        if sign * (here.value - then.value) >= 0:
+            continue
+        bound = then.low if figure.higher else then.high
+        outside = bound is not None and sign * (here.value - bound) < 0
+        found = paired(
+            [new[f] for f in common],
+            [old[f] for f in common],
+            figure.of,
+            swaps=0,
+            resamples=resamples,
+        )
+        significant = (
+            found is not None
+            and found.interval is not None
+            and (found.interval.high < 0 if figure.higher else found.interval.low > 0)
+        )
+        change = f"{figure.title}: {then.value:.3f} -> {here.value:.3f}"
+        (worse if outside or significant else notes).append(
+            change if outside or significant else f"{change} (within chance)"
+        )
+    return worse, notes
+
+
+# -- the text
+
+
+def training_note(report: LabelRun) -> str:
+    """One sentence on which sessions our decision weights were trained on."""
+    trained, count = len(report.trained), len(report.results[0].scores)
+    if not trained:
+        return "the decision weights were trained on none of these sessions"
+    these = "all of these" if trained == count else f"{trained} of these {count}"
+    return (
+        f"* the decision weights were trained on {these} sessions: figures on key decisions "
+        "and confidence that include them are training figures"
+    )
+
+
+_TRAINED_FIGURES = ("key decisions", "types of the decisions", "confidence")
+"""Prefixes of the titles of figures that depend on the decision weights."""
+
+
+COUNTED = (
+    ("milestone_kinds", "milestones by kind"),
+    ("milestone_evidence", "milestones by evidence"),
+    ("directive_kinds", "directives by kind"),
+)
+"""Counts by name of a session's scores, each with its title."""
+
+MATRICES = (("types", "types of decisions"), ("stages", "stages by turn"))
+"""Confusion matrices of a session's scores, each with its title."""
+
+
+def figures_table(result: Result, *, trained: bool = False) -> Table:
+    """The figures of a result; `trained` marks those that depend on the decision weights."""
+    heads = ["", "value", "95 % interval", "sessions", "items"]
+    if result.ours_minus_this:
+        heads += ["ours minus it", "95 % interval", "p"]
+    rows: list[list[str]] = []
+    for name, found in result.figures.items():
+        title = figure_named(name).title
+        mark = " *" if trained and title.startswith(_TRAINED_FIGURES) else ""
+        row = [title + mark, cell(found.value), span(found.bounds)]
+        row += [str(found.sessions), str(found.items)]
+        other = result.ours_minus_this.get(name)
+        if other is not None:
+            row += [cell(other.value, "+.3f"), span(bounds(other.interval, 6), "+.3f")]
+            row.append(cell(other.p, ".4f"))
+        rows.append(row + [""] * (len(heads) - len(row)))
+    return Table(heads, rows)
+
+
+def counts_table(result: Result, name: str, title: str) -> Table:
+    """Right, wrong, missed, precision, recall and F1 by name."""
+    return Table(
+        (title, "right", "wrong", "missed", "precision", "recall", "F1"),
+        [
+            (
+                f"  {kind}",
+                *(str(number) for number in (c.right, c.wrong, c.missed)),
+                *(cell(share) for share in (c.precision, c.recall, c.f1)),
+            )
+            for kind, c in sum_by_name(getattr(s, name) for s in result.scores).items()
+        ],
+    )
+
+
+def reliability_table(result: Result, name: str, title: str) -> Table:
+    """Confidence and the share that is right, in bins of a calibration."""
+    return Table(
+        (title, "count", "confidence", "right"),
+        [
+            (f"  {b.low:.3f} to {b.high:.3f}", str(b.count), cell(b.confidence), cell(b.right))
+            for b in reliability(calibration_points(result.scores, name))
+        ],
+    )
+
+
+def matrix(found: Mapping[tuple[str, str], int]) -> Table:
+    """A confusion matrix: labels are rows, predictions are columns."""
+    names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
+    return Table(
+        ("  labelled down, said across", *names),
+        [(f"  {row}", *(str(found.get((row, name), 0)) for name in names)) for row in names],
+    )
+
+
+def sum_by_name(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
+    """The sum of tables of counts by name, sorted by name."""
+    gathered: dict[str, list[Counts]] = {}
+    for one in tables:
+        for name, counts in one.items():
+            gathered.setdefault(name, []).append(counts)
+    return {name: total(gathered[name]) for name in sorted(gathered)}
+
+
+# -- the evaluation
+
+Predictor: TypeAlias = Callable[[LabelledSession], Predictions]
+"""Predicts for a session: our engine, a baseline, an experiment."""
+
+
+class Evaluation(Struct, frozen=True):
+    """A report with the sessions and predictions that it was computed from.
+
+    Attributes:
+        problems: labels whose place or quote is wrong, as sentences.
+    """
+
+    report: LabelRun
+    sessions: tuple[LabelledSession, ...]
+    predictions: tuple[Predictions, ...]
+    problems: tuple[str, ...]
+
+
+def select_labels(
+    path: str,
+    *,
+    only: Sequence[str] = (),
+    held_out: str = "",
+    reporting: bool = False,
+) -> tuple[Labels, ...]:
+    """Loads the labels of a directory, without those of the held-out repository.
+
+    Args:
+        only: source repositories to select; all if empty.
+        held_out: the repository that is reserved for reporting.
+        reporting: select that repository and nothing else.
+    """
+    return tuple(
+        label
+        for label in load(path)
+        if (label.repository == held_out) == reporting
+        and (not only or label.repository in only)
+    )
+
+
+def evaluate_labels(
+    labels: Sequence[Labels],
+    directory: str,
+    *,
+    others: Mapping[str, Predictor] = MappingProxyType({}),
+    predict: Predictor | None = None,
+    progress: Callable[[str], None] | None = None,
+    resamples: int = RESAMPLES,
+    swaps: int = SWAPS,
+    date: str = "",
+    machine: str = "",
+) -> Evaluation:
+    """Summarizes labelled recordings and scores the summaries.
+
+    Args:
+        directory: where the recordings are.
+        others: further systems to score, by name (`baselines.RULES`).
+        predict: used as our system instead of our summaries, such as a detector trained for
+            each source repository on the others.
+        progress: called with the name of each session.
+
+    Raises:
+        UsageError: none of the recordings could be read.
+    """
+    sessions, left_out = systems.sessions(labels, directory)
+    if not sessions:
+        raise UsageError("no labelled recording could be read: " + "; ".join(left_out[:3]))
+    predictions: list[Predictions] = []
+    rules = version = ""
+    for session in sessions:
+        if progress is not None:
+            progress(session.labels.file)
+        predicted, version, rules = systems.leftoff(session, cuts=predict is None)
+        predictions.append(predicted if predict is None else predict(session))
+    ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
+    results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
+    trained = _trained(sessions) if predict is None else frozenset[str]()
+    for name, system in others.items():
+        scores = [score(s, system(s)) for s in sessions]
+        results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
+    return Evaluation(
+        report=LabelRun(
+            leftoff=version,
+            rules=rules,
+            labels=digest(s.labels for s in sessions),
+            recordings=_recordings(sessions),
+            left_out=tuple(left_out),
+            results=tuple(results),
+            date=date,
+            machine=machine,
+            trained=tuple(sorted(trained)),
+            apart=_apart(ours, trained, resamples),
+        ),
+        sessions=tuple(sessions),
+        predictions=tuple(predictions),
+        problems=tuple(problem for s in sessions for problem in (*_moved(s), *s.problems)),
+    )
+
+
+def _moved(session: LabelledSession) -> Iterator[str]:
+    """A sentence about the labels of a session that stand elsewhere by now, if any do."""
+    count = sum(move.to is not None for move in session.moves)
+    if count:
+        yield f"{session.labels.file}: {count} labels moved to where their quotes stand now"
+
+
+def _trained(sessions: Sequence[LabelledSession]) -> frozenset[str]:
+    """Files of the sessions that the shipped decision weights were trained on."""
+    from leftoff.extraction.decision_model import MODEL
+
+    known = frozenset(MODEL.learnt_from)
+    return frozenset(s.labels.file for s in sessions if fingerprint(s.path) in known)
+
+
+def _apart(
+    ours: Sequence[SessionScore], trained: frozenset[str], resamples: int
+) -> tuple[Result, ...]:
+    """Our figures over sessions not trained on and over those trained on; () unless there are
+    both. Their scores by session are left out; the whole result has them."""
+    if not trained or len(trained) == len(ours):
+        return ()
+    found: list[Result] = []
+    for name, wanted in (("not trained on", False), ("trained on", True)):
+        part = [score for score in ours if (score.file in trained) == wanted]
+        result = measure(f"leftoff, {name} ({len(part)})", part, resamples=resamples)
+        found.append(replace(result, scores=()))
+    return tuple(found)
+
+
+def _recordings(sessions: Sequence[LabelledSession]) -> str:
+    """16 hex digits of the hash of the recordings' decompressed bytes."""
+    state = blake2b(digest_size=8)
+    for session in sorted(sessions, key=lambda s: s.labels.file):
+        state.update(session.labels.file.encode() + b"\0")
+        with open_lines(session.path) as lines:
+            for line in lines:
+                state.update(line)
+    return state.hexdigest()
