@@ -22,7 +22,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.wording import brief
 from leftoff.incremental.growing import GrowingSession
-from leftoff.memory.index import memory_path
+from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters
 from leftoff.memory.text import fix_values, hit_values, origin_values, standing_values
