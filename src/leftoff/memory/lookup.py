@@ -35,13 +35,13 @@ MAX_TERMS = 60
 """Different terms of a prompt that is looked up: no line holds three tenths of a longer one.
 Chosen by hand."""
 
-MAX_SESSIONS = 40
+MAX_SESSIONS = 30
 """Last sessions of the project that are looked at. From the time of a hook: docs/hooks.md."""
 
-MAX_POSTINGS = 2_000
-"""Latest entries with a term from which on it is common. From the time of a hook, too."""
+MAX_POSTINGS = 500
+"""Entries with a term from which on it is common: about `MAX_SHARE` of so many sessions."""
 
-CANDIDATES = 30
+CANDIDATES = 15
 """Entries with the most rare terms whose texts are read. Chosen by hand."""
 
 MAX_LINE = 240
@@ -149,8 +149,6 @@ def _candidates(
 def _indexes(
     sessions: Mapping[int, str], rows: list[tuple[Any, ...]], wanted: set[str]
 ) -> list[Mapping[str, Any]]:
-    from leftoff.tokens import max_tokens
-
     built: dict[int, dict[str, Any]] = {}
     for session, kind, speaker, text, note, message in rows:
         line, weight = _line(kind, speaker, text, note, message)
@@ -163,7 +161,7 @@ def _indexes(
         for term, count in Counter(terms).items():
             if term in wanted:
                 one["terms"].setdefault(term, []).extend((len(one["entries"]), count))
-        cost = max_tokens(line + "\n")
+        cost = len(line.encode()) + 1  # in bytes: a token has at least one
         one["entries"].append((line, cost, message, weight, len(terms)))
     return [index for one in built.values() if (index := loaded_index(one)) is not None]
 
