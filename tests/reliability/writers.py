@@ -398,10 +398,14 @@ _LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")
 MEMORY = "memory.sqlite3"
 MEMORY_ROWS = (
     "SELECT session, path, project, title, started, ended, failure FROM sessions",
-    "SELECT s.session, e.kind, e.speaker, e.text, e.note, e.path, e.message, e.until"
-    " FROM entries e JOIN sessions s ON s.id = e.session",
-    "SELECT s.session, d.path, d.message, d.whole, d.replaced, d.hunk"
-    " FROM edits d JOIN sessions s ON s.id = d.session",
+    (
+        "SELECT s.session, e.kind, e.speaker, e.text, e.note, e.path, e.message, e.until"
+        " FROM entries e JOIN sessions s ON s.id = e.session"
+    ),
+    (
+        "SELECT s.session, d.path, d.message, d.whole, d.replaced, d.hunk"
+        " FROM edits d JOIN sessions s ON s.id = d.session"
+    ),
 )
 MEMORY_CHECKS = {
     "entries twice": "SELECT count(*) FROM (SELECT 1 FROM entries"
@@ -412,7 +416,7 @@ MEMORY_CHECKS = {
     " WHERE id NOT IN (SELECT id FROM entries)",
     "rows without session": "SELECT count(*) FROM (SELECT session FROM entries UNION"
     " SELECT session FROM edits) WHERE session NOT IN (SELECT id FROM sessions)",
-    "sessions twice": "SELECT count(*) - count(DISTINCT session) FROM sessions",
+    "sessions twice": "SELECT count(*) - count(DISTINCT path) FROM sessions",
 }
 
 
@@ -442,8 +446,8 @@ def look(folder: Path) -> dict[str, str]:
         if not path.is_file() or _OWN.search(name) or _LITTER.search(name):
             continue
         if _MEMORY_FILES.search(name):
-            if name == MEMORY:
-                found["memory"] = [_memory(path)]
+            if name == MEMORY and (rows := memory_rows(path)):
+                found["memory"] = [rows]
             continue
         if path.parent in stored and name != "cleanup_metadata.json":
             continue
@@ -483,7 +487,7 @@ def _content(path: Path) -> str:
     return repr(data)
 
 
-def _memory(path: Path) -> str:
+def memory_rows(path: Path) -> str:
     """The sessions, entries and edits of an index; an index without a session is as none."""
     try:
         with closing(sqlite3.connect(path)) as base:
