@@ -85,7 +85,9 @@ def update(
 
     Raises:
         StateError: the index cannot be written or is damaged.
+        UsageError: there is no recording at `paths`.
     """
+    paths = list(paths)
     try:
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", LOCK_TIMEOUT):
             run = Run(
@@ -101,7 +103,11 @@ def update(
                 return run.update()
             finally:
                 run.close(engine=False)
-    except (TimeoutError, UsageError):
+    except TimeoutError:
+        return None
+    except UsageError:
+        if paths:
+            raise
         return None
     except OSError as error:
         raise StateError(f"{path}: cannot be written ({error.strerror})") from error
