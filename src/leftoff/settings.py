@@ -151,10 +151,13 @@ class Hooks(Struct, frozen=True):
     Attributes:
         recall: give the agent what earlier work says about a prompt, where it fits well.
         recall_tokens: tokens of that at most, an upper bound.
+        memory: keep the user's index of all sessions up to date, give a session what the person
+            required in earlier ones, and search the index where nothing else fits a prompt.
     """
 
     recall: bool = True
     recall_tokens: Positive = 1_300
+    memory: bool = True
 
 
 class Settings(Struct, frozen=True):

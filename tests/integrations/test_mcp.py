@@ -16,6 +16,7 @@ import pytest
 
 from leftoff.integrations.mcp import TOOLS
 from leftoff.integrations.mcp_tools import MAX_ANSWER_CHARS
+from leftoff.memory.index import update
 
 mcp: Any = pytest.importorskip(
     "mcp", reason="needs leftoff[mcp], as .ci/extras.d/30-integrations.sh has"
@@ -83,6 +84,9 @@ def text_of(result: Any) -> str:
 
 def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
     called: dict[str, str] = {}
+    update(home / ".local/state/leftoff/memory.sqlite3", environ={"HOME": str(home)})
+    (home / "src").mkdir()
+    (home / "src" / "outbox.js").write_text("by hand\n")
 
     async def ask(session: Any) -> None:
         listed = (await session.list_tools()).tools
@@ -103,6 +107,11 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
             "resume_prompt": {"session": outbox, "budget": 1500},
             "show": {"session": outbox, "first": 9, "last": 10},
             "search_decisions": {"query": "because", "limit": 100},
+            "search": {"query": "order of inspections", "limit": 3},
+            "blame": {"file": "src/outbox.js"},
+            "fix": {"error": "TypeError: db is undefined"},
+            "ledger": {"project": "/"},
+            "left_open": {"project": "/"},
         }
         for name, arguments in given.items():
             called[name] = text_of(await session.call_tool(name, arguments))
@@ -124,6 +133,9 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
     searched = json.loads(called["search_decisions"])
     assert searched["searched"] == 3
     assert any("[REDACTED:" in row["text"] for row in searched["decisions"])
+    assert json.loads(called["search"])["hits"][0]["number"]
+    assert json.loads(called["blame"])["lines"][0]["recorded"] is False
+    assert json.loads(called["ledger"])["standing"]
 
 
 def test_other_files_and_wrong_questions_are_refused(home: Path) -> None:

@@ -26,6 +26,10 @@ from tests.properties.test_redaction_of_split_tokens import SEPARATORS
 from leftoff.__main__ import main
 from leftoff.api import summarize
 from leftoff.handover.briefing import briefing
+from leftoff.memory import text
+from leftoff.memory.blame import origins
+from leftoff.memory.index import opened, update
+from leftoff.memory.memory import Memory
 from leftoff.text.sanitize import UNSAFE
 
 ALNUM = string.ascii_letters + string.digits
@@ -141,7 +145,7 @@ COMMANDS = [
     "show S#1-60 --full", "export S", "convert S --to atif", "convert S --to leftoff",
     "follow S --for 0", "follow S --json --for 0", "report S", "log create S", "budget S",
     "checkpoint create S --markdown dumps", "checkpoint create S --markdown dumps --json",
-    "resume --save S", "batch S -o rows.jsonl -w 1 -q", "redact S", "audit S", "list",
+    "memory update S", "resume --save S", "batch S -o rows.jsonl -w 1 -q", "redact S", "audit S", "list",
 ]  # fmt: skip
 
 
@@ -227,7 +231,10 @@ def _mcp(path: Path) -> Iterator[str]:
     project.mkdir(parents=True, exist_ok=True)
     kept = project / "00000000-1111-4222-8333-444444444444.jsonl"
     kept.write_bytes(path.read_bytes())
-    answers = Answers({"HOME": str(path.parent / "home")}, "/work/shop")
+    index = path.parent / "home" / "memory.sqlite3"
+    environ = {"HOME": str(path.parent / "home"), "LEFTOFF_MEMORY": str(index)}
+    update(index, [kept], environ=environ)
+    answers = Answers(environ, "/work/shop")
     name = kept.stem
     yield answers.summarize(name)
     yield answers.decisions(name)
@@ -237,6 +244,41 @@ def _mcp(path: Path) -> Iterator[str]:
     yield answers.show(name, 1, 60)
     yield answers.list_sessions()
     yield answers.search_decisions("because")
+    yield from (answers.search(query) for query in QUERIES)
+    yield answers.fix(QUERIES[-1])
+    yield answers.ledger("/")
+    yield answers.left_open("/")
+    file = path.parent / "blamed.py"
+    file.write_text("import os\n")
+    yield answers.blame(str(file))
+
+
+QUERIES = (
+    "upload and fix the counter", "never expires", "rotate on the server", "curl X-Key",
+    "tests pass now in use", "Error: the server refused today",
+)  # fmt: skip
+
+
+def _memory(path: Path) -> Iterator[str]:
+    index = path.parent / f"{path.stem}.sqlite3"
+    memory = Memory(index)
+    memory.update([path])
+    hits = [memory.search(query, limit=200) for query in QUERIES]
+    fixes, standing = memory.fix(QUERIES[-1]), memory.ledger()
+    yield from (text.hits_text(found, 80) for found in (*hits, memory.left_open()))
+    yield text.fixes_text(fixes, 80)
+    yield text.ledger_text(standing, 80)
+    yield "\n".join(text.surest_lines(standing))
+    with opened(index) as db:
+        paths = [row[0] for row in db.execute("SELECT DISTINCT path FROM edits")]
+    assert paths
+    for name in paths:
+        found = origins(index, name, ["a = 1", "b = 2"])
+        yield text.blame_text(name, ["a = 1", "b = 2"], found, 80)
+        yield repr(found)
+    yield repr((hits, fixes, standing, memory.left_open()))
+    for file in index.parent.glob(f"{index.name}*"):
+        yield file.read_bytes().decode("utf-8", "replace")
 
 
 def _hooks(path: Path) -> Iterator[str]:
@@ -252,11 +294,24 @@ def _hooks(path: Path) -> Iterator[str]:
              "transcript_path": str(path), **more}
         ).encode()  # fmt: skip
 
+    index = path.parent / f"hooks-{path.stem}.sqlite3"
     environ = {"HOME": str(path.parent), "CLAUDE_PROJECT_DIR": str(project)}
-    with patch.object(answer, "start_worker"), patch("os.nice"):
+    environ["LEFTOFF_MEMORY"] = str(index)
+    with (
+        patch.dict("os.environ", environ),
+        patch.object(answer, "start_worker"),
+        patch("os.nice"),
+    ):
         answer.answer(event("SessionEnd", "one", reason="other"), environ)
         process_jobs(queue.home_of(project, environ), "one")
         yield answer.answer(event("SessionStart", "two", source="startup"), environ).decode()
+        for query in QUERIES:  # the worker has written the index and the project's ledger
+            (queue.home_of(project, environ) / queue.STATE / "one" / queue.RECALL).unlink(
+                missing_ok=True
+            )
+            yield answer.answer(
+                event("UserPromptSubmit", "two", prompt=query), environ
+            ).decode()
     for file in sorted(project.rglob("*")):
         if file.is_file():
             yield file.read_bytes().decode("utf-8", "replace")
@@ -268,7 +323,9 @@ def _library(path: Path) -> Iterator[str]:
     yield briefing(summary, whole=20_000)
 
 
-@pytest.mark.parametrize("way", [_mcp, _hooks, _library], ids=["mcp", "hooks", "briefing"])
+@pytest.mark.parametrize(
+    "way", [_mcp, _hooks, _memory, _library], ids=["mcp", "hooks", "memory", "briefing"]
+)
 def test_no_program_gets_a_key(
     way: Callable[[Path], Iterator[str]], sessions: list[tuple[Path, list[str]]]
 ) -> None:

@@ -2,6 +2,7 @@
 
     python -m tests.reliability.contend history [--store files|sqlite] [--writers 16] [--seconds 20]
     python -m tests.reliability.contend updates [--writers 16] [--rounds 25]
+    python -m tests.reliability.contend indexers [--writers 16] [--rounds 25]
     python -m tests.reliability.contend locks
 
 `history`: each process saves unique marks under three ids and reads them; every call with the
@@ -33,12 +34,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from tests.reliability import harness, tracing
 from tests.reliability.harness import Children, Unable, read_only, report
+from tests.reliability.writers import MEMORY, memory_rows, whole
 
 import leftoff
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.last_summarized import exchange_position
+from leftoff.memory import index as memory
 from leftoff.stores.files import FileStore
 from leftoff.stores.naming import file_stem
 from leftoff.stores.protocol import Store
@@ -181,6 +184,30 @@ def ask(root: Path, rounds: int, who: int) -> None:
                     raise
 
 
+def index(recordings: Path, path: Path, rounds: int) -> None:
+    """Updates an index as often; which of two does the work is left to them."""
+    for _ in range(rounds):
+        memory.update(path, [recordings], environ={})
+
+
+def indexers(writers: int, rounds: int) -> tuple[Counter[str], list[str]]:
+    """Many update the same index: it is what one makes of the same recordings."""
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        recordings = SESSION.parent
+        alone, shared = root / "alone" / MEMORY, root / "shared" / MEMORY
+        wrong = together(writers, lambda _: index(recordings, shared, rounds))
+        memory.update(shared, [recordings], environ={})
+        memory.update(alone, [recordings], environ={})
+        rows = memory_rows(shared)
+        counts["rows"] = rows.count("\n")
+        if rows != memory_rows(alone):
+            wrong.append("the index is not what one update gives")
+        wrong += whole(root)
+    return counts, wrong
+
+
 def updates(writers: int, rounds: int) -> tuple[Counter[str], list[str]]:
     """Changes, and looks which were lost."""
     expected = {f"{who}.{n}" for who in range(writers) for n in range(rounds)}
@@ -277,7 +304,7 @@ def locks() -> tuple[Counter[str], list[str]]:
 
 def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("what", choices=["history", "updates", "locks"])
+    parser.add_argument("what", choices=["history", "updates", "indexers", "locks"])
     parser.add_argument("--store", choices=["files", "sqlite"], default="files")
     parser.add_argument("--writers", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -288,6 +315,8 @@ def main(args: Sequence[str] | None = None) -> int:
         counts, wrong = history(given.store, given.writers, given.seconds)
     elif given.what == "updates":
         counts, wrong = updates(given.writers, given.rounds)
+    elif given.what == "indexers":
+        counts, wrong = indexers(given.writers, given.rounds)
     else:
         counts, wrong = locks()
     return report(given.what, began, counts, wrong)

@@ -4,7 +4,7 @@
     python -m tests.reliability.kill_at_random --store files|packed|sqlite [--kills 1000]
 
 Without `--store`: two sessions grow; after each turn their hooks are answered and their workers
-work. Beside them resume logs are made and cleaned up, and a batch runs over the recordings. All
+work and keep the index of the memory. Beside them resume logs are made and cleaned up, and a batch runs over the recordings. All
 of them are killed (kill -9) at a random moment. A log outside says what was acknowledged. After
 each kill: every document can be loaded and none that was acknowledged is gone; what hooks keep
 is whole; what one worker had acknowledged is not older afterwards; a batch's output is whole.
@@ -37,11 +37,13 @@ from tests.reliability.harness import Acknowledged, Children
 from leftoff import codec
 from leftoff.errors import LeftoffError
 from leftoff.hooks import answer, queue, worker
+from leftoff.memory import index as memory
 from leftoff.stores.files import FileStore
 
 LINES = (writers.SESSIONS / "claude_code/prorate.jsonl").read_bytes().splitlines(keepends=True)
 EVENTS = ("Stop", "Stop", "Stop", "PreCompact", "SessionEnd", "SessionStart")
 KINDS = ("resume_log", "checkpoint")
+MEMORY = ".local/state/leftoff/memory.sqlite3"
 NAMES = ("shared", "own-0", "own-1", "own-2", "own-3")
 
 Tell = Callable[[str], None]
@@ -257,6 +259,7 @@ def wrong(place: Place) -> Iterator[str]:
         size = _size(state)
         if least and size < max(least):
             yield f"{state.name}: read to {size}, {max(least)} was acknowledged"
+    yield from writers.whole(place.folder / "home")
     names = [line.split()[1] for line in lines[-4:] if line.startswith("log ")]
     cleaned = "cleaning" in lines[-4:]
     for name in names[-1:] if not cleaned else ():
@@ -284,6 +287,13 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
         state = place.home / "state" / f"s{who}"
         if queue.pending_jobs(state):
             yield f"s{who}: wishes are left: {queue.pending_jobs(state)}"
+    recordings = [place.transcript(n) for n in range(2) if place.transcript(n).exists()]
+    index, fresh = (place.folder / "home" / name for name in (MEMORY, "fresh/memory.sqlite3"))
+    for path in (index, fresh) if recordings else ():
+        memory.update(path, recordings, environ={})
+    if recordings and writers.memory_rows(index) != writers.memory_rows(fresh):
+        yield "the index is not what an undisturbed update gives"
+    shutil.rmtree(fresh.parent, ignore_errors=True)
     FileStore(place.home).list("checkpoint")
     writers.in_child(place.folder, writers.Command("log", "list"))
     if batch(place, "out.jsonl"):

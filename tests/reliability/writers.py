@@ -15,6 +15,7 @@
     hook, its five events    .leftoff/state/SESSION/, hooks.log         hooks.queue
     the worker of hooks      the same, a resume log, a checkpoint,      incremental.saved_passes,
                                the kept pass                            stores.files
+    memory update|forget     .local/state/leftoff/memory.sqlite3        memory.index
     hook install|uninstall   the client's settings                      hooks.install
     SessionManager (library) the file of a running session              live.state
     saves of the library     a store in files, packed files, SQLite     stores
@@ -220,6 +221,13 @@ class Accept(Command):
         self.words = ("checkpoint", "accept", str(path))
 
 
+def removed(folder: Path) -> int:
+    """The recording is deleted."""
+    (folder / "project" / "session.jsonl").unlink()
+    return 0
+
+
+_MEMORY = Command("memory", "update", "session.jsonl")
 _LOG = Command("log", "create", "session.jsonl", "--id", "one")
 _CHECKPOINT = Command("checkpoint", "create", "session.jsonl", "--goal", "Sort", "--task", "t1")
 _SAVE = Command("resume", "--save", "session.jsonl")
@@ -349,6 +357,15 @@ WRITERS: tuple[Writer, ...] = (
         (2,),
         True,
     ),
+    Writer("memory update, first", (grow,), _MEMORY, (2,), True),
+    Writer("memory update, more", (grow, _MEMORY, grow), _MEMORY, (2,), True),
+    Writer(
+        "memory forget",
+        (grow, _MEMORY, removed),
+        Command("memory", "forget"),
+        (2,),
+        True,
+    ),
     Writer("SessionManager", (session(300),), session(920), (), True),
     Writer("save, first", (), stored("files", "new")),
     *(
@@ -374,7 +391,33 @@ _VARIES = (
 _OWN = re.compile(
     r"^busy$|^followed\.json$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
 )
+_MEMORY_FILES = re.compile(r"^memory\.sqlite3(-wal|-shm)?$")
 _LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")
+
+
+MEMORY = "memory.sqlite3"
+MEMORY_ROWS = (
+    "SELECT session, path, project, title, started, ended, failure FROM sessions",
+    (
+        "SELECT s.session, e.kind, e.speaker, e.text, e.note, e.path, e.message, e.until"
+        " FROM entries e JOIN sessions s ON s.id = e.session"
+    ),
+    (
+        "SELECT s.session, d.path, d.message, d.whole, d.replaced, d.hunk"
+        " FROM edits d JOIN sessions s ON s.id = d.session"
+    ),
+)
+MEMORY_CHECKS = {
+    "entries twice": "SELECT count(*) FROM (SELECT 1 FROM entries"
+    " GROUP BY session, kind, speaker, text, note, path, message, until HAVING count(*) > 1)",
+    "entries without words": "SELECT count(*) FROM entries"
+    " WHERE id NOT IN (SELECT id FROM terms_docsize)",
+    "words without entry": "SELECT count(*) FROM terms_docsize"
+    " WHERE id NOT IN (SELECT id FROM entries)",
+    "rows without session": "SELECT count(*) FROM (SELECT session FROM entries UNION"
+    " SELECT session FROM edits) WHERE session NOT IN (SELECT id FROM sessions)",
+    "sessions twice": "SELECT count(*) - count(DISTINCT path) FROM sessions",
+}
 
 
 def scrubbed(words: str) -> str:
@@ -401,6 +444,10 @@ def look(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         name = path.name
         if not path.is_file() or _OWN.search(name) or _LITTER.search(name):
+            continue
+        if _MEMORY_FILES.search(name):
+            if name == MEMORY and (rows := memory_rows(path)):
+                found["memory"] = [rows]
             continue
         if path.parent in stored and name != "cleanup_metadata.json":
             continue
@@ -440,6 +487,29 @@ def _content(path: Path) -> str:
     return repr(data)
 
 
+def memory_rows(path: Path) -> str:
+    """The sessions, entries and edits of an index; an index without a session is as none."""
+    try:
+        with closing(sqlite3.connect(path)) as base:
+            lines = [
+                str(row)
+                for query in MEMORY_ROWS
+                for row in sorted(map(repr, base.execute(query)))
+            ]
+    except sqlite3.Error as error:
+        return "" if "no such table" in str(error) else str(error)
+    return "\n".join(lines)
+
+
+def _memory_faults(path: Path) -> Iterator[str]:
+    """What is wrong in an index: rows twice, entries that are not found, words of none."""
+    with closing(sqlite3.connect(path)) as base, suppress(sqlite3.OperationalError):
+        for what, query in MEMORY_CHECKS.items():
+            (count,) = base.execute(query).fetchone()
+            if count:
+                yield f"{path.name}: {count} {what}"
+
+
 def litter(folder: Path) -> list[str]:
     """Files that nobody wants any more."""
     return sorted(
@@ -451,7 +521,8 @@ def litter(folder: Path) -> list[str]:
 
 def whole(folder: Path) -> Iterator[str]:
     """What is wrong with files that are kept beside the documents."""
-    for path in folder.rglob("*.index"):
+    for path in (*folder.rglob("*.index"), *folder.rglob(MEMORY)):
+        yield from _memory_faults(path) if path.name == MEMORY else ()
         with closing(sqlite3.connect(path)) as base:
             (told,) = base.execute("PRAGMA integrity_check").fetchone()
             if told != "ok":

@@ -4,6 +4,7 @@ the agent got it."""
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import stat
@@ -20,6 +21,7 @@ from leftoff.hooks import answer, forerunners, queue, worker
 from leftoff.hooks.arrival import is_in_transcript
 from leftoff.hooks.status import event_rows
 from leftoff.incremental.cursor import Cursor
+from leftoff.stores.atomic import create_and_open
 from leftoff.tokens import max_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,7 +197,8 @@ def test_the_first_session_after_installing_gets_what_was_recorded_before(
     assert "session old1 #" in block
     assert not client.prompt("new1", "Go on.")  # once
     # The second session needs no more of it.
-    assert client.ask("SessionStart", "new2", source="startup") == block
+    assert block.startswith(client.ask("SessionStart", "new2", source="startup"))
+    assert "- Decided by the person: " in block.partition("</leftoff>")[2]
     assert not list((client.home / queue.STATE).glob("elsewhere/about.json")) or (
         queue.load(client.home / queue.STATE / "elsewhere" / queue.ABOUT_SESSION)["work"]
         is False
@@ -424,3 +427,137 @@ def test_what_a_compactions_summary_states_wrongly_comes_with_the_next_prompt(
     client.work("a1")
     assert client.prompt("a1", "Go on.").startswith("<leftoff")
     assert client.prompt("a1", "Go on.") == ""
+
+
+# -- the user's index ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """Where the index of the client's user is."""
+    return tmp_path / "home" / ".local" / "state" / "leftoff" / "memory.sqlite3"
+
+
+RULE = "Never use Docker on this machine, it is not installed."
+FILLERS = ("Thanks for the report.", "Please go on with the next page.")
+
+
+def five_sessions(client: Client) -> None:
+    """A rule that was typed twice, in sessions before the last three."""
+    for number in range(5):
+        rule = RULE if number < 2 else f"Translate page {number} to Polish, please."
+        client.say(f"s{number}", rule, *FILLERS)
+        client.run(f"s{number}")
+
+
+def test_a_new_session_gets_what_the_person_required_in_earlier_ones(
+    client: Client, index: Path
+) -> None:
+    five_sessions(client)
+    assert stat.S_IMODE(index.stat().st_mode) == 0o600
+    block = client.ask("SessionStart", "new", source="startup")
+    first, _, second = block.partition("</leftoff>\n")
+    assert "Docker" not in first
+    assert second.startswith(f'<leftoff session="s4">\n{queue.ABOUT}\n')
+    assert f"- Required by the person, 2 sessions: {RULE} (s1#1, 2026-04-15)\n" in second
+    assert second.count("Docker") == 1
+    assert len(second.encode()) <= worker.MAX_LEDGER_BYTES
+    # After a compaction the block of the session itself is given, and nothing else.
+    client.say("new", *FILLERS, "Go on.")
+    client.run("new")
+    assert "Required by" not in client.ask("SessionStart", "new", source="compact")
+
+
+def test_a_line_that_the_block_has_is_not_given_again(client: Client) -> None:
+    for session in ("s0", "s1"):
+        client.say(session, RULE, *FILLERS)
+        client.run(session)
+    block = client.ask("SessionStart", "new", source="startup")
+    assert block.count("Never use Docker") == 1
+    assert "Required by" not in block
+
+
+def test_a_resumed_session_gets_only_the_lines_that_it_lacks(client: Client) -> None:
+    five_sessions(client)
+    client.ask("SessionStart", "new", source="startup")
+    client.say("new", "Never use tabs in the stylesheets of the shop.", *FILLERS)
+    client.run("new")
+    client.say("s6", "Never store prices as floats, only as integer cents.", *FILLERS)
+    client.run("s6")
+    again = client.ask("SessionStart", "new", source="resume")
+    assert "Docker" not in again  # given when it began
+    assert "tabs" not in again  # said in it
+    assert "Never store prices as floats" in again
+    assert client.ask("SessionStart", "new", source="resume") == ""  # once
+
+
+def test_the_lines_are_whole_and_at_most_so_many_bytes(client: Client) -> None:
+    chance = random.Random(4)
+    names = ["".join(chance.choices("abcdeé", k=9)) for _ in range(150)]
+    rules = [f"Never touch the folder {' '.join(names[n : n + 5])}." for n in range(0, 150, 5)]
+    client.say("s0", *rules)
+    client.run("s0")
+    client.say("s1", "Translate a page to Polish, please.", *FILLERS)
+    client.run("s1")
+    text = queue.read_briefing(client.home / queue.STATE / "s1", queue.LEDGER)
+    lines = text.splitlines()[3:-1]
+    assert len(lines) > 3
+    assert all(line.startswith("- ") and line.endswith(")") for line in lines)
+    assert worker.MAX_LEDGER_BYTES - 250 < len(text.encode()) <= worker.MAX_LEDGER_BYTES
+
+
+def test_a_prompt_finds_what_an_older_session_said(client: Client) -> None:
+    client.say("s0", "The invoice exporter writes UTF-16 for the bank Nordhafen.", *FILLERS)
+    client.run("s0")
+    for number in range(1, 5):
+        client.say(f"s{number}", f"Translate page {number} to Polish, please.", *FILLERS)
+        client.run(f"s{number}")
+    client.say("new", "Hello.")
+    client.run("new")
+    question = "Which encoding does the invoice exporter need for Nordhafen?"
+    block = client.prompt("new", question)
+    assert "Said and done in session s0" in block
+    assert "- The person: The invoice exporter writes UTF-16" in block
+    assert block.count("<") == 2
+    assert max_tokens(block) <= 1_300
+    assert client.prompt("new", question) == ""
+    assert client.prompt("new", "Why does the zeppelin not inflate?") == ""
+    # What the session itself said is in the agent's context.
+    client.say("new", "The voucher importer reads ISO-8859-2 from Gdynia.")
+    client.run("new")
+    assert client.prompt("new", "Does the voucher importer read from Gdynia?") == ""
+
+
+def test_one_setting_switches_the_index_off(client: Client, index: Path) -> None:
+    five_sessions(client)
+    (client.project / "leftoff.toml").write_text("[hooks]\nmemory = false\n")
+    index.unlink()
+    client.say("new", *FILLERS, "Go on.")
+    client.run("new")
+    assert not index.exists()
+    assert not list(client.home.rglob(queue.LEDGER))
+    assert "Docker" not in client.ask("SessionStart", "more", source="startup")
+
+
+@pytest.mark.parametrize("content", [b"no database, but as long as one" * 9, b""])
+def test_a_damaged_index_stops_no_hook(client: Client, index: Path, content: bytes) -> None:
+    client.record("a1", "outbox")
+    client.run("a1")
+    for path in index.parent.iterdir():
+        path.unlink()
+    index.write_bytes(content)
+    assert client.ask("SessionStart", "more", source="startup")
+    assert client.prompt("more", "Where does the invoice exporter write for Nordhafen?") == ""
+    client.say("new", *FILLERS, "Go on.")
+    client.run("new")
+    assert client.ask("SessionStart", "more", source="startup")
+
+
+def test_an_index_that_is_in_use_is_not_waited_for(client: Client, index: Path) -> None:
+    client.record("a1", "outbox")
+    with create_and_open(index.parent) as folder, folder.lock(f"{index.name}.lock", 1):
+        client.run("a1")
+    assert not index.exists()
+    log = (client.home / queue.STATE / queue.LOG).read_text()
+    assert re.search(r"worker: memory a1 \d\.\d\d s in use\n", log)
+    assert (client.home / queue.STATE / "a1" / queue.BRIEFING).exists()

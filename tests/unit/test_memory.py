@@ -14,8 +14,9 @@ import pytest
 from leftoff.errors import SourceError, StateError, UsageError
 from leftoff.memory.blame import blame
 from leftoff.memory.fixes import fixes, normalized_error
-from leftoff.memory.index import forget, memory_path, statistics, update
+from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
+from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters
 
@@ -208,7 +209,7 @@ def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) ->
 
 def test_two_updates_at_once_do_the_work_once(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
-    from leftoff.memory.index import NAME
+    from leftoff.memory.lookup import NAME
     from leftoff.stores.atomic import create_and_open
 
     with create_and_open(index.parent) as folder, folder.lock(f"{NAME}.lock", 1):

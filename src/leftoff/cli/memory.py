@@ -18,7 +18,8 @@ from leftoff.cli.batch import BatchProgress, summary_line
 from leftoff.cli.group import tell
 from leftoff.cli.output import deliver
 from leftoff.handover.wording import plural
-from leftoff.memory.index import forget, memory_path, statistics, update
+from leftoff.memory.index import forget, statistics, update
+from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
 from leftoff.sources.discover import parse_time
 

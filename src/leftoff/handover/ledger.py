@@ -3,7 +3,7 @@ one. Pure: `memory.ledger` and the report give it what they have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -81,6 +81,21 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
         groups.append((terms, Standing(one, one.note in ENDED)))
     shown = [g for _, g in groups if g.last.kind != REPEATED or g.times > 1]
     return sorted(shown, key=lambda g: g.ended)
+
+
+def unknown_lines(lines: Sequence[str], known: str) -> list[str]:
+    """The lines that do not say with about the same words what a line of `known` says.
+
+    Args:
+        lines: with a label that ends with a colon.
+    """
+    others = [set(terms_of(line)) for line in known.split("\n")]
+    found = []
+    for line in lines:
+        terms = set(terms_of(line.partition(": ")[2].rpartition(" (")[0]))
+        if not any(len(terms & other) >= SAME * len(terms) for other in others):
+            found.append(line)
+    return found
 
 
 def _same(

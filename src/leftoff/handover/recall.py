@@ -117,31 +117,56 @@ def _stem(word: str) -> str:
 # -- ranking ---------------------------------------------------------------------------------
 
 
+class Frequencies(Struct, frozen=True):
+    """How rare terms are where the indexes hold only a part: the number of all lines, and of
+    those with each term."""
+
+    total: int
+    counts: Mapping[str, int]
+
+
+def cut_prompt(prompt: str) -> str:
+    """What is looked at of a prompt."""
+    half = MAX_PROMPT_CHARACTERS // 2
+    return f"{prompt[:half]} {prompt[-half:]}" if len(prompt) > 2 * half else prompt
+
+
+def inverse_frequency(count: int, total: int) -> float:
+    """What a term weighs that stands in `count` of `total` lines."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def is_rare(count: int, total: int) -> bool:
+    """Whether a term of so many lines is rare."""
+    return count <= max(3, MAX_SHARE * total)
+
+
 def hits(
     prompt: str,
     indexes: Sequence[Mapping[str, Any]],
     *,
     own: Mapping[str, Any] | None = None,
+    known: Frequencies | None = None,
 ) -> list[Hit]:
     """The lines that fit a prompt, best first; [] where none fits well.
 
     Args:
         own: the one of `indexes` that belongs to the prompt's own session.
+        known: of the prompt's terms, where `indexes` hold only some of the lines.
     """
-    half = MAX_PROMPT_CHARACTERS // 2
-    if len(prompt) > 2 * half:
-        prompt = f"{prompt[:half]} {prompt[-half:]}"
     total = sum(len(index["entries"]) for index in indexes)
     length = sum(e[4] for index in indexes for e in index["entries"]) / total if total else 1
     # By (index, entry): the score, what its rare terms weigh, and these terms.
     scores: dict[tuple[int, int], list[Any]] = {}
     whole = 0.0
-    for term in sorted(set(terms_of(prompt))):
+    total = known.total if known is not None else total
+    for term in sorted(set(terms_of(cut_prompt(prompt)))):
         found = [index["terms"].get(term, ()) for index in indexes]
         count = sum(len(postings) // 2 for postings in found)
-        inverse = math.log(1 + (total - count + 0.5) / (count + 0.5))
+        count = known.counts.get(term, count) if known is not None else count
+        inverse = inverse_frequency(count, total)
         whole += inverse
-        rare = count <= max(3, MAX_SHARE * total)
+        rare = is_rare(count, total)
         for number, postings in enumerate(found):
             entries = indexes[number]["entries"]
             for at, times in zip(postings[::2], postings[1::2], strict=True):
@@ -212,6 +237,7 @@ def recall_block(
     own: Mapping[str, Any] | None = None,
     given: str = "",
     most: int = MAX_TOKENS,
+    known: Frequencies | None = None,
 ) -> tuple[str, list[str]]:
     """The block for a prompt and the lines in it; ("", []) where nothing fits well.
 
@@ -220,10 +246,11 @@ def recall_block(
         own: the index of the prompt's own session, if it is among `indexes`.
         given: what the agent was given already; its lines are left out.
         most: tokens of the block, an upper bound.
+        known: see `hits`.
     """
     room = most - FRAME_TOKENS
     chosen: list[Hit] = []
-    for hit in hits(prompt, indexes, own=own):
+    for hit in hits(prompt, indexes, own=own, known=known):
         line, cost, *_ = indexes[hit.source]["entries"][hit.entry]
         if len(chosen) == MAX_LINES:
             break

@@ -50,8 +50,9 @@ MAX_SHARE = 0.5
 """More than this share of the statements cannot all be key decisions: the answer is invalid.
 Chosen by hand: of labelled sessions the highest share is a third."""
 
-CONFIDENCE = 0.85
-"""Of a decision that the reader chose: precision at statements, docs/accuracy.md."""
+CONFIDENCE, RANKED = 0.58, 0.2
+"""Of a decision that the reader chose, and the share of its confidence without a reader that is
+added, so that choices are ranked: on average what is measured, 0.68 (docs/second-reader.md)."""
 
 _INSTRUCTIONS = """\
 You read numbered lines of one recorded session of a coding agent, in order. P lines are what
@@ -295,7 +296,10 @@ def with_choices(
         one = wanted.get(_place(decision.ref))
         if one is not None and decision.owner != "user":
             decisions[at] = replace(
-                decision, type=one.type, confidence=CONFIDENCE, judged_by=report.name
+                decision,
+                type=one.type,
+                confidence=round(CONFIDENCE + RANKED * decision.confidence, 3),
+                judged_by=report.name,
             )
     for one in chosen:
         old = position.get(_place(lines[one.replaces].ref)) if one.replaces else None

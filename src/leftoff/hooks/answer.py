@@ -92,7 +92,7 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
     folder = queue.folder_of(home, event.get("session_id"))
     if folder is None:
         return b""
-    call = _HookCall(event, project, home, folder, began)
+    call = _HookCall(event, project, home, folder, began, environ)
     try:
         queue.make_folder(home, folder)
         reply = handler(call)
@@ -115,10 +115,16 @@ class _HookCall:
     """One event and the folders that belong to it."""
 
     def __init__(
-        self, event: dict[str, Any], project: Path, home: Path, folder: Path, began: float
+        self,
+        event: dict[str, Any],
+        project: Path,
+        home: Path,
+        folder: Path,
+        began: float,
+        environ: Mapping[str, str],
     ) -> None:
         self.event, self.project, self.home, self.folder = event, project, home, folder
-        self.began = began
+        self.began, self.environ = began, environ
         path = event.get("transcript_path")
         self.transcript = path if isinstance(path, str) else ""
 
@@ -162,6 +168,7 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     event = call.event.get("source")
     folder = call.folder
     source: Path | None = folder
+    ledger: Path | None = None
     name = queue.BRIEFING
     state: dict[str, Any] = {}
     if event == "compact":
@@ -172,9 +179,12 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     elif event in {"resume", "fork"} and (folder / queue.BRIEFING).exists():
         # The client sends the conversation again; it lacks only what a compaction dropped.
         name = queue.BESIDE
+        # What it was given stays; what other sessions said meanwhile is new.
+        state = queue.load(folder / queue.GIVEN)
+        ledger = forerunners.previous_session(call.home, folder.name, "")
     else:
         branch = forerunners.branch_of(call.project)
-        source = forerunners.previous_session(call.home, folder.name, branch)
+        ledger = source = forerunners.previous_session(call.home, folder.name, branch)
         if source is not None:
             if queue.pending_jobs(source) and not _busy(source):  # its worker was killed
                 start_worker(call.home, source)
@@ -184,10 +194,12 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
 
             state["waiting"] = MAX_WAITING  # the worker reads what was recorded before
     block = queue.read_briefing(source, name) if source is not None else ""
+    if ledger is not None and (ledger / queue.LEDGER).exists():
+        from leftoff.hooks.prompt import with_ledger
+
+        block, state["ledger"] = with_ledger(block, ledger, folder.name, state)
     call.enqueue("start")
     if block and source is not None:
-        if name == queue.BESIDE:  # the conversation goes on, with what it was given
-            state = queue.load(folder / queue.GIVEN)
         _note_given(call, state, block, source, name)
     elif state:
         queue.write(folder / queue.GIVEN, codec.dumps(state))
@@ -230,14 +242,15 @@ def _note_given(
 
 def _prompt_submit(call: _HookCall) -> dict[str, Any]:
     """UserPromptSubmit: the person sent a prompt."""
-    from leftoff.hooks import forerunners, prompt
+    from leftoff.hooks import prompt
 
     text = call.event.get("prompt")
     block, state = prompt.block_for(
         call.home,
         call.folder,
         text if isinstance(text, str) else "",
-        lambda: forerunners.branch_of(call.project),
+        call.project,
+        call.environ,
     )
     if block:
         _note_given(call, state, block, call.folder, queue.RECALL)

@@ -31,20 +31,30 @@ def block_for(
     home: Path,
     folder: Path,
     prompt: str,
-    branch: Callable[[], str],
+    project: Path,
+    environ: Mapping[str, str],
 ) -> tuple[str, dict[str, Any]]:
     """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for none.
 
     Args:
         home, folder: of the project and of the session.
-        branch: gives the branch that is checked out.
+        project: where the client works.
     """
     given = queue.load(folder / queue.GIVEN)
     for choose in (_again, _imported, _contradictions):
-        block, changed = choose(home, folder, given, branch)
+        block, changed = choose(home, folder, given, lambda: forerunners.branch_of(project))
         if block or changed:
             return block, changed
-    return _recalled(home, folder, given, prompt)
+    most = min(_watched(home, folder, "recall"), 10_000)
+    words = prompt.strip()
+    if most <= recall.FRAME_TOKENS or not words or words.startswith("/"):
+        return "", {}
+    block, changed = _recalled(home, folder, given, words, most)
+    if block or not _watched(home, folder, "memory"):
+        return block, changed
+    return _looked_up(
+        home, folder, given, words, min(most, recall.MAX_TOKENS), project, environ
+    )
 
 
 _Chosen = tuple[str, dict[str, Any]]
@@ -60,7 +70,10 @@ def _again(home: Path, folder: Path, given: dict[str, Any], _: Any) -> _Chosen:
         return "", {}
     source = queue.folder_of(home, start.get("source"))
     block = queue.read_briefing(source, _block_name(start)) if source is not None else ""
-    return block, {**given, "SessionStart": {**start, "again": True}}
+    rest = {**given, "SessionStart": {**start, "again": True}}
+    if block and source is not None:
+        block, rest["ledger"] = with_ledger(block, source, folder.name, {})
+    return block, rest
 
 
 def _block_name(record: Mapping[str, Any]) -> str:
@@ -79,6 +92,7 @@ def _imported(
     rest = {**given, "waiting": 0 if block else waiting - 1}
     if block and source is not None:
         rest["source"] = source.name
+        block, rest["ledger"] = with_ledger(block, folder, folder.name, {})
     return block, rest
 
 
@@ -92,12 +106,10 @@ def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _C
     return block, {**given, "compacted": False}
 
 
-def _recalled(home: Path, folder: Path, given: dict[str, Any], prompt: str) -> _Chosen:
-    """What earlier work says about the prompt."""
-    most = _most(home, folder)
-    words = prompt.strip()
-    if most <= recall.FRAME_TOKENS or not words or words.startswith("/"):
-        return "", {}
+def _recalled(
+    home: Path, folder: Path, given: dict[str, Any], words: str, most: int
+) -> _Chosen:
+    """What the last sessions say about the prompt."""
     own = _index(folder)
     if own is not None and own["compacted"] < 0:
         own = None  # all of it is in the agent's context
@@ -108,24 +120,73 @@ def _recalled(home: Path, folder: Path, given: dict[str, Any], prompt: str) -> _
             indexes.append(index)
         if len(indexes) > MAX_INDEXES:
             break
-    remembered = given.get("recalled")
-    lines = [line for line in remembered or () if isinstance(line, str)]
-    known = "\n".join(lines) + _given_before(home, folder, given)
-    block, added = recall.recall_block(
-        words, indexes, about=queue.ABOUT, own=own, given=known, most=most
-    )
+    return _chosen(home, folder, given, words, indexes, own=own, most=most)
+
+
+def _chosen(
+    home: Path, folder: Path, given: dict[str, Any], words: str, indexes: Any, **more: Any
+) -> _Chosen:
+    lines = _strings(given.get("recalled"))
+    known = "\n".join((*lines, *_strings(given.get("ledger"))))
+    known += _given_before(home, folder, given)
+    block, added = recall.recall_block(words, indexes, about=queue.ABOUT, given=known, **more)
     if not block:
         return "", {}
     return block, {**given, "recalled": [*lines, *added][-MAX_REMEMBERED:]}
 
 
-def _most(home: Path, folder: Path) -> int:
-    """Tokens that a prompt may be given: the setting as this session's worker read it, else as
-    the last one's did; 0 where none has."""
+def _looked_up(
+    home: Path,
+    folder: Path,
+    given: dict[str, Any],
+    words: str,
+    most: int,
+    project: Path,
+    environ: Mapping[str, str],
+) -> _Chosen:
+    """What any earlier session of the project says about the prompt, from the user's index."""
+    from leftoff.memory.lookup import memory_path, project_indexes
+
+    index = memory_path(environ)
+    if not index.is_file():
+        return "", {}
+    found, known = project_indexes(index, words, str(project), folder.name)
+    return _chosen(home, folder, given, words, found, most=most, known=known)
+
+
+def with_ledger(
+    block: str, source: Path, own: str, given: Mapping[str, Any]
+) -> tuple[str, list[str]]:
+    """A block with what holds in the project after it, and the lines that the session has now:
+    given are those that neither the block nor an earlier one nor the session itself has.
+
+    Args:
+        source: folder of the session whose worker wrote them.
+        own: the session.
+        given: what the session was given before.
+    """
+    from leftoff.handover.ledger import unknown_lines
+
+    head, body, end = list[str](), list[str](), list[str]()
+    for line in queue.read_briefing(source, queue.LEDGER).splitlines(keepends=True):
+        if f" ({own[:8]}" not in line or not line.startswith("- "):
+            (body if line.startswith("- ") else end if body else head).append(line)
+    before = _strings(given.get("ledger"))
+    lines = unknown_lines(body, "\n".join((block, *before)))
+    return block + "".join((*head, *lines, *end) if lines else ()), before + lines
+
+
+def _strings(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _watched(home: Path, folder: Path, name: str) -> int:
+    """A setting as this session's worker read it, else as the last one's did; 0 where none
+    has."""
     for watched in (folder, *(f for f, _ in forerunners.earlier_sessions(home, folder.name))):
-        most = queue.load(watched / queue.WATCH).get("recall")
-        if type(most) is int:
-            return min(most, 10_000)
+        value = queue.load(watched / queue.WATCH).get(name)
+        if type(value) is int:
+            return value
     return 0
 
 

@@ -9,6 +9,7 @@
                            lost.json       that summary
                            about.json      whether work was done, on which branch, what is open
                            recall.json     the index of what a prompt may recall
+                           ledger.md       what holds in the project, for the next agent
                            given.json      what the agent was given last, written by the hook
                            seen.json       whether it was found in the transcript
                            pass.*          see `leftoff.incremental.saved_passes`
@@ -30,7 +31,7 @@ from typing import Any
 from leftoff import codec
 from leftoff.stores.atomic import Directory, create_and_open, make_directories
 
-STATE = "state"
+STATE, LEDGER = "state", "ledger.md"
 BESIDE, ABOUT_SESSION, RECALL, GIVEN, SEEN = (
     "beside.md",
     "about.json",

@@ -30,6 +30,7 @@ from leftoff.hooks.session_notes import about_session, open_before
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings, load, user_folder
+from leftoff.sources.discover import list_sessions
 from leftoff.sources.open import session_paths
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
@@ -52,6 +53,9 @@ MAX_HISTORY_BYTES = 64 << 20
 """Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
 messages would be a second pass over the file."""
 
+MAX_LEDGER_BYTES = 1_200
+"""Bytes of the block of what holds in the project, frame included."""
+
 STATE_RETENTION_DAYS = 30
 """Days without a change after which the folder of a session is removed."""
 
@@ -69,6 +73,7 @@ def process_jobs(home: Path, session: str) -> None:
         os.nice(5)
     end = time.monotonic() + TIME_LIMIT
     failed: set[str] = set()
+    done: dict[str, dict[str, Any]] = {}
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
             with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
@@ -77,6 +82,7 @@ def process_jobs(home: Path, session: str) -> None:
                     job = queue.dequeue(folder, name)
                     if not job or _run_job(home, folder, name, job, end):
                         queue.acknowledge(folder, name)
+                        done[name] = job
                     else:
                         failed.add(name)
         except TimeoutError:
@@ -84,6 +90,23 @@ def process_jobs(home: Path, session: str) -> None:
         except OSError as error:
             queue.write_log(home, f"worker: {session}: {error.strerror}")
             return
+    if any(done.values()):
+        # Without the lock: the next turn does not wait for an index that is built anew.
+        _remember(home, folder, done, end)
+
+
+def _remember(home: Path, folder: Path, done: dict[str, dict[str, Any]], end: float) -> None:
+    """Brings the user's index up to date and writes what holds in the project."""
+    began = time.monotonic()
+    job = _Job(home, folder, next(job for job in done.values() if job), end)
+    try:
+        outcome = job.remember(project_too="start" in done)
+    except Exception as error:  # noqa: BLE001 - what the hooks need is done
+        outcome = f"failed: {type(error).__name__}: {error}"
+    if outcome:
+        took = time.monotonic() - began
+        line = f"worker: memory {folder.name} {took:.2f} s {outcome}"
+        queue.write_log(home, Redactor().text(line))
 
 
 @contextlib.contextmanager
@@ -119,6 +142,9 @@ def _run_job(home: Path, folder: Path, name: str, job: dict[str, Any], end: floa
     line = f"worker: {name} {folder.name} {took:.2f} s {outcome}"
     queue.write_log(home, Redactor().text(line))
     return finished
+
+
+_HOLDS = "What the person required or decided in this project (leftoff show SESSION#n):"
 
 
 class _Job:
@@ -193,6 +219,7 @@ class _Job:
         """Writes window and thresholds to the file that the hook reads."""
         hooks = settings.hooks
         self.watch["recall"] = hooks.recall_tokens if hooks.recall else 0
+        self.watch["memory"] = int(hooks.memory)
         preset = settings.watched()
         self.watch["preset"] = codec.to_builtins(preset)
         self.watch["lowest"] = min((t.at for t in preset.thresholds), default=1.0)
@@ -213,6 +240,55 @@ class _Job:
                 usable = window.window - window.reserve if window else usable
             self.watch["usable"] = usable
         queue.write_durably(self.folder / queue.WATCH, codec.dumps(self.watch))
+
+    # -- the memory of the project ---------------------------------------------------------
+
+    def remember(self, *, project_too: bool) -> str:
+        """Reads this session into the user's index and writes the project's ledger; returns the
+        outcome for the log.
+
+        Args:
+            project_too: read the other recordings of the project, too.
+        """
+        if not self._settings().hooks.memory:
+            for old in (self.home / queue.STATE).glob(f"*/{queue.LEDGER}"):
+                old.unlink(missing_ok=True)
+            return ""
+        from leftoff.memory.index import update
+        from leftoff.memory.ledger import ledger
+        from leftoff.memory.lookup import memory_path
+        from leftoff.memory.search import Filters
+        from leftoff.memory.text import surest_lines
+
+        if not self.transcript:
+            return ""
+        main, beside = session_paths(self.transcript)
+        paths = {main, *(side for _, side in beside)}
+        if project_too:
+            listed = list_sessions(os.environ, project=str(self.project))
+            paths |= {one.path for one in listed if one.size <= MAX_HISTORY_BYTES}
+        path = memory_path(os.environ)
+        existing = sorted(p for p in paths if Path(p).exists())
+        if not existing or update(path, existing, environ=os.environ, watcher=self) is None:
+            return "" if not existing else "in use"
+        lines = surest_lines(ledger(path, Filters(project=str(self.project))))
+        head = f'<leftoff session="{self.folder.name}">\n{queue.ABOUT}\n{_HOLDS}\n'
+        text = Redactor().text("\n".join(lines))
+        room = MAX_LEDGER_BYTES - len(f"{head}</leftoff>\n".encode())
+        chosen = ""
+        for line in text.split("\n") if lines else ():
+            if len(f"{chosen}{line}\n".encode()) <= room:
+                chosen += f"{line}\n"
+        self._write(queue.LEDGER, f"{head}{chosen}</leftoff>\n".encode() if chosen else b"")
+        return f"{len(existing)} recordings looked at"
+
+    def planned(self, report: Any, todo: int, size: int) -> None:
+        """As a listener to the progress of the index: does nothing."""
+
+    def job_done(self, job: Any, report: Any) -> None:
+        """Stops the update of the index at the time limit; what is done stays stored."""
+        if time.monotonic() > self.end:
+            raise KeyboardInterrupt
 
     # -- documents -------------------------------------------------------------------------
 
@@ -264,8 +340,6 @@ class _Job:
         first, each in a folder of its own as if hooks had seen it."""
         if not is_first(self.home, self.folder.name):
             return
-        from leftoff.sources.discover import list_sessions
-
         here = os.path.realpath(self.project)
         own = os.path.realpath(self.transcript) if self.transcript else ""
         since = time.time() - MAX_AGE

@@ -22,7 +22,8 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.wording import brief
 from leftoff.incremental.growing import GrowingSession
-from leftoff.memory.index import memory_path
+from leftoff.memory.index import update
+from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters
 from leftoff.memory.text import fix_values, hit_values, origin_values, standing_values
@@ -45,6 +46,9 @@ MAX_ITEMS = 200
 
 MAX_ITEM_CHARS = 1_000
 """Maximum length of a text in a list, in characters."""
+
+MAX_OTHERS = 3
+"""Other places of a statement that was repeated. Chosen by hand."""
 
 CACHE_SIZE = 8
 """Number of recordings that are cached in memory."""
@@ -241,7 +245,10 @@ class Answers:
         """What holds in a project: the person's constraints and decisions over all sessions."""
         filters = Filters(project=_folder(project) or self._cwd)
         found = self._memory().ledger(filters)[: _checked_limit(limit)]
-        return _answer({"standing": [_bounded(standing_values(one)) for one in found]})
+        rows = [_bounded(standing_values(one)) for one in found]
+        return _answer(
+            {"standing": [{**row, "others": row["others"][:MAX_OTHERS]} for row in rows]}
+        )
 
     def left_open(self, project: str = "", limit: int = 50) -> str:
         """What sessions of a project left open and no later one took up."""
@@ -253,7 +260,7 @@ class Answers:
         """The memory with what was recorded meanwhile, as far as there is time to read it."""
         memory = Memory(memory_path(self._environ))
         if memory.path.exists():
-            work = self._pool.submit(memory.update)
+            work = self._pool.submit(update, memory.path, environ=self._environ)
             with suppress(TimeoutError, LeftoffError):  # what is known stays
                 work.result(self._timeout)
         return memory

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.errors import SourceError, UsageError
+from leftoff.errors import UsageError
 from leftoff.memory.index import opened
 from leftoff.memory.search import EDITS, ENTRIES, Hit
+from leftoff.sources.open import open_regular
 from leftoff.text.line_hashes import Replaced, line_hash, unpacked_hashes
 
 MIN_LETTERS = 3
@@ -67,10 +68,8 @@ def blame(index: Path, file: Path, lines: tuple[int, int] | None = None) -> list
         SourceError: there is no index, or the file cannot be read.
         UsageError: the file has no such line.
     """
-    try:
-        text = file.read_text("utf-8", errors="replace")
-    except OSError as error:
-        raise SourceError(f"{file}: {error.strerror}") from error
+    with open_regular(file, any_encoding=True) as opened_file:
+        text = opened_file.read().decode("utf-8", "replace")
     return origins(index, str(file.absolute()), text.splitlines(), lines)
 
 

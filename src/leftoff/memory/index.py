@@ -33,13 +33,11 @@ from leftoff.batch.run import ProgressListener, Report, Run
 from leftoff.errors import SourceError, StateError
 from leftoff.handover.entries import Entry, SessionEntries
 from leftoff.handover.recall import terms_of
-from leftoff.settings import user_folder
+from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
 MEMORY_SCHEMA = "1"
 """Raised when the tables or `terms_of` change: the index is then built anew."""
-
-NAME = "memory.sqlite3"
 
 LOCK_TIMEOUT = 0.1
 """Seconds to wait for another process that updates the index. Chosen by hand: that process does
@@ -69,16 +67,6 @@ CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
     words, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '._-/$'"
 );
 """
-
-
-def memory_path(environ: Mapping[str, str]) -> Path:
-    """Where the index of this user is: `LEFTOFF_MEMORY`, else in the user's state folder."""
-    if environ.get("LEFTOFF_MEMORY"):
-        return Path(environ["LEFTOFF_MEMORY"]).expanduser()
-    if os.name == "nt":
-        return user_folder(environ) / NAME
-    state = environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "leftoff" / NAME
 
 
 def update(

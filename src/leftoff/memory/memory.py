@@ -11,8 +11,9 @@ from leftoff.batch.pool import Engine
 from leftoff.batch.run import Report
 from leftoff.memory.blame import Origin, blame
 from leftoff.memory.fixes import Fix, fixes
-from leftoff.memory.index import memory_path, statistics, update
+from leftoff.memory.index import statistics, update
 from leftoff.memory.ledger import Standing, ledger, never_taken_up
+from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import ALL, Filters, Hit, search
 
 

@@ -15,6 +15,7 @@ from leftoff.errors import UsageError
 from leftoff.handover.entries import KINDS
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
+from leftoff.memory.lookup import quoted
 
 CANDIDATES = 200
 """Best entries by BM25 that are ranked again. Chosen by hand."""
@@ -232,11 +233,6 @@ def occurrences(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
     """In how many entries each term stands, counted up to `COMMON`."""
     query = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
     return {t: db.execute(query, (quoted(t), COMMON)).fetchone()[0] for t in terms}
-
-
-def quoted(term: str) -> str:
-    """A term as a string of an FTS5 query."""
-    return '"' + term.replace('"', '""') + '"'
 
 
 def nearest_terms(db: sqlite3.Connection, terms: Iterable[str]) -> list[str]:

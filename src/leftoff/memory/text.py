@@ -15,8 +15,10 @@ from leftoff.memory.search import Hit
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-MAX_TEXT, MAX_NOTE = 400, 160
-"""Code points of a text and of a note. Chosen by hand."""
+MAX_TEXT, MAX_NOTE, MAX_LINE = 400, 160, 240
+"""Code points of a text, of a note, and of a text in a line of a block. Chosen by hand."""
+
+REQUIRED = ("constraint", "correction")
 
 
 def hits_text(hits: Iterable[Hit], width: int) -> str:
@@ -52,6 +54,22 @@ def ledger_text(standing: Iterable[Standing], width: int) -> str:
     if blocks[True]:
         parts += ["No longer holds\n", *blocks[True]]
     return "\n".join(parts)
+
+
+def surest_lines(standing: Iterable[Standing]) -> list[str]:
+    """What holds in a project as lines of a block: what the person required in several
+    sessions, what in one, then what the person decided."""
+    holding = [one for one in standing if not one.ended]
+    holding.sort(key=lambda o: (o.last.kind not in REQUIRED, -o.times))  # then the latest first
+    return [_sure_line(one) for one in holding]
+
+
+def _sure_line(one: Standing) -> str:
+    hit = one.last
+    what = "Required" if hit.kind in REQUIRED else "Decided"
+    often = f", {one.times} sessions" if one.times > 1 else ""
+    place = f"{short_id(hit)}#{hit.number}, {hit.ended[:10]}".rstrip(", ")
+    return f"- {what} by the person{often}: {brief(hit.text, MAX_LINE)} ({place})"
 
 
 def _place(hit: Hit) -> str:
