@@ -23,7 +23,11 @@ from leftoff.sources.open import read_whole
 
 @click.group("eval")
 def evaluate() -> None:
-    """How right leftoff is, measured against labels or against what really happened."""
+    """Measure how accurate leftoff is: against labels, or against what recordings, patches and
+    commits show.
+
+    Example: leftoff eval labels LABELS --transcripts SESSIONS
+    """
 
 
 evaluate.add_command(budget_command)

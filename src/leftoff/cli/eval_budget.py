@@ -22,11 +22,11 @@ def budget_command(
     date: str,
     machine: str,
 ) -> None:
-    """Score the ledger against what recorders wrote down.
+    """Measure token counts, context window and forecast against the recorders' own figures.
 
-    PATH: recordings, or directories of them. Spend is set beside the naive sum of every
-    record, occupancy beside the recorders' own figures at compactions, and the forecast beside
-    the compactions that came.
+    PATH: recordings, or directories of them. Spend is compared with the naive sum of all
+    records, occupancy with the recorders' figures at compactions, and the forecast with the
+    compactions that followed.
     """
     measured = budgets.evaluate_budget(paths, progress=progress())
     value = budgets.report(measured, resamples=resamples)

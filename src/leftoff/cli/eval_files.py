@@ -23,7 +23,7 @@ def files_command(
     date: str,
     machine: str,
 ) -> int:
-    """Score file tracking against what really happened.
+    """Measure file tracking against final patches and commits.
 
     PATH: recordings, or directories of them. Final patches are read from the recordings
     themselves, commits from the `.groundtruth.json` file beside a recording.

@@ -49,13 +49,13 @@ def resume_command(
     date: str,
     machine: str,
 ) -> None:
-    """Score what a successor is given against what it would need.
+    """Measure what the next agent is given against what it needed.
 
     PATH: recordings, or directories of them. Each is cut where the recorder compacted it, and
-    only what stands before the cut is read. Compared are every form that leftoff delivers, each
-    at its own budget, the summary that the recorder's own model wrote there, the tail of the
-    session, and that summary with our block. Decisions and directives need labels. Exit 2: no
-    cut could be measured.
+    only the part before the cut is read. Compared are all forms of leftoff at their own
+    budgets, the summary of the recorder's own model, the tail of the session, and that summary
+    together with leftoff's block. Decisions and directives need labels. Exit 2: no cut could
+    be measured.
     """
     report = evaluate_resume(
         paths,

@@ -33,7 +33,7 @@ def truth_command(
     date: str,
     machine: str,
 ) -> int:
-    """Score summaries against what the recordings themselves show, without labels.
+    """Measure summaries against what the recordings themselves show, without labels.
 
     PATH: recordings, or directories of them. Measured are: whose turn it is where a recording
     is cut, verdicts of checks, commits and pushes, typed words, and decisions that git undid.
