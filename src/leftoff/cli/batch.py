@@ -227,7 +227,7 @@ def summary_line(report: Report) -> str:
         )
     rate = report.read / 1e6 / max(report.seconds, 1e-9)
     lines.append(
-        f"{report.known:,} of {plural(report.jobs, 'job')} known before; "
+        f"{report.known:,} of {plural(report.jobs, 'job')} unchanged; "
         f"read {report.read / 1e6:,.1f} MB in {report.seconds:.1f} s ({rate:,.1f} MB/s)"
     )
     if report.written:
@@ -236,5 +236,5 @@ def summary_line(report: Report) -> str:
         lines.append("unchanged: " + ", ".join(report.unchanged))
     if report.interrupted:
         left = report.jobs - report.known - report.done
-        lines.append(f"interrupted with {plural(left, 'job')} left; the same command goes on")
+        lines.append(f"interrupted with {plural(left, 'job')} left; run it again to continue")
     return "\n".join(lines)

@@ -113,7 +113,7 @@ class _Watch:
             look = self._follower.look()
             self._due = self._due or look.changed
             for path in look.gone:
-                complain(f"{path}: the recording was removed; another begins")
+                complain(f"{path}: the recording was removed; a new one begins")
             found = self._follower.summary() if self._due else None
         except (InputError, StateError) as error:
             early = isinstance(error, FormatError)  # nothing may have been said in it yet

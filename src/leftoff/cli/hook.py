@@ -106,7 +106,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
         return 1
     if not yes:
         if not sys.stdin.isatty():
-            print("nothing was changed; --yes does it", file=sys.stderr)
+            print("nothing was changed; use --yes to make the change", file=sys.stderr)
             return 1
         if not click.confirm("Make this change?", err=True):
             return 1

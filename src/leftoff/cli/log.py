@@ -183,7 +183,7 @@ def _id(name: str, known: list[str]) -> str:
         return name
     meant = [key for key in known if key.startswith(name)]
     if len(meant) > 1:
-        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; say more of it")
+        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; give more of its characters")
     if not meant:
         raise UnknownName("resume log", name, known)
     return meant[0]

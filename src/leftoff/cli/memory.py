@@ -59,7 +59,7 @@ def current_index(*, no_update: bool) -> Path:
     if not no_update:
         new = not path.exists()
         if new:
-            tell("reading all recordings of this machine for the first time ...")
+            tell("building the index of all recordings on this machine ...")
         _update(path, (), Pool() if new else InProcess())
     return path
 
