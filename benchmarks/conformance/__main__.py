@@ -1,12 +1,12 @@
 """Conformance: what the readers get out of real recordings, and whether that has changed.
 
-    python -m benchmarks.conformance CORPUS [--write README.md]
+    python -m benchmarks.conformance CORPUS [--write docs/formats/README.md]
     python -m benchmarks.conformance net PATHS... [--against TABLE] [--write]
     python -m benchmarks.conformance speakers PATHS... [--list] [--write]
 
-The first prints the README's table of formats (`formats_table`). The second hashes every output
-of every recording and compares the hashes with those of a committed table (`net`). The third
-compares turns, speakers and owners with an account that shares nothing with the readers
+The first prints the table of docs/formats/README.md (`formats_table`). The second hashes every
+output of every recording and compares the hashes with those of a committed table (`net`). The
+third compares turns, speakers and owners with an account that shares nothing with the readers
 (`speakers`).
 """
 

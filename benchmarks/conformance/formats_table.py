@@ -1,6 +1,6 @@
-"""What the readers get out of real recordings, as the README's table.
+"""What the readers get out of real recordings, as the table of docs/formats/README.md.
 
-    python -m benchmarks.conformance CORPUS [--write README.md]
+    python -m benchmarks.conformance CORPUS [--write docs/formats/README.md]
 
 CORPUS is a folder with MANIFEST.tsv (format, file, ...). A mark means that the recordings at
 hand show it: calls paired with results, tokens, timestamps, subagents, compactions; "–" means

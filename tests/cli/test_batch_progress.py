@@ -68,4 +68,4 @@ def test_the_index_can_be_forgotten(root: Path, tmp_path: Path) -> None:
         return done.stderr
 
     assert run("--quiet") == b""
-    assert b"0 of 1 job known before" in run("--fresh")
+    assert b"0 of 1 job unchanged" in run("--fresh")

@@ -111,4 +111,4 @@ def test_an_id_that_may_be_two_is_asked_for(run: Run, session: Path) -> None:
     run("log", "create", str(session), "--id", "day-2")
     done = run("log", "show", "day")
     assert done.returncode == 2
-    assert b"say more of it" in done.stderr
+    assert b"give more of its characters" in done.stderr

@@ -48,7 +48,7 @@ def leftoff(home: Path) -> Run:
 def test_the_first_search_builds_the_index(leftoff: Run, home: Path) -> None:
     found = leftoff("search", "largest", "remainder", "rounding")
     assert found.returncode == 0, found.stderr
-    assert "for the first time" in found.stderr
+    assert "building the index" in found.stderr
     assert "decision (the agent)  b0b81e65#13" in found.stdout
     assert (home / "memory.sqlite3").stat().st_mode & 0o777 == 0o600
     again = leftoff("recall", "largest-remainder", "--json", "-n", "1")

@@ -44,20 +44,22 @@ FAILED = "asked with the full prompt, resuming failed"
 @click.option(
     "--continue", "review", metavar="REVIEW", help="An earlier review's id, or latest."
 )
-@click.option("--client", type=click.Choice(CLIENTS), help="Whom to ask.  [default: claude]")
-@click.option("--model", metavar="M", help="The client's name of a model.")
+@click.option("--client", type=click.Choice(CLIENTS), help="Client to ask.  [default: claude]")
+@click.option("--model", metavar="M", help="Model, by the client's name for it.")
 @click.option(
     "--allowed-tools", metavar="T", default="", help="Tools that need no permission, e.g. Read."
 )
-@click.option("--no-resume", is_flag=True, help="Send all that was said before again.")
+@click.option(
+    "--no-resume", is_flag=True, help="Do not resume; send everything said before again."
+)
 @click.option(
     "--time-limit",
     type=Seconds(1),
     default=600.0,
     show_default=True,
-    help="Seconds.",
+    help="Time limit in seconds.",
 )
-@click.option("--stats", is_flag=True, help="What resuming has been worth; asks nothing.")
+@click.option("--stats", is_flag=True, help="Show what resuming has saved; sends nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The answer or figures as JSON.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- CLIENT_OPTIONS]")
 def ask(
@@ -72,12 +74,14 @@ def ask(
     stats: bool,
     as_json: bool,
 ) -> None:
-    """Ask an agent's client what is on standard input, and keep the conversation for
-    follow-ups.
+    """Send standard input to an agent's client (Claude Code, Codex) and print its answer.
 
-    The answer goes to stdout, the review's id to stderr. A follow-up sends only what is new
-    where the client still has the conversation, and everything that was said before where it
-    has not. Without --client and --model, those of the last round.
+    Example: git diff | leftoff ask --client claude
+
+    The answer goes to stdout, the review's id to stderr. With --continue the client resumes
+    its own conversation and gets only what is new; if it no longer has the conversation,
+    everything said before is sent again. Without --client and --model, those of the last round
+    are used.
     """
     chosen = settings.load_here().settings
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)

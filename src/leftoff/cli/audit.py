@@ -17,7 +17,9 @@ from leftoff.sources.open import session_paths
 
 @click.command()
 @session_argument()
-@click.option("--json", "as_json", is_flag=True, help="Everything, uncut, as one JSON object.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Everything, not shortened, as one JSON object."
+)
 @click.option(
     "--words",
     is_flag=True,
@@ -29,14 +31,16 @@ from leftoff.sources.open import session_paths
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
-    help="List at most so many of each kind; 0 for the table alone.",
+    help="List at most this many of each kind; 0 for only the table.",
 )
 def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
-    """What each compaction of SESSION cost: what the next 30 calls read, ran, searched or asked
-    again although it was known before, and what the summary left out that they used.
+    """Show what each compaction of SESSION cost: what its summary left out, and what the next
+    30 calls had to read, run, search or ask again.
 
-    A repetition counts if nothing changed in between; what may have changed counts as changed.
-    Exit 1: there is no compaction whose summary can be read.
+    Example: leftoff audit latest
+
+    A repeated call counts only if nothing that it looks at can have changed in between. Exit
+    1: no compaction with a readable summary.
     """
     path, _ = session_paths(path_of(session))
     by_words = list(audit_compactions(path)) if words else []

@@ -39,20 +39,22 @@ ENGINES = ("local", "ray")
     metavar="OUT",
     multiple=True,
     required=True,
-    help="A .jsonl, .jsonl.gz, .jsonl.zst, .parquet, .sqlite or .db; may be given again.",
+    help="A .jsonl, .jsonl.gz, .jsonl.zst, .parquet, .sqlite or .db; may be repeated.",
 )
 @click.option(
     "--what",
     type=click.Choice(WHAT),
     default="summarize",
     show_default=True,
-    help="What to make of each session.",
+    help="Content of the column `document`.",
 )
-@click.option("--only", metavar="NAME", multiple=True, help="Run this built-in extractor only.")
+@click.option("--only", metavar="NAME", multiple=True, help="Run only this built-in extractor.")
 @click.option(
-    "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
+    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
 )
-@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
+@click.option(
+    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
+)
 @click.option("--personal", is_flag=True, help="Also hide personal data.")
 @recorder_option
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
@@ -60,9 +62,9 @@ ENGINES = ("local", "ray")
     "-w",
     "--workers",
     type=click.IntRange(min=1),
-    help="Sessions at once.  [default: as many as there are processors]",
+    help="Number of worker processes.  [default: as many as there are processors]",
 )
-@click.option("--address", metavar="URL", default="", help="Of a Ray cluster.")
+@click.option("--address", metavar="URL", default="", help="Address of a Ray cluster.")
 @click.option(
     "--time-limit",
     "limit",
@@ -70,10 +72,10 @@ ENGINES = ("local", "ray")
     type=Seconds(0.1),
     default=300.0,
     show_default=True,
-    help="The most that one session may take.",
+    help="Time limit for one session.",
 )
-@click.option("--index", metavar="FILE", help="What is remembered.  [default: OUT.index]")
-@click.option("--fresh", is_flag=True, help="Read everything again.")
+@click.option("--index", metavar="FILE", help="Index of what was read.  [default: OUT.index]")
+@click.option("--fresh", is_flag=True, help="Ignore the index and read everything again.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no report.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a file could not be read.")
@@ -97,13 +99,15 @@ def batch(
     quiet: bool,
     strict: bool,
 ) -> int:
-    """Many sessions at once, as tables: one row for each session, decision, milestone and
-    changed file. A file that cannot be read is a row that says why.
+    """Write many sessions as tables: one row for each session, decision, milestone and changed
+    file.
 
-    PATHS are files, folders, patterns, URLs (s3://bucket/folder) and the folders in which
-    clients keep their sessions; without any, the default places of this machine. What was read
-    is remembered beside the first output: the next run reads only what has changed, and an
-    interrupted one goes on where it was. Exit 130: interrupted, and OUT holds what was done.
+    Example: leftoff batch ~/.claude -o sessions.parquet
+
+    PATHS are files, folders, patterns, URLs (s3://bucket/folder) and the folders of clients;
+    without any, the default places of this machine. A file that cannot be read gets a row with
+    the reason. The next run reads only what has changed and continues an interrupted run. Exit
+    130: interrupted; OUT contains what was finished.
     """
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
@@ -223,7 +227,7 @@ def summary_line(report: Report) -> str:
         )
     rate = report.read / 1e6 / max(report.seconds, 1e-9)
     lines.append(
-        f"{report.known:,} of {plural(report.jobs, 'job')} known before; "
+        f"{report.known:,} of {plural(report.jobs, 'job')} unchanged; "
         f"read {report.read / 1e6:,.1f} MB in {report.seconds:.1f} s ({rate:,.1f} MB/s)"
     )
     if report.written:
@@ -232,5 +236,5 @@ def summary_line(report: Report) -> str:
         lines.append("unchanged: " + ", ".join(report.unchanged))
     if report.interrupted:
         left = report.jobs - report.known - report.done
-        lines.append(f"interrupted with {plural(left, 'job')} left; the same command goes on")
+        lines.append(f"interrupted with {plural(left, 'job')} left; run it again to continue")
     return "\n".join(lines)

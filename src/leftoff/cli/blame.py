@@ -18,13 +18,15 @@ _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", 
 
 @click.command()
 @click.argument("file")
-@click.option("--no-update", is_flag=True, help="Do not look for what was recorded meanwhile.")
+@click.option("--no-update", is_flag=True, help="Do not add new recordings to the index first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def blame(file: str, *, no_update: bool, as_json: bool) -> int:
-    """Which session last wrote each line of FILE as it is now: the edit, what the person had
-    asked, the decisions of that turn and the commit. FILE:12 and FILE:12-20 are single lines.
+    """Show which session last wrote each line of FILE: the edit, what the person had asked,
+    the decisions of that turn and the commit.
 
-    Exit 1: no line is from a recorded session.
+    Example: leftoff blame src/app.py:12-20
+
+    Exit 1: no line comes from a recorded session.
     """
     place = None if Path(file).exists() else _PLACE.fullmatch(file)
     path = Path(place["file"] if place else file)

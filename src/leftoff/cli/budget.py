@@ -26,7 +26,7 @@ PRESETS = ("advisory", "handoff", "own")
 @click.option("--json", "as_json", is_flag=True, help="Every figure, as one JSON object.")
 @click.option("--watch", is_flag=True, help="Follow a growing file until interrupted.")
 @click.option(
-    "--instructions", is_flag=True, help="Print the block for an orchestrating agent instead."
+    "--instructions", is_flag=True, help="Print a text for an orchestrating agent instead."
 )
 @click.option(
     "--preset",
@@ -39,9 +39,9 @@ PRESETS = ("advisory", "handoff", "own")
     type=Seconds(0.05),
     default=1.0,
     show_default=True,
-    help="Seconds between two looks of --watch.",
+    help="Seconds between two updates of --watch.",
 )
-@click.option("--for", "seconds", type=Seconds(), help="End --watch after this.")
+@click.option("--for", "seconds", type=Seconds(), help="End --watch after this many seconds.")
 def budget(
     session: str,
     *,
@@ -53,7 +53,11 @@ def budget(
     interval: float,
     seconds: float | None,
 ) -> None:
-    """How full the window of SESSION is, what it spent, and how long it will last."""
+    """Show how full the context window of SESSION is, the tokens and cost so far, and how many
+    calls are left.
+
+    Example: leftoff budget latest --watch
+    """
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
     windows, prices = found.settings.windows, found.settings.prices

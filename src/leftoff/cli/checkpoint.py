@@ -53,28 +53,31 @@ CAPACITIES = ("90", "95", "98")
 
 @click.group()
 def checkpoint() -> None:
-    """Checkpoints of tasks: made from recordings, saved, put before the next prompt."""
+    """Save where a task stands, and pass it to the next agent.
+
+    Example: leftoff checkpoint create latest
+    """
 
 
 @checkpoint.command()
 @click.argument("session", default="latest", shell_complete=complete)
 @click.option(
-    "--task", metavar="ID", default="", help="The task's id; the session's if left out."
+    "--task", metavar="ID", default="", help="The task's id.  [default: the session's]"
 )
 @click.option("--goal", metavar="TEXT", default="", help="The task in its owner's words.")
-@click.option("--role", metavar="NAME", default="", help="Lists this role's files only.")
+@click.option("--role", metavar="NAME", default="", help="List only the files of this role.")
 @click.option("--provider", metavar="NAME", default="", help="The model of the recording.")
 @click.option("--limit", type=click.IntRange(min=1), help="Tokens the task may use with it.")
 @click.option(
     "--capacity",
     type=click.Choice(CAPACITIES),
-    help="How much it holds: 90 brief, 95 full, 98 the least.  [default: by what is used]",
+    help="Level of detail: 90 brief, 95 full, 98 minimal.  [default: by what is used]",
 )
 @click.option(
-    "--markdown", metavar="DIR", help="Write the sections into DIR/contexts/sandbox, too."
+    "--markdown", metavar="DIR", help="Also write the sections into DIR/contexts/sandbox."
 )
 @click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
-@click.option("--git", "repository", metavar="DIR", help="Keep the diff of this repository.")
+@click.option("--git", "repository", metavar="DIR", help="Save the diff of this repository.")
 @click.option(
     "--session",
     "which",
@@ -82,7 +85,9 @@ def checkpoint() -> None:
     help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 @recorder_option
-@click.option("--json", "as_json", is_flag=True, help="Print the checkpoint; keep nothing.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
+)
 def create(
     session: str,
     *,
@@ -99,7 +104,7 @@ def create(
     recorder: str | None,
     as_json: bool,
 ) -> None:
-    """Make a checkpoint of SESSION now; prints its id."""
+    """Make a checkpoint of SESSION now and print its id."""
     settings = load_here().settings
     path = path_of(session)
     chosen = roles.role(role) if role else None
@@ -211,7 +216,7 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
 @click.argument("id")
 @click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
 def show(id: str, *, as_json: bool) -> None:
-    """What the checkpoint ID says: an id, its beginning, `latest`, or a file."""
+    """Print the checkpoint ID: an id, its beginning, `latest`, or a file."""
     saved = _load(id)
     for issue in saved.issues:
         complain(issue.what)
@@ -225,7 +230,7 @@ def show(id: str, *, as_json: bool) -> None:
 @checkpoint.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def list_command(*, as_json: bool) -> None:
-    """Every saved checkpoint, newest first."""
+    """List the saved checkpoints, newest first."""
     store = _store()
     for entry in store.list("checkpoint"):
         whole = _whole(store, entry)
@@ -255,9 +260,9 @@ def list_command(*, as_json: bool) -> None:
     show_default=True,
     help="The next agent's prompt; it is passed on byte for byte.",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of the block.")
+@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of tokens.")
 def inject(id: str, *, source: str, budget: int | None) -> None:
-    """The next agent's prompt with the checkpoint ID before it, on stdout."""
+    """Print the next agent's prompt with the checkpoint ID in front of it."""
     saved = _load(id)
     for issue in saved.issues:
         complain(issue.what)
@@ -274,12 +279,13 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
 
 
 @checkpoint.command()
-@click.option("--days", type=click.FloatRange(min=0), help="Keep those younger than this.")
-@click.option("--keep", type=click.IntRange(min=0), help="Keep so many of the newest.")
+@click.option(
+    "--days", type=click.FloatRange(min=0), help="Keep checkpoints younger than this."
+)
+@click.option("--keep", type=click.IntRange(min=0), help="Keep this many of the newest.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
-    """Remove old checkpoints, those that retention no longer keeps, and print what was
-    removed; pinned ones stay."""
+    """Remove checkpoints that are older than the settings allow; pinned ones stay."""
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
     now, store = datetime.now(UTC).timestamp(), _store()
@@ -296,8 +302,11 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
 @checkpoint.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def accept(file: Path) -> int:
-    """Take a checkpoint as right that was changed by hand: checks it, shows where it differs,
-    and seals it again. Exit 1 if it contradicts itself."""
+    """Accept a checkpoint that was edited by hand: check it, show the differences, and update
+    its checksum.
+
+    Exit 1: it contradicts itself.
+    """
     where = str(file)
     opened = unseal("checkpoint", decompress(read_whole(where), where), where, accept=True)
     name = file.name.removesuffix(".gz").removesuffix(".json")

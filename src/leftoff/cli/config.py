@@ -15,9 +15,10 @@ from leftoff.settings import load_here, normalized_key, unknown_setting
 @click.argument("key", metavar="[KEY]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 def config(key: str | None, *, as_json: bool) -> None:
-    """Every setting with its value and where it comes from, or KEY and those below it.
+    """Show every setting, its value and where it comes from, or only KEY and the settings
+    below it.
 
-    KEY: a path such as context_management.budget_total, in any case.
+    Example: leftoff config context_management.budget_total
     """
     loaded = load_here()
     for notice in loaded.notices:

@@ -21,10 +21,12 @@ TARGETS = ("atif", "leftoff")
 @recorder_option
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def convert(session: str, *, target: str, recorder: str | None, output: str | None) -> None:
-    """SESSION in another format, redacted: `atif`, one document that Harbor and others read,
-    or `leftoff`, one JSON object on each line.
+    """Convert SESSION to another format, without secrets: `atif` (one document, read by Harbor
+    and others) or `leftoff` (one JSON object per line).
 
-    The main thread only; images and the marks of compactions are left out.
+    Example: leftoff convert latest --to atif -o session.json
+
+    Only the main thread is converted; images and compaction marks are left out.
     """
     messages, info = whole(path_of(session), recorder)
     messages = [m for m in messages if not m.agent]

@@ -103,7 +103,11 @@ def progress() -> Callable[[str], None] | None:
 
 @click.group("eval")
 def evaluate() -> None:
-    """How right leftoff is, measured against labels or against what really happened."""
+    """Measure how accurate leftoff is: against labels, or against what recordings, patches and
+    commits show.
+
+    Example: leftoff eval labels LABELS --transcripts SESSIONS
+    """
 
 
 @evaluate.command("budget")

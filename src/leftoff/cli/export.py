@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 @recorder_option
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def export(session: str, *, tools: str, recorder: str | None, output: str | None) -> None:
-    """The whole of SESSION as readable markdown, with times and tokens; uncut, redacted.
+    """Print the whole conversation of SESSION as readable markdown, with times and tokens,
+    without secrets.
+
+    Example: leftoff export latest -o session.md
 
     Subagents follow the main thread.
     """

@@ -14,10 +14,10 @@ _OPTIONS = (
         "--project", metavar="DIR", help="Only sessions of this directory or below it."
     ),
     click.option(
-        "--from", "--format", "recorder", metavar="NAME", help="Only this recorder's."
+        "--from", "--format", "recorder", metavar="NAME", help="Only sessions of this format."
     ),
     click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01."),
-    click.option("--until", metavar="WHEN", help="Changed before, said as --since is."),
+    click.option("--until", metavar="WHEN", help="Changed before; same notation as --since."),
 )
 
 

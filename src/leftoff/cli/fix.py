@@ -24,8 +24,11 @@ def fix(
     no_update: bool,
     as_json: bool,
 ) -> int:
-    """Earlier failures like ERROR, what mended them, and what was edited in between. Without
-    ERROR, standard input: `make 2>&1 | leftoff fix`. Exit 1: nothing like it was recorded.
+    """Find earlier errors like ERROR, how they were fixed, and what was edited in between.
+
+    Example: make 2>&1 | leftoff fix
+
+    Without ERROR, standard input is read. Exit 1: no similar error was recorded.
     """
     text = " ".join(error) if error or sys.stdin is None else sys.stdin.read()
     index = current_index(no_update=no_update)

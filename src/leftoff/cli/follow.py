@@ -28,20 +28,27 @@ FORMS = ("text", "markdown", "json", "prompt", "log")
 @session_argument()
 @click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Same as -f json; one line each time.")
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt or log.")
 @click.option(
-    "--keep", metavar="FOLDER", help="Keep the place here, to go on from it the next time."
+    "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
+)
+@click.option(
+    "--keep",
+    metavar="FOLDER",
+    help="Save the read position here and continue from it next time.",
 )
 @click.option(
     "--interval",
     type=Seconds(0.05),
     default=1.0,
     show_default=True,
-    help="Seconds between two looks.",
+    help="Seconds between two updates.",
 )
-@click.option("--for", "seconds", type=Seconds(), help="End after this.")
+@click.option("--for", "seconds", type=Seconds(), help="End after this many seconds.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write here instead of to stdout, over the last."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write here instead of to stdout, replacing the last one.",
 )
 def follow(
     session: str,
@@ -54,10 +61,12 @@ def follow(
     seconds: float | None,
     output: str | None,
 ) -> None:
-    """The summary of SESSION, again whenever something was written, until interrupted.
+    """Print a new summary of SESSION whenever something was written to it, until interrupted.
 
-    Only what is new is read. A recording that is renamed is read to its end; what is at the
-    path then is shown with it if they belong together. One that is emptied or replaced ends.
+    Example: leftoff follow latest -f markdown -o now.md
+
+    Only the new part is read. A recording that is renamed is read to its end; if the file that
+    replaces it belongs to the same session, both are summarized together.
     """
     with ended_in_order(), ExitStack() as stack:
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
@@ -104,7 +113,7 @@ class _Watch:
             look = self._follower.look()
             self._due = self._due or look.changed
             for path in look.gone:
-                complain(f"{path}: the recording was removed; another begins")
+                complain(f"{path}: the recording was removed; a new one begins")
             found = self._follower.summary() if self._due else None
         except (InputError, StateError) as error:
             early = isinstance(error, FormatError)  # nothing may have been said in it yet

@@ -20,38 +20,41 @@ if TYPE_CHECKING:
     from leftoff.redaction.redactor import SafeText
 
 _COMMANDS = {
-    "ask": ("leftoff.cli.ask:ask", "Ask an agent's client, and go on with it later."),
-    "audit": ("leftoff.cli.audit:audit", "What each compaction of a session cost."),
-    "batch": ("leftoff.cli.batch:batch", "Many sessions at once, as tables."),
+    "ask": ("leftoff.cli.ask:ask", "Ask Claude Code or Codex, and continue later."),
+    "audit": ("leftoff.cli.audit:audit", "What the compactions of a session lost."),
+    "batch": ("leftoff.cli.batch:batch", "Write many sessions as tables."),
     "blame": ("leftoff.cli.blame:blame", "Which session wrote a line, and why."),
-    "budget": ("leftoff.cli.budget:budget", "How full the window is, and for how long."),
+    "budget": ("leftoff.cli.budget:budget", "Context window, tokens and cost of a session."),
     "checkpoint": (
         "leftoff.cli.checkpoint:checkpoint",
-        "Where tasks stood, for the next agent.",
+        "Save where a task stands, for the next agent.",
     ),
-    "completion": ("leftoff.cli.completion:completion", "Completion for bash, zsh or fish."),
-    "config": ("leftoff.cli.config:config", "Every setting and where it comes from."),
-    "convert": ("leftoff.cli.convert:convert", "A session in another format."),
-    "eval": ("leftoff.cli.eval:evaluate", "How right leftoff is, with intervals."),
-    "export": ("leftoff.cli.export:export", "A whole session as readable markdown."),
-    "fix": ("leftoff.cli.fix:fix", "How a failure like this one was mended before."),
-    "follow": ("leftoff.cli.follow:follow", "What happens in a session, as it grows."),
-    "hook": ("leftoff.cli.hook:hook", "For the hooks of Claude Code and Codex."),
-    "ledger": ("leftoff.cli.ledger:ledger", "What holds in a project, over all sessions."),
-    "list": ("leftoff.cli.list:list_command", "Sessions recorded on this machine."),
-    "log": ("leftoff.cli.log:log", "Make, show, list and clean up resume logs."),
-    "mcp": ("leftoff.cli.mcp:mcp", "Serve sessions to agents over MCP."),
-    "memory": ("leftoff.cli.memory:memory", "The index that search, blame and fix ask."),
-    "plugins": ("leftoff.cli.plugins:plugins", "Formats, extractors and redactors."),
-    "redact": ("leftoff.cli.redact:redact", "A file without its secrets."),
-    "report": ("leftoff.cli.report:report", "Many sessions on one HTML page."),
-    "resume": ("leftoff.cli.resume:resume", "Take up an interrupted workflow."),
-    "schema": ("leftoff.cli.schema:schema", "The JSON Schema of a document."),
+    "completion": (
+        "leftoff.cli.completion:completion",
+        "Completion for bash, zsh or fish.",
+    ),
+    "config": ("leftoff.cli.config:config", "Show the settings and where they come from."),
+    "convert": ("leftoff.cli.convert:convert", "Convert a session to another format."),
+    "eval": ("leftoff.cli.eval:evaluate", "Measure how accurate leftoff is."),
+    "export": ("leftoff.cli.export:export", "Print a whole session as markdown."),
+    "fix": ("leftoff.cli.fix:fix", "Find how a similar error was fixed before."),
+    "follow": ("leftoff.cli.follow:follow", "Summarize a session while it is written."),
+    "hook": ("leftoff.cli.hook:hook", "Install hooks into Claude Code or Codex."),
+    "ledger": ("leftoff.cli.ledger:ledger", "Rules and decisions of a project."),
+    "list": ("leftoff.cli.list:list_command", "List the sessions on this machine."),
+    "log": ("leftoff.cli.log:log", "Write and manage resume logs."),
+    "mcp": ("leftoff.cli.mcp:mcp", "Run an MCP server for agents."),
+    "memory": ("leftoff.cli.memory:memory", "Manage the index of search, blame and fix."),
+    "plugins": ("leftoff.cli.plugins:plugins", "List formats, extractors, redactors, stores."),
+    "redact": ("leftoff.cli.redact:redact", "Remove the secrets from a file."),
+    "report": ("leftoff.cli.report:report", "Write many sessions as one HTML page."),
+    "resume": ("leftoff.cli.resume:resume", "Continue an interrupted workflow."),
+    "schema": ("leftoff.cli.schema:schema", "Print the JSON Schema of a document."),
     "recall": ("leftoff.cli.search:search", "The same as search."),
-    "search": ("leftoff.cli.search:search", "Places in all recorded sessions, by words."),
-    "summarize": ("leftoff.cli.summarize:summarize", "What happened in a session."),
-    "show": ("leftoff.cli.show:show", "Messages of a session by number."),
-    "verify": ("leftoff.cli.verify:verify", "Check every reference of a saved summary."),
+    "search": ("leftoff.cli.search:search", "Search all recorded sessions."),
+    "summarize": ("leftoff.cli.summarize:summarize", "Summarize a session."),
+    "show": ("leftoff.cli.show:show", "Print messages of a session by number."),
+    "verify": ("leftoff.cli.verify:verify", "Check the references of a saved summary."),
 }
 """Name of each command: where it is, and its line in the help."""
 
@@ -107,12 +110,14 @@ class Commands(click.Group):
 @click.version_option(__version__, "--version", message="leftoff %(version)s")
 @click.pass_context
 def leftoff(ctx: click.Context) -> int:
-    """Reads recorded sessions of AI coding agents: what was decided, how far the work got,
-    what happened to which file, and how to pick it up again. Calls no model.
+    """Summarize recorded sessions of AI coding agents: what was asked, decided, changed and
+    tested, and what is left to do. Works offline and calls no model.
 
-    Alone, it shows the newest session of this directory. SESSION is a path, -, an id or its
-    beginning, or `latest`. stdout is data, stderr is talk. Exit 0: done. 1: done, and the
-    answer is no. 2: could not.
+    Examples: leftoff summarize latest, leftoff search retry webhook
+
+    Without a command: the newest session of this directory. SESSION is a path, - for standard
+    input, an id or its beginning, or `latest`. Results go to stdout, messages to stderr. Exit
+    0: success. 1: success with a negative answer (nothing found, a check failed). 2: error.
     """
     if ctx.invoked_subcommand is not None:
         return 0

@@ -14,12 +14,14 @@ import click
 @click.group(invoke_without_command=True)
 @click.pass_context
 def hook(ctx: click.Context) -> int:
-    """Alone: answers the hook of a client (Claude Code, Codex), which calls it by itself.
+    """Give each new session of Claude Code or Codex the context of the last one.
 
-    A new session gets what earlier work left open; a prompt gets what earlier work says about
-    it, where something fits well; before a compaction a checkpoint and a resume log are saved;
-    at 70, 85 and 95 % of the window one line is printed, once; at its end a session's log is
-    written. Nothing is sent anywhere.
+    Example: leftoff hook install
+
+    The client then calls `leftoff hook` by itself. A new session gets what earlier work left
+    open; a prompt gets earlier facts that match it well; before a compaction a checkpoint and
+    a resume log are saved; at 70, 85 and 95 % of the window one line is printed; at the end of
+    a session its log is written. Nothing is sent anywhere.
     """
     if ctx.invoked_subcommand is not None:
         return 0
@@ -43,7 +45,7 @@ def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(["user", "project", "local"]),
         default="user",
         show_default=True,
-        help="Yours everywhere; this project's, shared; this project's on this machine.",
+        help="Settings for all your projects; this project's, shared; this project's, local.",
     )(command)
 
 
@@ -56,9 +58,9 @@ _dry = click.option("--dry-run", is_flag=True, help="Only show the change.")
 @_yes
 @_dry
 def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
-    """Show the change to the client's settings, ask, and make it. Other hooks stay.
+    """Add the hooks to the client's settings, after showing the change and asking.
 
-    Exit 1: nothing was changed.
+    Other hooks stay. Exit 1: nothing was changed.
     """
     from leftoff.hooks import clients, install
 
@@ -77,10 +79,10 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 @_yes
 @_dry
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
-    """Take our hooks out of the client's settings; where nothing else changed them, the file is
-    what it was, byte for byte. What hooks saved in .leftoff stays.
+    """Remove leftoff's hooks from the client's settings.
 
-    Exit 1: nothing was changed.
+    If nothing else changed the file, it is restored byte for byte. What the hooks saved in
+    .leftoff stays. Exit 1: nothing was changed.
     """
     from leftoff.hooks import clients, install
 
@@ -104,7 +106,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
         return 1
     if not yes:
         if not sys.stdin.isatty():
-            print("nothing was changed; --yes does it", file=sys.stderr)
+            print("nothing was changed; use --yes to make the change", file=sys.stderr)
             return 1
         if not click.confirm("Make this change?", err=True):
             return 1
@@ -116,8 +118,10 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
 @hook.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def status(*, as_json: bool) -> int:
-    """Where our hooks are installed, and what each did last: when, how long it took, what it
-    gave to whom, and whether that stands in the transcript. Exit 1: installed nowhere.
+    """Show where the hooks are installed and when each last ran.
+
+    Also shown: how long it took, what it gave to whom, and whether that is in the transcript.
+    Exit 1: installed nowhere.
     """
     from leftoff import codec
     from leftoff.cli.output import deliver

@@ -12,7 +12,12 @@ from leftoff.memory.text import hit_values, hits_text, ledger_text, standing_val
 
 
 @click.command()
-@click.option("--open", "left_open", is_flag=True, help="What no later session took up.")
+@click.option(
+    "--open",
+    "left_open",
+    is_flag=True,
+    help="Instead: open items that no later session continued.",
+)
 @asking
 def ledger(
     *,
@@ -23,10 +28,12 @@ def ledger(
     no_update: bool,
     as_json: bool,
 ) -> int:
-    """What holds in a project, by default the one of this directory: the person's constraints
-    and decisions over all sessions, the latest first; what was reversed comes last.
+    """List the rules and decisions that apply in a project (default: this directory), from all
+    its sessions, latest first.
 
-    Exit 1: there is nothing.
+    Example: leftoff ledger --open
+
+    Reversed ones come last. Exit 1: there are none.
     """
     index = current_index(no_update=no_update)
     wanted = filters(project or ".", since)

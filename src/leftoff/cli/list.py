@@ -56,10 +56,13 @@ def list_command(
     subagents: bool,
     as_json: bool,
 ) -> int:
-    """Sessions recorded on this machine, the last changed first; times are UTC. Of FILE, the
-    sessions that this one recording holds, the last first, with the number of their messages.
+    """List the sessions recorded on this machine, or those in FILE, last changed first; times
+    are UTC.
 
-    Without FILE only names and headers are read. Exit 1: none matched.
+    Example: leftoff list --since 2d
+
+    For FILE, the number of messages is shown too. Without FILE only names and headers are
+    read. Exit 1: none matched.
     """
     if file is not None:
         if any((project, since, until, subagents)):

@@ -30,18 +30,23 @@ from leftoff.text import sanitize
 
 @click.group()
 def log() -> None:
-    """Resume logs: what a session leaves to the next one, in at most 10,000 tokens.
+    """Write and manage resume logs: what the next session should know, in at most 10,000
+    tokens.
 
-    They are saved in .leftoff/resume-logs, as markdown and JSON, unless settings name another
-    place.
+    Example: leftoff log create latest
+
+    They are saved in .leftoff/resume-logs, as markdown and JSON, unless the settings name
+    another place.
     """
 
 
 @log.command()
 @click.argument("session", default="latest", shell_complete=complete)
-@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
-@click.option("--id", "name", metavar="ID", default="", help="Keep it under this id.")
-@click.option("--stdout", is_flag=True, help="Print it instead of keeping it.")
+@click.option(
+    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
+)
+@click.option("--id", "name", metavar="ID", default="", help="Save it under this id.")
+@click.option("--stdout", is_flag=True, help="Print it instead of saving it.")
 @recorder_option
 @click.option(
     "--session",
@@ -61,9 +66,9 @@ def create(
     reader: str | None,
     reader_refresh: bool,
 ) -> None:
-    """Make the log of SESSION (the newest of this directory by default) and print its place.
+    """Write the log of SESSION (default: the newest of this directory) and print its path.
 
-    Where there are more than ten, the oldest are removed; stderr names them.
+    If there are more than ten, the oldest are removed; stderr names them.
     """
     made = _generator(budget)
     summary = summarize(
@@ -86,9 +91,11 @@ def create(
 @log.command()
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
-@click.option("--budget", type=click.IntRange(min=100), help="Most tokens.  [default: 10000]")
+@click.option(
+    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
+)
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
-    """Print a saved log: the one of session ID (its beginning is enough), or the newest."""
+    """Print the log of session ID (its beginning is enough), or the newest one."""
     made = _generator(budget)
     if name:
         found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
@@ -108,7 +115,7 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
 @log.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 def list_logs(*, as_json: bool) -> None:
-    """Every saved log, newest first."""
+    """List the saved logs, newest first."""
     for_people = []
     found = _generator().entries()
     if as_json:
@@ -125,9 +132,9 @@ def list_logs(*, as_json: bool) -> None:
 
 @log.command()
 @click.argument("name", metavar="ID")
-@click.option("--off", is_flag=True, help="Let retention remove it again.")
+@click.option("--off", is_flag=True, help="Remove the protection.")
 def pin(name: str, *, off: bool) -> None:
-    """Protect the log of session ID from retention."""
+    """Protect the log of session ID from being removed."""
     made = _generator()
     made.pin_resume_log(_id(name, [entry.id for entry in made.entries()]), pinned=not off)
 
@@ -135,7 +142,7 @@ def pin(name: str, *, off: bool) -> None:
 @log.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def stats(*, as_json: bool) -> None:
-    """How many logs are saved, how large, how old, and why they were made."""
+    """Show number, size and age of the saved logs, and why they were made."""
     found = _generator().get_stats()
     if as_json:
         deliver(codec.dumps(found, indent=2).decode(), None)
@@ -157,7 +164,7 @@ def stats(*, as_json: bool) -> None:
     show_default=True,
     help="Number of logs to keep.",
 )
-@click.option("--days", type=click.FloatRange(min=0), help="Logs no older than this stay.")
+@click.option("--days", type=click.FloatRange(min=0), help="Keep logs up to this age.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     """Remove old logs and print what was removed; pinned ones stay."""
@@ -176,7 +183,7 @@ def _id(name: str, known: list[str]) -> str:
         return name
     meant = [key for key in known if key.startswith(name)]
     if len(meant) > 1:
-        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; say more of it")
+        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; give more of its characters")
     if not meant:
         raise UnknownName("resume log", name, known)
     return meant[0]

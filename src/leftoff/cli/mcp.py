@@ -14,12 +14,14 @@ from leftoff.integrations.mcp import serve
     type=Seconds(0.1),
     default=15.0,
     show_default=True,
-    help="Seconds that a question may wait for a long session to be read.",
+    help="Seconds that a call may wait until a long session is read.",
 )
 def mcp(patience: float) -> None:
-    """Serve the sessions of this machine to an agent, over the Model Context Protocol.
+    """Run an MCP server (Model Context Protocol) that lets an agent read the sessions of this
+    machine.
 
-    Read-only tools on standard input and output; needs leftoff[mcp]. In Claude Code:
-    claude mcp add leftoff -- leftoff mcp
+    Example: claude mcp add leftoff -- leftoff mcp
+
+    The tools are read-only and use standard input and output. Needs the extra leftoff[mcp].
     """
     serve(patience)

@@ -29,10 +29,10 @@ _OPTIONS = (
     click.option(
         "--project", metavar="DIR", help="Only sessions of this directory or below it."
     ),
-    click.option("--since", metavar="WHEN", help="Only of sessions since: 2d, 2026-11-01."),
+    click.option("--since", metavar="WHEN", help="Only sessions since then: 2d, 2026-11-01."),
     click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True),
     click.option(
-        "--no-update", is_flag=True, help="Do not look for what was recorded meanwhile."
+        "--no-update", is_flag=True, help="Do not add new recordings to the index first."
     ),
     click.option("--json", "as_json", is_flag=True, help="One JSON object on each line."),
 )
@@ -60,7 +60,7 @@ def current_index(*, no_update: bool) -> Path:
     if not no_update:
         new = not path.exists()
         if new:
-            tell("reading all recordings of this machine for the first time ...")
+            tell("building the index of all recordings on this machine ...")
         _update(path, (), Pool() if new else InProcess())
     return path
 
@@ -89,15 +89,20 @@ def _update(path: Path, paths: tuple[str, ...], engine: Engine) -> str:
 
 @click.group()
 def memory() -> None:
-    """The index over all recorded sessions of this machine, which `search`, `blame`, `fix` and
-    `ledger` ask. It holds redacted text only; LEFTOFF_MEMORY says where it is."""
+    """Manage the index over all recorded sessions that `search`, `blame`, `fix` and `ledger`
+    use.
+
+    Example: leftoff memory status
+
+    It contains redacted text only and is stored where LEFTOFF_MEMORY says.
+    """
 
 
 @memory.command("update")
 @click.argument("paths", nargs=-1)
-@click.option("-w", "--workers", type=click.IntRange(min=1), help="Processes at once.")
+@click.option("-w", "--workers", type=click.IntRange(min=1), help="Number of worker processes.")
 def update_command(paths: tuple[str, ...], workers: int | None) -> int:
-    """Reads what is new: in PATHS, else in the default places of all clients."""
+    """Add new recordings from PATHS, or from the default places of all clients."""
     path = memory_path(os.environ)
     tell(_update(path, paths, Pool(workers or 0)).replace("\n", "; "))
     return 0
@@ -105,7 +110,7 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
 
 @memory.command("status")
 def status() -> int:
-    """What the index holds."""
+    """Show what the index contains."""
     path = memory_path(os.environ)
     for name, value in statistics(path).items():
         deliver(f"{name:<12} {value}\n", None)
@@ -113,9 +118,9 @@ def status() -> int:
 
 
 @memory.command("forget")
-@click.option("--all", "everything", is_flag=True, help="The whole index.")
+@click.option("--all", "everything", is_flag=True, help="Delete the whole index.")
 def forget_command(*, everything: bool) -> int:
-    """Removes the sessions whose recordings were deleted."""
+    """Remove the sessions whose recordings were deleted."""
     count = forget(memory_path(os.environ), missing_only=not everything)
     tell(f"removed {plural(count, 'session')}")
     return 0

@@ -60,7 +60,7 @@ recorder_option = click.option(
     "--format",
     "recorder",
     metavar="NAME",
-    help="Read as this recorder's format; else it is recognised by content.",
+    help="Read as this format.  [default: detected from the content]",
 )
 """Which recorder wrote the recording. `--format` is the older name."""
 

@@ -32,9 +32,11 @@ def registries() -> dict[str, Any]:
 @click.argument("kind", type=click.Choice(KINDS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def plugins(kind: str | None, *, as_json: bool) -> int:
-    """What leftoff is made of: formats, extractors, redactors, stores, and who brought each.
+    """List the installed formats, extractors, redactors and stores, and the package of each.
 
-    Those of other packages are loaded to see whether they work. Exit 1: one does not.
+    Example: leftoff plugins format
+
+    Plug-ins of other packages are loaded to see whether they work. Exit 1: one does not.
     """
     broken = 0
     lines: list[str] = []

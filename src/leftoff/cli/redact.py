@@ -30,19 +30,23 @@ _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 @click.command()
 @click.argument("file")
 @click.option("--as", "form", type=click.Choice(FORMS), default="auto", show_default=True)
-@click.option("--personal", is_flag=True, help="E-mail addresses, phone and card numbers, too.")
-@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
+@click.option("--personal", is_flag=True, help="Also e-mail addresses, phone and card numbers.")
+@click.option(
+    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
+)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def redact(
     file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
 ) -> None:
-    """FILE (- for standard input) without its secrets: text, JSON, or one JSON value on each
-    line. What was replaced is counted on stderr.
+    """Print FILE (- for standard input) with its secrets replaced: text, JSON, or one JSON
+    value per line.
 
-    Text and lines are read piece by piece, so that a file may be larger than memory; one JSON
-    document is read whole. A file whose name says that it holds nothing but secrets (.env,
-    id_rsa, *.pem) is replaced whole. A file in UTF-16 or UTF-32 is written in the same
-    encoding again; one that mixes UTF-16 with other text is refused.
+    Example: leftoff redact session.jsonl -o clean.jsonl
+
+    The number of replacements goes to stderr. Text and lines are read piece by piece, so a
+    file may be larger than memory; one JSON document is read as a whole. A file whose name
+    says that it contains only secrets (.env, id_rsa, *.pem) is replaced completely. UTF-16 and
+    UTF-32 files keep their encoding; a file that mixes UTF-16 with other text is refused.
     """
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
     on_terminal = output in {None, "-"} and sys.stdout.isatty()

@@ -64,7 +64,7 @@ def page_of(
     "-w",
     "--workers",
     type=click.IntRange(min=1),
-    help="Sessions at once.  [default: as many as there are processors]",
+    help="Number of worker processes.  [default: as many as there are processors]",
 )
 def report(
     paths: tuple[str, ...],
@@ -76,11 +76,13 @@ def report(
     until: str | None,
     workers: int | None,
 ) -> int:
-    """Many sessions on one HTML page: overview, totals by project and week, search.
+    """Write many sessions as one HTML page: overview, totals by project and week, search.
+
+    Example: leftoff report --since 2w -o report.html
 
     PATHS are files, folders and patterns, as for `leftoff batch`. Without them: the sessions
-    that `leftoff list` shows, chosen by the options. What cannot be read stands at the end of
-    the page. Exit 1: no session was found.
+    that `leftoff list` shows, selected by the options. Files that cannot be read are listed at
+    the end of the page. Exit 1: no session was found.
     """
     chosen = {"--project": project, "--format": recorder, "--since": since, "--until": until}
     for name, given in chosen.items() if paths else ():

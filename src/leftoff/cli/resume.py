@@ -49,7 +49,7 @@ NEWEST = "latest"
 @click.argument("workflow", required=False)
 @click.option("--list", "listing", is_flag=True, help="List what can be resumed.")
 @click.option("--force", is_flag=True, help="Resume although the workflow has changed.")
-@click.option("--clean", is_flag=True, help="Remove states that are done or too old.")
+@click.option("--clean", is_flag=True, help="Remove states that are finished or too old.")
 @click.option("--dry-run", is_flag=True, help="With --clean: only print what would be removed.")
 @click.option(
     "--save",
@@ -57,7 +57,7 @@ NEWEST = "latest"
     metavar="[SESSION]",
     is_flag=False,
     flag_value=NEWEST,
-    help="Make a resume state of a recorded session; of the newest without a name.",
+    help="Save a resume state of a recorded session.  [default: the newest]",
 )
 @click.option(
     "--session",
@@ -91,13 +91,15 @@ def resume(
     prompt_only: bool,
     checkpoint: str | None,
 ) -> int:
-    """Take up an interrupted WORKFLOW: its id, the beginning of it, or its file. Of a recorded
-    session, by path, id or `latest`, a resume state is made first, as by --save.
+    """Continue an interrupted WORKFLOW: its id, the beginning of the id, or its file. For a
+    recorded session (path, id or `latest`) a resume state is made first, as with --save.
 
-    The message for the agent that goes on is printed, or given to the command of --exec, whose
-    exit code is returned. Notices go to stderr. Exit 1: the workflow has changed too much for
-    what was saved (--force resumes all the same). Exit 2: nothing is saved of it, or it cannot
-    be read.
+    Example: leftoff resume latest --exec "claude -p"
+
+    The message for the next agent is printed, or passed to the command of --exec, whose exit
+    code is returned. Notices go to stderr. Exit 1: the workflow has changed too much since the
+    state was saved (--force resumes anyway). Exit 2: nothing is saved for it, or it cannot be
+    read.
     """
     manager = FileResumeStateManager(settings=load_here().settings)
     if listing:

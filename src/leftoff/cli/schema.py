@@ -17,9 +17,12 @@ from leftoff.summary import ContextSummary
 @click.command()
 @click.argument("document", type=click.Choice(["summary", "session", "resume-state"]))
 def schema(document: str) -> None:
-    """The JSON Schema of a document: `summary` (what `summarize --json` prints), `session`
-    (one line of leftoff's own format, which `convert --to leftoff` writes) or `resume-state`
-    (what `resume --save` keeps)."""
+    """Print the JSON Schema of a document: `summary` (what `summarize --json` prints),
+    `session` (one line of leftoff's own format, which `convert --to leftoff` writes) or
+    `resume-state` (what `resume --save` writes).
+
+    Example: leftoff schema summary
+    """
     made = {"summary": _summary, "session": _session, "resume-state": _resume_state}[document]()
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     deliver(codec.dumps({**draft, **made}, indent=2).decode(), None)

@@ -15,10 +15,14 @@ from leftoff.memory.text import hit_values, hits_text
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option(
-    "--by", "speakers", type=click.Choice(SPEAKERS), multiple=True, help="Only from these."
+    "--by",
+    "speakers",
+    type=click.Choice(SPEAKERS),
+    multiple=True,
+    help="Only words of this speaker.",
 )
 @click.option(
-    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only of these kinds."
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only items of this kind."
 )
 @asking
 def search(
@@ -32,8 +36,12 @@ def search(
     no_update: bool,
     as_json: bool,
 ) -> int:
-    """The places in all recorded sessions that fit WORDS best: who said it, what became of it,
-    and where it stands. Exit 1: nothing found.
+    """Search all recorded sessions of this machine and show the best matches: who said it,
+    what came of it, and in which message.
+
+    Example: leftoff search retry webhook --kind decision
+
+    Exit 1: nothing found.
     """
     index = current_index(no_update=no_update)
     wanted = filters(project, since, speakers=speakers, kinds=kinds)

@@ -24,18 +24,20 @@ _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$
 
 @click.command()
 @click.argument("place", metavar="SESSION[@N][#FIRST[-LAST]]", shell_complete=complete)
-@click.option("--alone", is_flag=True, help="Count in this file alone.")
-@click.option("--full", is_flag=True, help="Do not cut long tool results.")
+@click.option("--alone", is_flag=True, help="Number the messages of this file only.")
+@click.option("--full", is_flag=True, help="Do not shorten long tool results.")
 @click.option(
     "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
 )
 def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
-    """Messages of a session by number, as summaries cite them: session.jsonl#12-20, latest#3.
+    """Print messages of a session by their numbers in summaries.
 
-    Numbers count from 1; without a range, all messages. Those of a fork count on from the
-    recordings that it goes on from, unless --alone says that this file is meant. Of a file
-    that holds several sessions @N chooses one, by its number, id or date (`leftoff list FILE`
-    shows them): chat.md@3#4.
+    Example: leftoff show session.jsonl#12-20
+
+    Numbers start at 1; without a range, all messages are printed. Numbers of a forked session
+    continue those of the recordings that it continues, unless --alone is given. In a file that
+    contains several sessions, @N selects one by its number, id or date (`leftoff list FILE`
+    lists them): chat.md@3#4.
     """
     match = _RANGE.match(place)
     session = match["session"] if match else place

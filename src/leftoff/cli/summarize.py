@@ -50,7 +50,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     "--shape",
     type=click.Choice(["leftoff", "seed001"]),
     default="leftoff",
-    help="Shape of the JSON; seed001 prints the object of the original design.",
+    help="Shape of the JSON; seed001 is a compact one with fixed fields.",
 )
 @click.option(
     "--session",
@@ -62,32 +62,39 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 @click.option(
     "--alone",
     is_flag=True,
-    help="Only this file: not the recordings that it goes on from.",
+    help="Only this file, without the recordings that it continues.",
 )
 @recorder_option
 @click.option(
-    "--extractor", "extra", metavar="NAME", multiple=True, help="A plug-in to run too."
+    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
 )
-@click.option("--redactor", "hide", metavar="NAME", multiple=True, help="A plug-in to run too.")
-@click.option("--budget", type=click.IntRange(min=1), help="Most tokens of a prompt or log.")
+@click.option(
+    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
+)
+@click.option(
+    "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
+)
 @click.option(
     "--since",
     metavar="N|last",
-    help="Only what is new since line N, since message '#N', or since you last asked.",
+    help="Only what is new since line N, since message '#N', or since the last call.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="All items, not only the first of each part."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show all items, not only the first of each section.",
 )
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print why: what fired, what it weighed, what just fell short. Text, or with --json.",
+    help="Show why each item was reported and what was just below the threshold.",
 )
 @click.option(
     "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
 )
 @reader_options
-@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious faults.")
+@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious errors.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def summarize(
     sessions: tuple[str, ...],
@@ -111,12 +118,16 @@ def summarize(
     strict: bool,
     output: str | None,
 ) -> int:
-    """What happened in SESSION: a file, a session's directory, - for standard input, an id or
-    its beginning, or `latest`. Several files of one line of work count as one session, and a
-    fork counts with the recordings that it goes on from, which are found beside it.
+    """Summarize SESSION: what was asked, decided, changed and tested, and what is left to do.
 
-    Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, as when
-    a recorder has changed its format.
+    Example: leftoff summarize latest
+
+    SESSION is a file, a session's directory, - for standard input, an id or its beginning, or
+    `latest`. Several files of one piece of work are summarized as one session; a forked
+    session together with the recordings that it continues, which are found beside it.
+
+    Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, for
+    example when a recorder has changed its format.
     """
     if explain:
         _explainable(form, shape, since)

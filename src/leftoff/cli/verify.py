@@ -15,9 +15,12 @@ from leftoff.sources.open import STDIN, read_whole
 @click.command()
 @click.argument("summary", metavar="SUMMARY")
 def verify(summary: str) -> int:
-    """Re-read the recording of a saved JSON SUMMARY (or -) and check every reference.
+    """Check every reference of a saved JSON SUMMARY (- for standard input) against the
+    recording.
 
-    Exit 0: every reference holds. 1: some do not; each is named.
+    Example: leftoff verify summary.json
+
+    Exit 0: all references hold. Exit 1: some do not; each is listed.
     """
     data = sys.stdin.buffer.read() if summary == STDIN else read_whole(summary)
     value = from_json(data)

@@ -285,12 +285,12 @@ def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
         for part in values["overview"].parts
     ]
     more = [
-        ("turns", "Time line", len(values["turns"])),
+        ("turns", "Timeline", len(values["turns"])),
         ("course", "Stages and tokens", 0),
         ("milestones", "Results", len(values["milestones"])),
         ("mended", "Worked later", len(values["mended"])),
-        ("found", "Found out", len(values["findings"])),
-        ("working", "To go on with", 0),
+        ("found", "Findings", len(values["findings"])),
+        ("working", "For continuing the work", 0),
         ("tokens", "Tokens", 0),
         ("subagents", "Subagents", len(values["children"])),
         ("notes", "Notes", len(values["issues"])),
