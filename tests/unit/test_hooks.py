@@ -59,6 +59,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     monkeypatch.setattr(answer, "WORKER_TIMEOUT", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
     monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
+    monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
