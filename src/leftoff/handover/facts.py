@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.extraction.errors import is_frame
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -40,6 +42,9 @@ MIN_WORDS = 4
 
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
+
+MAX_FAILURES = 5
+"""Failures that nothing mended, the latest. Chosen by hand; not measured."""
 
 MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
@@ -123,7 +128,7 @@ class Handover(Struct, frozen=True):
         unnamed: programs that may have changed other files, with how often they ran.
         read: files only read, by recency.
         lessons: failures with what mended them.
-        failures: failures that nothing mended, since the last request and before it.
+        failures: the last failures since the last request that nothing is seen to have mended.
         decisions: the person's, then the agent's likely ones by confidence.
         git: commits, pushes, pull requests.
         findings, sentences, names, commands: what fills room that is left.
@@ -428,29 +433,32 @@ def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
     return tuple(
         Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
         for e in reversed(errors)
-        if e.fixed and e.fixed_by
+        if e.fixed and e.fixed_by and not is_frame(e.text)
     )
 
 
 def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
-    """Failures that nothing mended: those since the last request weigh more. Failed reading
-    and searching is left out, and errors of a single word."""
+    """The last failures since the last request that nothing mended, as far as can be seen.
+    Failed reading and searching is left out, and errors that say nothing."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     checked = {(c.result.message, c.result.part) for c in summary.checks if c.result}
-    return tuple(
+    found = (
         Fact(
             e.text,
             e.tool + (f", {e.count} times" if e.count > 1 else ""),
             e.ref.message,
             "tool",
-            0.9 if e.ref.message > since else 0.3,
+            0.9,
         )
         for e in reversed(summary.errors)
-        if not e.fixed
+        if e.fixed is False
+        and e.ref.message > since
         and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
         and len(e.text.split()) > 1
+        and not is_frame(e.text)
     )
+    return tuple(islice(found, MAX_FAILURES))
 
 
 def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]) -> list[Fact]:

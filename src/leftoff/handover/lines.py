@@ -42,7 +42,7 @@ anything that weighs less is shown."""
 STATE = "state"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
-FAILURES = "Failed and not mended"
+FAILURES = "Failed, no later clean run seen"
 NAMES = "Names in use"
 
 FILLERS = frozenset(
