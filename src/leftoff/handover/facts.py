@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,9 +41,6 @@ MIN_WORDS = 4
 
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
-
-MAX_FAILURES = 5
-"""Failures that nothing mended, the latest. Chosen by hand; not measured."""
 
 MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
@@ -128,7 +124,7 @@ class Handover(Struct, frozen=True):
         unnamed: programs that may have changed other files, with how often they ran.
         read: files only read, by recency.
         lessons: failures with what mended them.
-        failures: the last failures since the last request that nothing is seen to have mended.
+        failures: failures that nothing is seen to have mended, the latest first.
         decisions: the person's, then the agent's likely ones by confidence.
         git: commits, pushes, pull requests.
         findings, sentences, names, commands: what fills room that is left.
@@ -438,27 +434,25 @@ def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
 
 
 def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
-    """The last failures since the last request that nothing mended, as far as can be seen.
+    """Failures that nothing is seen to have mended: those since the last request weigh more.
     Failed reading and searching is left out, and errors that say nothing."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     checked = {(c.result.message, c.result.part) for c in summary.checks if c.result}
-    found = (
+    return tuple(
         Fact(
             e.text,
             e.tool + (f", {e.count} times" if e.count > 1 else ""),
             e.ref.message,
             "tool",
-            0.9,
+            0.9 if e.ref.message > since else 0.3,
         )
         for e in reversed(summary.errors)
         if e.fixed is False
-        and e.ref.message > since
         and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
         and len(e.text.split()) > 1
         and not is_frame(e.text)
     )
-    return tuple(islice(found, MAX_FAILURES))
 
 
 def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]) -> list[Fact]:

@@ -50,6 +50,9 @@ FILLERS = frozenset(
 )
 """Titles of what fills room: how much of it is left out is of no use."""
 
+MAX_FAILURES = 5
+"""Failures that are shown. Chosen by hand."""
+
 NAMES_PER_LINE = 6
 """Names on a line: few, so that the last of the room can be used. Chosen by hand."""
 
@@ -112,7 +115,7 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
-        Part(FAILURES, _lines(h.failures, bullet), 0.0, 0.05, 5),
+        Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.05, 5),
         Part("Decided", _lines(h.decisions, bullet, DECISION), 0.05, 0.12, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
@@ -123,6 +126,12 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
     ]
     return [part for part in found if part.lines]
+
+
+def recent_failures(handover: Handover) -> tuple[Fact, ...]:
+    """The last failures since the last request: the person's words after an earlier one may
+    have settled it."""
+    return tuple(f for f in handover.failures if f.weight >= 0.5)[:MAX_FAILURES]
 
 
 def earlier_parts(facts: Sequence[Fact], *, bullet: str = "- ") -> list[Part]:
