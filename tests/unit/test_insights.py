@@ -295,3 +295,21 @@ def test_an_edit_that_failed_may_be_mended_by_any_later_one() -> None:
         back("4", "ok"),
     )
     assert [e.fixed for e in errors(view)] == [True, None]
+
+
+def test_what_the_person_denied_is_not_decided() -> None:
+    from leftoff.analysis.decisions.select import key_decisions
+
+    denied = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    view = story(
+        ("user", "Store the rows."),
+        ("agent", "I'll add a new file `rowstore.py` for the row cache instead of the dict."),
+        call("1", "Write", file_path="/w/rowstore.py", content="x"),
+        back("1", denied, failed=True),
+        ("user", "No. Keep it in the table."),
+        ("agent", "I'll use the table `rows.py` for that, since it is loaded already."),
+        call("2", "Edit", file_path="/w/rows.py", old_string="a", new_string="b"),
+        back("2", "ok"),
+    )
+    found = {d.text[:20]: d.status for d in key_decisions(view, 0.0) if d.owner == "agent"}
+    assert found == {"I'll add a new file ": "reversed", "I'll use the table `": "made"}

@@ -294,8 +294,30 @@ def _request(request: UserRequest) -> Fact:
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
-        request.question,
+        request.question if _takes_up(request) else "",
     )
+
+
+_REPLY = re.compile(
+    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
+    r"|neither|all|none|\d+|[a-e])\b",
+    re.IGNORECASE,
+)
+
+
+def _takes_up(request: UserRequest) -> bool:
+    """Whether words answer the question before them: they choose, agree or refuse, or share a
+    word with it. A question in return is no answer."""
+    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
+        return True
+    if request.text.rstrip().endswith("?"):
+        return False
+    shared = _content(request.text) & _content(request.question)
+    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
 
 
 def with_goal(handover: Handover, goal: str) -> Handover:
