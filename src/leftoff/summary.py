@@ -377,14 +377,15 @@ class Finding(Shown, frozen=True):
 
 
 class ErrorSeen(Shown, frozen=True):
-    """A tool call that failed. `fixed`: the same call or command worked later; `fixed_by`
+    """A tool call that failed. `fixed`: the same call or command worked later, with the same or
+    corrected arguments; None where only a similar one did, so that it is not known. `fixed_by`
     names what was changed or run in between, `fixed_ref` is the call that worked."""
 
     text: str
     tool: str
     ref: Ref
     count: int = 1
-    fixed: bool = False
+    fixed: bool | None = False
     fixed_by: str = ""
     fixed_ref: Ref | None = None
 

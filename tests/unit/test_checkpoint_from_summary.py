@@ -205,7 +205,7 @@ def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> 
         "The agent's last words:",
         "Files changed, latest first:",
         "The task:",
-        "Failed and not mended:",
+        "Failed, no later clean run seen:",
         "Noted:",
     ]
 

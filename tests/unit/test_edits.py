@@ -136,3 +136,55 @@ def test_the_last_calls_are_listed_with_their_outcomes() -> None:
         ("Bash", "pytest -q", "failed"),
     ]
     assert calls[1].line
+
+
+def counts(found: FileModification) -> tuple[int | None, int | None]:
+    return found.added, found.removed
+
+
+def write(path: str, text: str, result: str) -> tuple[str, dict[str, Any], str]:
+    return "Write", {"file_path": path, "content": text}, result
+
+
+def test_lines_are_summed_only_where_every_change_shows_them() -> None:
+    new, old = "File created successfully at: /p/a.py", "The file /p/a.py has been updated."
+    created = file(session(write("/p/a.py", "x\ny\n", new), edit("/p/a.py", "x", "z")), "a.py")
+    assert (created.action, counts(created)) == ("created", (3, 1))
+    twice = session(write("/p/a.py", "x\ny\n", new), write("/p/a.py", "x\nz\n", old))
+    assert counts(file(twice, "a.py")) == (None, None)
+    there = file(session(write("/p/a.py", "x\ny\n", old), edit("/p/a.py", "x", "z")), "a.py")
+    assert (there.action, there.certainty, counts(there)) == ("modified", "sure", (None, None))
+    assert there.hunk == "+z"
+    by_command = session(
+        edit("/p/a.py", "x", "z"), ("Bash", {"command": "sed -i s/z/y/ a.py"}, "")
+    )
+    assert counts(file(by_command, "a.py")) == (None, None)
+    everywhere = edit("/p/a.py", "x", "z")
+    everywhere[1]["replace_all"] = True
+    assert counts(file(session(everywhere), "a.py")) == (None, None)
+
+
+def test_looking_at_a_file_from_a_shell_is_no_later_change() -> None:
+    looked = ("Bash", {"command": "cat a.py"}, "z")
+    found = file(session(edit("/p/a.py", "x", "z"), looked), "a.py")
+    assert (found.last_message, counts(found)) == (1, (1, 1))
+
+
+def test_files_that_a_merge_brings_in_are_not_the_sessions() -> None:
+    pulled = (
+        "Updating 1a2b3c4..5d6e7f8\nFast-forward\n a.py | 2 +-\n b.py | 3 +++\n"
+        " 2 files changed\n create mode 100644 b.py\n"
+    )
+    summary = session(
+        ("Bash", {"command": "git pull"}, pulled),
+        edit("/p/b.py", "x", "z"),
+    )
+    assert [(f.path, f.action) for f in summary.file_modifications] == [("b.py", "modified")]
+
+
+def test_a_deleted_folder_that_is_written_to_again_is_not_told_as_deleted() -> None:
+    summary = session(
+        ("Bash", {"command": "rm -rf out/"}, ""),
+        write("/p/out/a.txt", "x\n", "File created successfully at: /p/out/a.txt"),
+    )
+    assert [f.path for f in summary.file_modifications] == ["out/a.txt"]

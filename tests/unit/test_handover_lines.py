@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.handover.facts import Fact, Handover
-from leftoff.handover.lines import parts
+from leftoff.handover.facts import Fact, Handover, _request
+from leftoff.handover.lines import FILES, PLANS, parts
 from leftoff.handover.wording import condensed
-from leftoff.summary import FileModification
+from leftoff.model import Ref
+from leftoff.summary import FileModification, UserRequest
 
 
 @pytest.mark.parametrize(
     ("text", "short"),
     [
-        ("Ok, can you please add a test for the parser?", "add test for parser?"),
-        ("I think we should not use the cache", "we should not use cache"),
+        ("Ok, can you please add a test for the parser?", "can you add test for parser?"),
+        ("I think we should not use the cache", "I think we should not use cache"),
         ("No, don't do that.", "No, don't do that."),
-        ("Task A is still running", "Task A still running"),
+        ("Task A is still running", "Task A is still running"),
         ("It works well, I'll use that.", "It works well, I'll use that."),
-        ("Is it done? It is not so, is it?", "Is it done? It not so, is it?"),
+        ("Is it done? It is not so, is it?", "Is it done? It is not so, is it?"),
         ("look at /home/kim/shop/billing/exports/monthly/2025/rows.py", "look at …/kim/shop/billing/exports/monthly/2025/rows.py"),
         ("/tmp/x/Screenshot\\ 1.png shows two rows", "[picture] shows two rows"),
+        ("can we not read the row again?", "can we not read row again?"),
+        ("but both just for that test", "but both just for that test"),
+        ("It seems this is the only place that sorts rows", "It seems this is the only place that sorts rows"),
+        ("so the three calls that skip it are cheap", "the three calls that skip it are cheap"),
+        ("hide it rather than just adding a flag", "hide it rather than just adding flag"),
         ("ok", "ok"),
     ],
 )  # fmt: skip
@@ -52,3 +58,58 @@ def test_a_deleted_file_says_when_since_it_may_have_been_made_again() -> None:
     gone = file("out/rows.json", 6, "deleted", None)
     (part,) = parts(Handover(files=(gone,)))  # type: ignore[arg-type]
     assert part.lines[0].forms[-1] == "- out/rows.json (deleted, #7)"
+
+
+def shown(handover: Handover) -> dict[str, list[str]]:
+    return {p.title: [line.forms[0] for line in p.lines] for p in parts(handover)}
+
+
+def test_only_likely_decisions_that_stand_are_told_as_decided() -> None:
+    decisions = (
+        Fact("use a queue", weight=0.8),
+        Fact("use a stack", "reversed", weight=0.7),
+        Fact("try a heap", weight=0.3),
+    )
+    found = shown(Handover(decisions=decisions))
+    assert found["Decided"] == ["- use a queue"]
+    assert found[PLANS] == ["- use a stack (reversed)", "- try a heap"]
+
+
+def test_a_first_request_that_others_followed_is_not_told_as_the_task() -> None:
+    first, last = Fact("sort the rows", "", 0, "person"), Fact("now the tests", "", 8, "person")
+    assert "The session began with" in shown(Handover(goal=first, last_message=last))
+    owned = Handover(goal=Fact("sort rows", "", -1, "person"), last_message=last)
+    assert "The task" in shown(owned)
+
+
+def test_failures_before_the_last_request_are_not_given() -> None:
+    failures = (
+        Fact("no pier", "Bash", 9, "tool", 0.9),
+        Fact("no boat", "Bash", 2, "tool", 0.3),
+    )
+    (lines,) = shown(Handover(failures=failures)).values()
+    assert lines == ["- `no pier` (Bash, #10)"]
+
+
+def test_a_file_committed_before_its_last_edits_says_so() -> None:
+    changed = FileModification(
+        "a.py", "created", 2, (), refs=(Ref(message=3), Ref(message=9)),
+        committed=False, last_message=9,
+    )  # fmt: skip
+    made = Handover(files=(changed,), git=(Fact("add a", "commit 1a2b3c4", 5),))
+    (line,) = shown(made)[FILES]
+    assert line == "- a.py (created, last edits not committed, #10)"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "answers"),
+    [
+        ("yes, go on", "approval", True),
+        ("the second cache", "remark", True),
+        ("also the harbour is closed", "remark", False),
+        ("are you still there?", "question", False),
+    ],
+)
+def test_an_answer_takes_up_the_question(said: str, kind: str, answers: bool) -> None:
+    request = UserRequest(said, kind, "done", Ref(message=4), "Which cache shall I use?")
+    assert bool(_request(request).more) is answers

@@ -251,3 +251,65 @@ def test_a_push_settles_what_was_not_pushed() -> None:
         ("agent", "There."),
     )
     assert next_steps(told) == ()
+
+
+@pytest.mark.parametrize(
+    "failed, error, worked, fixed, by",
+    [
+        ("git push", "fatal: no upstream branch", "git push -u origin cart", True, "git push -u origin cart"),
+        ("od -Z cart.bin", "od: illegal option -- Z", "od -c cart.bin", True, "od -c cart.bin"),
+        ("git add out/a && git commit -m a", "fatal: out/a is ignored", "git add b && git commit -m b", None, ""),
+        ("curl http://a.test/1", "curl: no route", "curl http://b.test/2", False, ""),
+        ("go test ./cart", "cart_test.go:5: wrong", "go test ./shop", None, ""),
+        ("make ship", "ship: no such rule", "ls", False, ""),
+    ],
+)  # fmt: skip
+def test_corrected_arguments_mend_and_other_arguments_leave_it_open(
+    failed: str, error: str, worked: str, fixed: bool | None, by: str
+) -> None:
+    view = story(
+        ("user", "Go."),
+        call("1", "Bash", command=failed),
+        back("1", error, failed=True),
+        call("2", "Edit", file_path="/w/a.py", old_string="a", new_string="b"),
+        back("2", "ok"),
+        call("3", "Bash", command=worked),
+        back("3", "ok"),
+        call("4", "Edit", file_path="/w/b.py", old_string="a", new_string="b"),
+        back("4", "ok"),
+    )
+    (found,) = errors(view)
+    assert (found.fixed, found.fixed_by) == (fixed, by)
+
+
+def test_an_edit_that_failed_may_be_mended_by_any_later_one() -> None:
+    view = story(
+        ("user", "Go."),
+        call("1", "Edit", file_path="/w/a.py", old_string="a", new_string="b"),
+        back("1", "String to replace not found in file.", failed=True),
+        call("2", "Write", file_path="/w/a.py", content="b"),
+        back("2", "ok"),
+        call("3", "Edit", old_string="a", new_string="b"),
+        back("3", "The file was not read.", failed=True),
+        call("4", "Edit", old_string="a", new_string="b"),
+        back("4", "ok"),
+    )
+    assert [e.fixed for e in errors(view)] == [True, None]
+
+
+def test_what_the_person_denied_is_not_decided() -> None:
+    from leftoff.analysis.decisions.select import key_decisions
+
+    denied = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    view = story(
+        ("user", "Store the rows."),
+        ("agent", "I'll add a new file `rowstore.py` for the row cache instead of the dict."),
+        call("1", "Write", file_path="/w/rowstore.py", content="x"),
+        back("1", denied, failed=True),
+        ("user", "No. Keep it in the table."),
+        ("agent", "I'll use the table `rows.py` for that, since it is loaded already."),
+        call("2", "Edit", file_path="/w/rows.py", old_string="a", new_string="b"),
+        back("2", "ok"),
+    )
+    found = {d.text[:20]: d.status for d in key_decisions(view, 0.0) if d.owner == "agent"}
+    assert found == {"I'll add a new file ": "reversed", "I'll use the table `": "made"}

@@ -43,10 +43,11 @@ _LOOKERS = frozenset(
     " view open scroll_down scroll_up goto which type realpath readlink du strings".split()
 )
 _SEARCHERS = frozenset("grep rg ag find fd ack search_dir search_file find_file ugrep".split())
-_IDLE = frozenset(
+IDLE = frozenset(
     "cd echo printf export true false set test [ exit source . read sleep pushd popd unset"
     " local nvm eval : kill pkill if return basename dirname date tee xargs".split()
 )
+"""Programs that stand beside the one that a command line is about."""
 _TESTERS = frozenset(
     "pytest py.test unittest nose2 jest vitest mocha ava tap rspec phpunit ctest tox nox"
     " playwright cypress karma gotestsum nextest bats busted prove runtests.py".split()
@@ -170,7 +171,7 @@ def _words(command: str) -> list[tuple[str, str, str]]:
 def _of_program(fact: tuple[str, str, str]) -> str:
     name, sub, command = fact
     name = name.removesuffix(".exe").removesuffix(".cmd")
-    if name in _IDLE:
+    if name in IDLE:
         return ""
     if name == "git":
         return _GIT.get(sub, "inspect_change")

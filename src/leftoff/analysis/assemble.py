@@ -77,7 +77,11 @@ def assemble(
         )
         child.release()
     modifications = with_changes(
-        track.file_modifications(events, session_header.cwd), view, children, session_header.cwd
+        track.file_modifications(events, session_header.cwd),
+        events,
+        view,
+        children,
+        session_header.cwd,
     )
     unknown_effects = track.unknown_effects(unseen)
     del tracker, events, unseen

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from leftoff.analysis.activities import of_command
+from leftoff.analysis.activities import IDLE, of_command
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
+from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
@@ -57,7 +60,9 @@ MAX_FIXES = 3
 
 def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     """Failed calls, equal messages merged, with whether the call succeeded later and what was
-    changed in between. The same check counts as the same call, however it was typed."""
+    changed in between. The same check counts as the same call, however it was typed, and so
+    does the same program on one of the same things with other options. Where only another call
+    of that program or tool worked, it is not known whether that mended anything."""
     clean = _clean_runs(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
@@ -66,23 +71,22 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
         tool = made.name if made else ""
-        later = min(
-            (
-                p
-                for key in clean.keys_of(place, made)
-                for p in clean.at.get(key, ())
-                if p > place
-            ),
-            default=None,
-        )
+        later = clean.first_after(place, clean.keys_of(place, made))
+        corrected = clean.corrected(place, made, failed.text)
+        by = ""
+        if corrected is not None and (later is None or corrected < later):
+            later = corrected
+            by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
+        like = _like(made) if later is None else ()
+        fixed = None if clean.first_after(place, like) else later is not None
         known = found.get((tool, failed.text))
         found[tool, failed.text] = ErrorSeen(
             text=failed.text,
             tool=tool,
             ref=known.ref if known else view.ref(failed.ref),
             count=known.count + 1 if known else 1,
-            fixed=later is not None,
-            fixed_by=_between(view, place, later) if later else "",
+            fixed=fixed,
+            fixed_by=by or (_between(view, place, later) if later else ""),
             fixed_ref=clean.refs.get(later) if later else None,
         )
     return tuple(found.values())
@@ -95,13 +99,64 @@ class _CleanRuns:
         self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         self.refs: dict[tuple[int, int], Ref] = {}
         self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
+        self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
         """What the call at a place did: its text, and the checks that it ran."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
+            if made.kind in EDITS:
+                keys.append(("file", made.text))
         return keys
+
+    def first_after(
+        self, place: tuple[int, int], keys: Iterable[tuple[str, ...]]
+    ) -> tuple[int, int] | None:
+        """The first call after a place that did one of these, None if none did."""
+        after = (p for key in keys for p in self.at.get(key, ()) if p > place)
+        return min(after, default=None)
+
+    def corrected(
+        self, place: tuple[int, int], made: Called | None, error: str
+    ) -> tuple[int, int] | None:
+        """The next call that worked of the one program that failed, if both name the same
+        thing or the failed one named nothing. Other tests mend none."""
+        if made is None or place in self.checks:
+            return None
+        programs = _programs(made)
+        named = error.partition(":")[0].strip().casefold()
+        programs = [p for p in programs if p[0] == named] or programs
+        if len(set(programs)) != 1:
+            return None
+        later = self.first_after(place, [("program", *programs[0])])
+        if later is None:
+            return None
+        mine, other = _operands(made.text, programs[0]), self.operands[later]
+        return later if not mine or mine & other else None
+
+
+def _programs(made: Called) -> list[tuple[str, str]]:
+    """The programs of a command line with their subcommands, without idle ones."""
+    if made.kind != "shell" or not made.text:
+        return []
+    return [fact for fact in command_facts(analyze(made.text)) if fact[0] not in IDLE]
+
+
+def _like(made: Called | None) -> list[tuple[str, ...]]:
+    """What a call is like: its programs, else its tool; of editing tools any."""
+    if made is None:
+        return []
+    if made.kind == "shell":
+        return [("program", *fact) for fact in _programs(made)]
+    return [("tool", "edit" if made.kind in EDITS else made.name)]
+
+
+def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
+    """The words of a command line that are no options, programs or signs of the shell."""
+    words = re.findall(r"[^\s'\"]*\w[^\s'\"]*", command.partition(" | ")[0])
+    plain = (w for w in words if w[0] not in "-<>" and not w[0].isdigit())
+    return frozenset(plain) - {*program, "cd"}
 
 
 def _clean_runs(view: SessionView) -> _CleanRuns:
@@ -120,8 +175,17 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
     for call in view.all(Called):
         place = (call.message, call.part)
+        if place not in bad and view.succeeded(*place):
+            for like in _like(call):
+                found.at.setdefault(like, []).append(place)
         if call.text and place not in bad and view.succeeded(*place):
             found.at.setdefault((call.name, call.text), []).append(place)
+            if call.kind in EDITS:
+                found.at.setdefault(("file", call.text), []).append(place)
+            for fact in _programs(call):
+                found.operands[place] = found.operands.get(place, frozenset()) | _operands(
+                    call.text, fact
+                )
             if place in refs:
                 found.refs.setdefault(place, refs[place])
     return found

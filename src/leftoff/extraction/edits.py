@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
 from leftoff.extraction.extractor import FILE, RESULT, View
@@ -58,14 +59,20 @@ class Edits(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         found = [
-            (number, path, changes, _hunk(changes))
-            for number, _, path, changes in _all_changes(view)
+            (number, verb, path, changes, _hunk(changes))
+            for number, verb, path, changes in _all_changes(view)
         ]
         # Redact before the cut: no rule recognises half of a secret.
         quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
-        for number, at, changes, hunk in found:
+        for number, verb, at, changes, hunk in found:
             shown = hunk if quiet else Redactor().text(hunk)
-            yield _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
+            made = _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
+            call = view.message.parts[number]
+            yield replace(
+                made,
+                whole=verb in {"write", "create"},
+                repeated=type(call) is ToolCall and _repeats(call),
+            )
 
 
 class WrittenLines(Struct):
@@ -185,6 +192,15 @@ def _edited(message: int, part: int, path: str, changes: Sequence[Change], hunk:
         _symbols(changes),
         hunk,
     )
+
+
+def _repeats(call: ToolCall) -> bool:
+    """Whether a call replaces every occurrence of a text."""
+    given = call.input if isinstance(call.input, dict) else {}
+    return any(given.get(key) not in (None, False, "false") for key in _ALL)
+
+
+_ALL = ("replace_all", "replaceAll", "allow_multiple")
 
 
 def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:

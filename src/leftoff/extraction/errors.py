@@ -55,6 +55,11 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
     return (worded or lines or [(0, len(text))])[-1]
 
 
+def is_frame(line: str) -> bool:
+    """Whether a line of an output says by itself nothing of what went wrong."""
+    return _first(_SKIPS, line, lowered(line)) is not None
+
+
 def _lines(text: str) -> Iterator[tuple[int, int]]:
     """The lines of both ends of the text, without blanks and the tags around them."""
     ends = [(0, min(len(text), HEAD))]

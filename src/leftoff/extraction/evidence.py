@@ -293,6 +293,8 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
         first, last: the lines from 1 that it leaves, 0 where the call does not say.
         symbols: functions, classes and the like that are defined in the changed lines.
         hunk: the first changed lines, each after "+" or "-", redacted.
+        whole: it writes the whole file, so that what it removes is not known.
+        repeated: it replaces every occurrence, so that the lines are not counted.
     """
 
     message: int
@@ -304,6 +306,8 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
     last: int = 0
     symbols: tuple[str, ...] = ()
     hunk: str = ""
+    whole: bool = False
+    repeated: bool = False
 
 
 class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.extraction.errors import is_frame
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -123,7 +124,7 @@ class Handover(Struct, frozen=True):
         unnamed: programs that may have changed other files, with how often they ran.
         read: files only read, by recency.
         lessons: failures with what mended them.
-        failures: failures that nothing mended, since the last request and before it.
+        failures: failures that nothing is seen to have mended, the latest first.
         decisions: the person's, then the agent's likely ones by confidence.
         git: commits, pushes, pull requests.
         findings, sentences, names, commands: what fills room that is left.
@@ -293,8 +294,30 @@ def _request(request: UserRequest) -> Fact:
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
-        request.question,
+        request.question if _takes_up(request) else "",
     )
+
+
+_REPLY = re.compile(
+    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
+    r"|neither|all|none|\d+|[a-e])\b",
+    re.IGNORECASE,
+)
+
+
+def _takes_up(request: UserRequest) -> bool:
+    """Whether words answer the question before them: they choose, agree or refuse, or share a
+    word with it. A question in return is no answer."""
+    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
+        return True
+    if request.text.rstrip().endswith("?"):
+        return False
+    shared = _content(request.text) & _content(request.question)
+    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
 
 
 def with_goal(handover: Handover, goal: str) -> Handover:
@@ -428,13 +451,13 @@ def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
     return tuple(
         Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
         for e in reversed(errors)
-        if e.fixed and e.fixed_by
+        if e.fixed and e.fixed_by and not is_frame(e.text)
     )
 
 
 def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
-    """Failures that nothing mended: those since the last request weigh more. Failed reading
-    and searching is left out, and errors of a single word."""
+    """Failures that nothing is seen to have mended: those since the last request weigh more.
+    Failed reading and searching is left out, and errors that say nothing."""
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     checked = {
         (c.result.message, c.result.part)
@@ -450,10 +473,11 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
             0.9 if e.ref.message > since else 0.3,
         )
         for e in reversed(summary.errors)
-        if not e.fixed
+        if e.fixed is False
         and (e.ref.message, e.ref.part) not in checked
         and kind_of(e.tool) not in READ_ONLY_KINDS
         and len(e.text.split()) > 1
+        and not is_frame(e.text)
     )
 
 

@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import compress
 
 from msgspec.structs import replace
 
+from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.packing import Line, Part
 from leftoff.handover.wording import (
@@ -42,13 +44,34 @@ anything that weighs less is shown."""
 STATE = "state"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
-FAILURES = "Failed and not mended"
+FAILURES = "Failed, no later clean run seen"
 NAMES = "Names in use"
+PLANS = "Planned on the way, may have changed since"
+
+SHOWN = {
+    "The task": "The session began with",
+    "Left open": "Left open, as the agent said then",
+    "Found out": "Found out, as the agent said then",
+}
+"""Titles as a reader is given them: what was said once is told as said, not as the state. A
+document stores the others."""
 
 FILLERS = frozenset(
-    {"Also said", NAMES, "Files read", "Other commands", "Git", "Found out", "Last calls"}
+    {
+        "Also said",
+        NAMES,
+        "Files read",
+        "Other commands",
+        "Git",
+        "Found out",
+        "Last calls",
+        SHOWN["Found out"],
+    }
 )
 """Titles of what fills room: how much of it is left out is of no use."""
+
+MAX_FAILURES = 5
+"""Failures that are shown. Chosen by hand."""
 
 NAMES_PER_LINE = 6
 """Names on a line: few, so that the last of the room can be used. Chosen by hand."""
@@ -82,7 +105,9 @@ def state_lines(state: State) -> list[str]:
     return lines
 
 
-def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> list[Part]:
+def parts(
+    handover: Handover, *, bullet: str = "- ", grouped: bool = True, stored: bool = False
+) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
     The shares of the budget are from `leftoff eval resume` at recorded compactions: the
@@ -90,8 +115,12 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
 
     Args:
         grouped: files of one folder stand below it; else every line stands alone.
+        stored: the titles are those of a stored document, not those of `SHOWN`.
     """
     h = handover
+    stands = [d.weight >= LIKELY and "reversed" not in d.note for d in h.decisions]
+    likely = tuple(compress(h.decisions, stands))
+    plans = tuple(compress(h.decisions, [not s for s in stands]))
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
@@ -112,9 +141,10 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
-        Part(FAILURES, _lines(h.failures, bullet), 0.0, 0.05, 5),
+        Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.05, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.05, 0.12, 2),
+        Part("Decided", _lines(likely, bullet, DECISION), 0.03, 0.1, 2),
+        Part(PLANS, _lines(plans, bullet, DECISION), 0.02, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
@@ -122,7 +152,15 @@ def parts(handover: Handover, *, bullet: str = "- ", grouped: bool = True) -> li
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
         Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
     ]
-    return [part for part in found if part.lines]
+    own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
+    shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
+    return [replace(p, title=shown.get(p.title, p.title)) for p in found if p.lines]
+
+
+def recent_failures(handover: Handover) -> tuple[Fact, ...]:
+    """The last failures since the last request: the person's words after an earlier one may
+    have settled it."""
+    return tuple(f for f in handover.failures if f.weight >= 0.5)[:MAX_FAILURES]
 
 
 def earlier_parts(facts: Sequence[Fact], *, bullet: str = "- ") -> list[Part]:
@@ -268,6 +306,7 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
     files = handover.files
     known = [*(f.path for f in files if f.action != "deleted"), *handover.read]
     folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
+    commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -276,7 +315,11 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
         if folder:
             group, head = f"{bullet}{inline(folder)}/:", f"  {bullet}"
             path = inline(file.path[len(folder) + 1 :])
-        notes, least = file_notes(file), ", ".join(_least(file, short=True))
+        notes = file_notes(file)
+        first = min((ref.message for ref in file.refs), default=-1)
+        if any(0 <= first < at < file.last_message for at in commits):
+            notes = notes.replace("not committed", "last edits not committed")
+        least = ", ".join(_least(file, short=True))
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]
@@ -343,7 +386,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     bullets: what a document stores, and `stored_part` packs."""
     return [
         (part.title, tuple(line.forms[0] for line in part.lines))
-        for part in parts(handover, bullet="", grouped=False)
+        for part in parts(handover, bullet="", grouped=False, stored=True)
     ]
 
 
@@ -356,11 +399,12 @@ def _shares() -> Mapping[str, Part]:
         constraints=(fact,), last_words=fact, calls=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
-        decisions=(fact,), git=(fact,), findings=(fact,), sentences=(fact,), names=("x",),
+        decisions=(fact, Fact("z", weight=0.0)), git=(fact,), findings=(fact,),
+        sentences=(fact,), names=("x",),
         commands=(fact,),
     )  # fmt: skip
     state = Part(STATE, (), 0.1, 0.2, -1)
-    return {part.title: part for part in (state, *parts(one))}
+    return {part.title: part for part in (state, *parts(one, stored=True))}
 
 
 TITLES = tuple(_shares())[1:]

@@ -124,7 +124,9 @@ def points(summary: ContextSummary) -> list[Point]:
         if c.passed is not None and c.kind in ("test", "build", "lint")
     ]
     found += [
-        Point("error", e.text, e.tool, e.ref.message) for e in summary.errors if not e.fixed
+        Point("error", e.text, e.tool, e.ref.message)
+        for e in summary.errors
+        if e.fixed is False
     ]
     return list({(p.kind, p.text): p for p in found}.values())
 

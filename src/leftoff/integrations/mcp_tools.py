@@ -397,7 +397,7 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
             if f.action != "read"
         ][:100],
         "errors_not_mended": [
-            _item(e.text, e.tool, e.ref.message) for e in summary.errors if not e.fixed
+            _item(e.text, e.tool, e.ref.message) for e in summary.errors if e.fixed is False
         ][-20:],
         "checks": [
             {**_item(c.text, c.kind, c.ref.message), "passed": c.passed}

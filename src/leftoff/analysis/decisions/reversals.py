@@ -16,6 +16,7 @@ import msgspec
 
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.evidence import Asked, Called
+from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 
@@ -68,7 +69,40 @@ def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[Key
     """The decisions, with status and link where a later one takes them back, where the person
     does so without naming it, and where the file that one is about was deleted or restored."""
     prompts = [a.ref.message for a in view.active(Asked)]
-    return _undone(view, _recalled(view, by_words(decisions, prompts)))
+    return _denied(view, _undone(view, _recalled(view, by_words(decisions, prompts))), prompts)
+
+
+def _denied(
+    view: SessionView, decisions: list[KeyDecision], prompts: Sequence[int]
+) -> list[KeyDecision]:
+    """The decisions, without those whose edit the person denied: what the agent said last
+    before the denied call, and earlier what names the file of that call."""
+    out = list(decisions)
+    for call in view.active(Called):
+        outcome = view.outcomes.get((call.message, call.part))
+        if call.kind not in EDITS or outcome is None or outcome.status != "denied":
+            continue
+        said = [
+            number
+            for number, d in enumerate(out)
+            if d.owner == "agent" and d.message_index <= call.message
+        ]
+        last = max((out[n].message_index for n in said), default=-1)
+        name = call.text.rsplit("/", 1)[-1].casefold()
+        since = prompts[bisect_left(prompts, call.message) - 1] if prompts else -1
+        again = any(
+            c.text == call.text
+            and c.message > call.message
+            and view.succeeded(c.message, c.part)
+            for c in view.active(Called)
+            if c.kind in EDITS
+        )
+        for number in said:
+            d = out[number]
+            about = name and name in d.text.casefold() and not again
+            if d.status == "made" and (about or since < d.message_index == last):
+                out[number] = msgspec.structs.replace(d, status="reversed")
+    return out
 
 
 def by_words(

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from leftoff.extraction.evidence import Edited, Ran, Touched
+from leftoff.analysis.files.net_changes import FileEvent
+from leftoff.extraction.evidence import Edited, Ran
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import FileModification
@@ -23,8 +24,12 @@ _ADDS = re.compile(r"\bgit\b[^\n;&|]*\b(?:add|rm|mv|commit)\b([^\n;&|]*)")
 
 
 class _Changes(Struct):
+    """What edits changed in one file; `counted`: every change of it shows its lines."""
+
     added: int = 0
     removed: int = 0
+    edits: int = 0
+    counted: bool = True
     message: int = -1
     lines: tuple[int, int] | None = None
     symbols: dict[str, None] = field(default_factory=dict)
@@ -33,42 +38,63 @@ class _Changes(Struct):
 
 def with_changes(
     modifications: Sequence[FileModification],
+    events: Iterable[FileEvent],
     view: SessionView,
     children: Iterable[SessionView],
     cwd: str,
 ) -> tuple[FileModification, ...]:
     """The modifications, each with what its edits changed.
 
-    Edits of calls that failed, or that have no result, do not count.
+    Edits of calls that failed do not count. Lines are summed only where every change of the
+    file shows both what it added and what it removed: a file that was there and is written
+    whole, one that a command changed, and one of a call without a result have no sum.
+
+    Args:
+        events: what each call did to each file.
     """
     found: dict[str, _Changes] = {}
+    own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
+    for event in events:
+        if event.action not in {"read", "missed", "found"} and event.certainty != "unknown":
+            place = event.ref.source, event.ref.message, event.ref.part or 0
+            own.setdefault(relative(event.path, cwd), {})[place] = event
+    edited: dict[str, set[str]] = {}
     for number, one in enumerate((view, *children)):
         for edit in one.each(Edited):
-            if one.succeeded(edit.message, edit.part):
-                changes = found.setdefault(relative(edit.path, cwd), _Changes())
-                _add(changes, edit, edit.message if number == 0 else -1)
-    looked: set[tuple[str, int]] = set()
-    wrote: set[tuple[str, int]] = set()
-    for touched in view.each(Touched):
-        place = relative(touched.path, cwd), touched.ref.message
-        (looked if touched.verb == "read" else wrote).add(place)
-    looked -= wrote
+            path, call = relative(edit.path, cwd), (edit.message, edit.part)
+            changes = found.setdefault(path, _Changes())
+            if call not in one.outcomes:
+                changes.counted = False
+            elif one.succeeded(*call):
+                event_of = own.get(path, {}).get((one.source, *call))
+                _add(changes, edit, event_of, edit.message if number == 0 else -1)
+                if call in one.calls:
+                    edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
     result = []
     for file in modifications:
         of_main = [r.message for r in file.refs if r.source == view.source]
-        if file.action != "read":
-            of_main = [n for n in of_main if (file.path, n) not in looked]
+        changing = own.get(file.path, {})
+        if file.action != "read" and changing:
+            of_main = [n for source, n, _ in changing if source == view.source]
         last = max(of_main, default=-1)
         file = replace(file, last_message=last)
         changes = found.get(file.path, _Changes())
         if file.action != "read":
             file = replace(file, committed=commits.include(file.path, last))
-        if changes.added or changes.removed:
+        if changes.edits:
+            tools = edited.get(file.path, set())
+            whole = changes.counted and all(
+                relative(e.renamed_from, cwd) not in found
+                if e.renamed_from
+                else e.tool in tools
+                for e in changing.values()
+            )
+            whole = whole and bool(changes.added or changes.removed)
             file = replace(
                 file,
-                added=changes.added,
-                removed=changes.removed,
+                added=changes.added if whole else None,
+                removed=changes.removed if whole else None,
                 lines=changes.lines,
                 symbols=tuple(changes.symbols)[::-1][:MAX_SYMBOLS],
                 hunk=changes.hunk,
@@ -77,7 +103,11 @@ def with_changes(
     return tuple(result)
 
 
-def _add(changes: _Changes, edit: Edited, message: int) -> None:
+def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int) -> None:
+    new = event is not None and (event.action, event.certainty) == ("created", "sure")
+    if edit.repeated or edit.whole and (changes.edits or not new):
+        changes.counted = False
+    changes.edits += 1
     changes.added += edit.added
     changes.removed += edit.removed
     changes.message = message

@@ -102,6 +102,8 @@ def file_modifications(
     found: list[FileModification] = []
     for path, track in tracks.items():
         action = _net(track)
+        if action == "deleted" and path[-1] == "/" and _is_back(tracks, path):
+            continue
         if action:
             renamed = track.origin if action == "created" else ""
             found.append(
@@ -152,6 +154,9 @@ def _note(track: _Track, event: FileEvent) -> None:
         track.read = True
         if certainty == "sure" and track.existed is None:
             track.existed = True
+        if certainty == "sure" and not track.exists:
+            track.exists = True  # something that is not seen made it again
+            track.certainty = "likely"
         if not track.changed:
             track.certainty = _surer(track.certainty, certainty)
         return
@@ -208,6 +213,17 @@ def _net(track: _Track) -> str:
     if track.exists:
         return "modified" if track.existed else "created"
     return "deleted" if track.existed else ""
+
+
+def _is_back(tracks: dict[str, _Track], folder: str) -> bool:
+    """Whether a file below a deleted directory was there again later."""
+    return any(
+        path.startswith(folder)
+        and path != folder
+        and track.exists
+        and (track.changed or track.read)
+        for path, track in tracks.items()
+    )
 
 
 def _below(tracks: dict[str, _Track], event: FileEvent) -> None:

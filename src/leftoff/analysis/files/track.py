@@ -72,6 +72,11 @@ class _CallSite(Struct, frozen=True):
     abandoned: bool
 
 
+_BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
+"""Commands that bring in commits and list the files of these."""
+
+_BROUGHT = frozenset({"created", "modified"})
+
 SEVERAL = 3
 """Calls of a tool without any result that show that its results are not recorded. Chosen by
 hand; not measured: a call that is open or was interrupted stands alone or beside one other."""
@@ -378,9 +383,12 @@ class Tracker:
         if effects:
             named = {self.resolve_path(path) for one in changes for path, _, _ in one.files}
             call = self.call_site(act.ref, act.tool, cwd)
+            brings_in = not _BRING_IN.isdisjoint(command_facts(script))
             unseen: dict[tuple[str, str], None] = {}
             # Effects on a whole directory precede those on files created in it afterwards.
             for effect in sorted(effects, key=lambda e: not (e.path or "").endswith("/")):
+                if brings_in and effect.tool == "git" and effect.action in _BROUGHT:
+                    continue  # work of others, or what was committed before
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.apply_effect(call, effect, named)
                 elif effect.action != "read":

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.facts import Fact, Handover, handover_of, with_goal
-from leftoff.handover.lines import MIDDLE, state_lines, texts, words_of
+from leftoff.handover.lines import MIDDLE, recent_failures, state_lines, texts, words_of
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, FileModification
 
@@ -49,7 +49,7 @@ def state_text(facts: Handover) -> str:
 def blockers(facts: Handover) -> tuple[str, ...]:
     """Failures that nothing mended and checks that failed last, the latest first."""
     failed = [c for c in facts.checks if c.note.startswith("failed")]
-    found = sorted((*facts.failures, *failed), key=lambda fact: -fact.message)
+    found = sorted((*recent_failures(facts), *failed), key=lambda fact: -fact.message)
     return tuple(words_of(fact, MIDDLE) for fact in found)
 
 

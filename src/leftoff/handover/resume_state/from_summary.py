@@ -12,7 +12,16 @@ from msgspec import Struct
 
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Handover, handover_of, with_goal
-from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TURNS, state_lines, texts
+from leftoff.handover.lines import (
+    CHECKS,
+    FAILURES,
+    FILES,
+    PLANS,
+    STATE,
+    TURNS,
+    state_lines,
+    texts,
+)
 from leftoff.handover.resume_state.conversation import ConversationTail
 from leftoff.handover.resume_state.document import (
     ContextEvolution,
@@ -41,6 +50,7 @@ KEYS = {
     FAILURES: "open_errors",
     "Failed, then mended": "lessons",
     "Decided": "key_decisions",
+    PLANS: "plans",
     "Git": "git",
     "Other commands": "commands",
     "Files read": "files_read",
