@@ -335,8 +335,11 @@ def test_what_was_recorded_before_arrives_and_a_prompt_recalls_what_fits(
         # The session without work is not the memory of the next one.
         assert mail == [block]
         # The last one begins with the session before it; the prompt recalls the one before that.
-        begun, recalled = last
+        begun, *required, recalled = last
         assert "plain text" in begun
+        # What the person required in earlier sessions comes in a block of its own.
+        assert all("Never touch legacy.py" in block for block in required)
+        assert len(required) <= 1
         assert "Said and done in session" in recalled
         assert "SQLite" in recalled
         assert "plain text" not in recalled
