@@ -176,7 +176,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         task=_blocks(first.text, first.ref.message) if first and first is not last else (),
         last_message=_request(last) if last else None,
         said=tuple(
-            _request(r)
+            _request(r if r.kind != "question" else replace(r, status="answered"))
             for r in sorted(typed, key=_place, reverse=True)
             if r is not last and r is not first and r.kind != "constraint"
         ),
