@@ -176,7 +176,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         task=_blocks(first.text, first.ref.message) if first and first is not last else (),
         last_message=_request(last) if last else None,
         said=tuple(
-            _request(r if r.kind != "question" else replace(r, status="answered"))
+            _request(r)
             for r in sorted(typed, key=_place, reverse=True)
             if r is not last and r is not first and r.kind != "constraint"
         ),
@@ -290,7 +290,7 @@ def _request(request: UserRequest) -> Fact:
     open_ = request.status in {"open", "interrupted"}
     return Fact(
         request.text,
-        request.status if open_ else "",
+        request.status if open_ and request.kind != "question" else "",
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
