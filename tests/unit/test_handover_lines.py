@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leftoff.handover.facts import Fact, Handover, _request
-from leftoff.handover.lines import FILES, PLANS, parts
+from leftoff.handover.lines import FILES, PLANS, SHOWN, parts
 from leftoff.handover.wording import condensed
 from leftoff.model import Ref
 from leftoff.summary import FileModification, UserRequest
@@ -71,7 +71,7 @@ def test_only_likely_decisions_that_stand_are_told_as_decided() -> None:
         Fact("try a heap", weight=0.3),
     )
     found = shown(Handover(decisions=decisions))
-    assert found["Decided"] == ["- use a queue"]
+    assert found[SHOWN["Decided"]] == ["- use a queue"]
     assert found[PLANS] == ["- use a stack (reversed)", "- try a heap"]
 
 

@@ -77,6 +77,7 @@ from leftoff.extraction.extractor import (
     Pending,
     View,
 )
+from leftoff.extraction.files import was_created
 from leftoff.extraction.lines import LineReader
 from leftoff.extraction.rule_sets import OUTPUTS, gate_for
 from leftoff.extraction.rules import Gate, Hit
@@ -312,9 +313,6 @@ class Collector(LineReader):
         """Records the result of a call; returns the hits of the output rules in it."""
         text = result.text
         session.occupancy.texts.append(text)
-        created = result.detail.get("created") if result.detail else None
-        if created is None and call.kind == "create" and result.status == "ok":
-            created = _says_created(text)
         code = result.exit_code
         if code is not None and abs(code) > MAX_COUNT:
             code = None
@@ -333,7 +331,7 @@ class Collector(LineReader):
                 call.part,
                 result.status,
                 code,
-                created if isinstance(created, bool) else None,
+                was_created(result, call.kind),
                 output,
             )
         )
@@ -547,26 +545,6 @@ _CALL_FLAGS = {"plan": PLAN, "read": FILE, "shell": FILE, "powershell": FILE, "s
 _CALL_FLAGS |= dict.fromkeys(("python", *EDITS), FILE)
 _RESULT_FLAGS = {"plan": PLAN}
 _FAILURES = frozenset({"error", "timeout"})
-
-_WAS_THERE = re.compile(
-    r"\bfile\b[^\n]{0,400}\b(?:updated|overwritten|modified|replaced)\b|^overwr(?:ote|itten)\b",
-    re.IGNORECASE,
-)
-_IS_NEW = re.compile(
-    r"^\W*(?:successfully )?(?:(?:new )?file created|created (?:a )?(?:new )?file"
-    r"|wrote[^\n]{0,40}\bnew file)\b"
-    r"|^[^\n]{0,400}\bsuccessfully created and wrote to new file\b",
-    re.IGNORECASE,
-)
-
-
-def _says_created(text: str) -> bool | None:
-    """Whether the words of a tool that writes whole files say that the file is new; None where
-    they say neither."""
-    head = text[:500].partition("\n")[0]
-    return True if _IS_NEW.search(head) else False if _WAS_THERE.search(head) else None
-
-
 _UNKNOWN_CALL = Pending(-1, -1, "", "", "")
 _EMPTY: dict[Any, Any] = {}
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")

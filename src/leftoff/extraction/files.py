@@ -13,7 +13,7 @@ from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.extractor import FILE, View
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.vocabulary import argument, text_argument
-from leftoff.model import ToolCall
+from leftoff.model import ToolCall, ToolResult
 from leftoff.shell.embedded.steps import RUNNABLE
 from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.shell.paths import absolute
@@ -176,3 +176,27 @@ def _script(view: View, number: int, call: ToolCall) -> list[Evidence]:
         else:
             found.append(Ran(view.record_ref(number), number, call.name, text, cwd, "bash"))
     return found
+
+
+_WAS_THERE = re.compile(
+    r"\bfile\b[^\n]{0,400}\b(?:updated|overwritten|modified|replaced)\b|^overwr(?:ote|itten)\b",
+    re.IGNORECASE,
+)
+_IS_NEW = re.compile(
+    r"^\W*(?:successfully )?(?:(?:new )?file created|created (?:a )?(?:new )?file"
+    r"|wrote[^\n]{0,40}\bnew file)\b"
+    r"|^[^\n]{0,400}\bsuccessfully created and wrote to new file\b",
+    re.IGNORECASE,
+)
+
+
+def was_created(result: ToolResult, kind: str) -> bool | None:
+    """Whether a result says that the file is new: by what the recorder states, or by the words
+    of a tool that writes whole files; None where neither says so."""
+    stated = result.detail.get("created") if result.detail else None
+    if isinstance(stated, bool):
+        return stated
+    if kind != "create" or result.status != "ok":
+        return None
+    head = result.text[:500].partition("\n")[0]
+    return True if _IS_NEW.search(head) else False if _WAS_THERE.search(head) else None

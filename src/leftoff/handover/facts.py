@@ -290,7 +290,7 @@ def _request(request: UserRequest) -> Fact:
     open_ = request.status in {"open", "interrupted"}
     return Fact(
         request.text,
-        request.status if open_ else "",
+        request.status if open_ and request.kind != "question" else "",
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,

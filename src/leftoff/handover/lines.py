@@ -51,6 +51,7 @@ PLANS = "Planned on the way, may have changed since"
 SHOWN = {
     "The task": "The session began with",
     "Left open": "Left open, as the agent said then",
+    "Decided": "Decided at the time",
     "Found out": "Found out, as the agent said then",
 }
 """Titles as a reader is given them: what was said once is told as said, not as the state. A

@@ -72,11 +72,18 @@ def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[Key
     return _denied(view, _undone(view, _recalled(view, by_words(decisions, prompts))), prompts)
 
 
+_NEXT = re.compile(
+    r"\W*(?:(?:now|then|next|first|ok(?:ay)?)\b[,:]? )*(?:let me|let['’]s|i['’]ll|i will"
+    r"|i am going to|i['’]m going to|i need to)\b",
+    re.IGNORECASE,
+)
+
+
 def _denied(
     view: SessionView, decisions: list[KeyDecision], prompts: Sequence[int]
 ) -> list[KeyDecision]:
-    """The decisions, without those whose edit the person denied: what the agent said last
-    before the denied call, and earlier what names the file of that call."""
+    """The decisions, with those whose edit the person denied: what names the file of that call,
+    if it was never written, else the step that the agent announced last before the call."""
     out = list(decisions)
     for call in view.active(Called):
         outcome = view.outcomes.get((call.message, call.part))
@@ -97,11 +104,12 @@ def _denied(
             for c in view.active(Called)
             if c.kind in EDITS
         )
-        for number in said:
-            d = out[number]
-            about = name and name in d.text.casefold() and not again
-            if d.status == "made" and (about or since < d.message_index == last):
-                out[number] = msgspec.structs.replace(d, status="reversed")
+        named = [n for n in said if name and name in out[n].text.casefold()]
+        latest = [n for n in said if since < out[n].message_index == last][-1:]
+        latest = [n for n in latest if _NEXT.match(out[n].text)]
+        for number in named if named and not again else latest:
+            if out[number].status == "made":
+                out[number] = msgspec.structs.replace(out[number], status="reversed")
     return out
 
 
