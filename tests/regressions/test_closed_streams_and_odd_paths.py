@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "list": [],
     "log": ["create", "SESSION", "--stdout"],
     "mcp": [],
-    "memory": ["status"],
+    "memory": ["forget"],
     "plugins": [],
     "recall": ["flag", "--no-update"],
     "redact": ["SESSION"],
@@ -61,7 +61,7 @@ SILENT = frozenset(
 """Commands that print nothing to stdout here: nothing was lost by closing it."""
 
 
-ASKS_INDEX = frozenset({"blame", "fix", "memory", "recall", "search"})
+ASKS_INDEX = frozenset({"blame", "fix", "recall", "search"})
 """Commands that here say that there is no index yet."""
 
 
