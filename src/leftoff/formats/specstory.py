@@ -1,6 +1,6 @@
 """SpecStory's markdown histories of other agents' sessions: docs/formats/specstory.md.
 
-A turn begins with a marker line such as `_**User (2026-02-10 22:16:11Z)**_`. A transcript may
+A turn begins with a marker line such as `_**User (2026-01-02 03:04:05Z)**_`. A transcript may
 quote other transcripts: a marker is quoted inside a tool use that is closed, and in a prompt if
 its time lies before the session; code fences, which are often odd, have a say only where its
 spelling is new. `specstory_blocks` takes the turns apart.
@@ -236,7 +236,7 @@ def _model(text: str) -> str:
 
 
 def _iso(time: str) -> str:
-    """2026-02-10 22:16:11Z as ISO 8601."""
+    """2026-01-02 03:04:05Z as ISO 8601."""
     return time.strip().replace(" ", "T", 1)
 
 
