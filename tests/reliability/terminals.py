@@ -174,7 +174,9 @@ def checked(
             runs += 1
             wrong += faults(ran, known[how], how)
     for path, data in scene.written().items():
-        database = path.endswith((".index", ".sqlite", ".sqlite3", ".sqlite3-shm", ".sqlite3-wal"))
+        database = path.endswith(
+            (".index", ".sqlite", ".sqlite3", ".sqlite3-shm", ".sqlite3-wal")
+        )
         if database or path.endswith("clean.jsonl") or "/pass." in path:
             continue
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
