@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import leftoff
+from leftoff.api import create_context_summary
+from leftoff.rendering.render_summary import render
 from leftoff.summary import ContextSummary, FileModification
 
 
@@ -188,3 +191,43 @@ def test_a_deleted_folder_that_is_written_to_again_is_not_told_as_deleted() -> N
         write("/p/out/a.txt", "x\n", "File created successfully at: /p/out/a.txt"),
     )
     assert [f.path for f in summary.file_modifications] == ["out/a.txt"]
+
+
+def test_a_file_that_a_subagent_changed_names_no_message_of_the_main_thread() -> None:
+    """A subagent in the same recording numbers its own messages, from 0."""
+
+    def line(number: int, role: str, content: Any, *, side: bool = False) -> dict[str, Any]:
+        return {
+            "type": role,
+            "sessionId": "5e551011-0000-4000-8000-000000000000",
+            "uuid": f"{number:08d}-0000-4000-8000-{number:012d}",
+            "parentUuid": f"{number - 1:08d}-0000-4000-8000-{number - 1:012d}"
+            if number
+            else None,
+            "isSidechain": side,
+            "agentId": "a1b2c3d" if side else "",
+            "cwd": "/home/dev/shop",
+            "message": {"role": role, "content": content},
+        }
+
+    def edit(number: int, path: str, *, side: bool) -> list[dict[str, Any]]:
+        given = {"file_path": path, "old_string": "a", "new_string": "b"}
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Edit", "input": given}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok"}
+        return [
+            line(number, "assistant", [call], side=side),
+            line(number + 1, "user", [result], side=side),
+        ]
+
+    lines = [
+        line(0, "user", "Rename it"),
+        *edit(1, "/home/dev/shop/own.py", side=False),
+        line(3, "user", "Look for other places", side=True),
+        *edit(4, "/home/dev/shop/theirs.py", side=True),
+    ]
+    summary = create_context_summary(lines)
+    found = {f.path: f.last_message for f in summary.file_modifications}
+    assert found == {"own.py": 1, "theirs.py": -1}
+    shown = render(summary, "text")
+    assert "own.py  edits +1 -1 #2" in shown
+    assert re.search(r"theirs\.py .*by a subagent$", shown, re.MULTILINE)

@@ -381,12 +381,14 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
     title += f"{', ' if counts else ': '}{read} read" if read else ""
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
-    items = [_file(f, commits=commits) for f in files]
+    with_agents = bool(summary.session.children)
+    items = [_file(f, commits=commits, with_agents=with_agents) for f in files]
     return _part("files", title, items, unnamed_changes(summary.unknown_effects))
 
 
-def _file(file: FileModification, *, commits: bool) -> Item:
-    """A changed file. That it is not committed is said in sessions with `commits` alone."""
+def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
+    """A changed file. That it is not committed is said in sessions with `commits` alone; of one
+    that only a subagent touched no message is named, since that has numbers of its own."""
     words = [] if file.action == "modified" or file.renamed_from else [file.action]
     words += [file.certainty] if file.certainty != "sure" else []
     words += [f"{file.branch} branch"] if file.branch else []
@@ -394,7 +396,10 @@ def _file(file: FileModification, *, commits: bool) -> Item:
         words.append(f"edits +{number(file.added)} -{number(file.removed or 0)}")
     words += ["not committed"] if commits and file.committed is False else []
     ref = next((r for r in reversed(file.refs) if r.message == file.last_message), None)
-    ref = ref or (file.refs[-1] if file.refs else None)
+    if file.last_message < 0 and with_agents:
+        words.append("by a subagent")
+    elif ref is None and file.refs:
+        ref = file.refs[-1]
     return Item(
         flat(file.path), ref, file.action, ", ".join(words), was=flat(file.renamed_from),
         is_path=True,

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff.analysis.files.net_changes import FileEvent
-from leftoff.extraction.evidence import Edited, Ran
+from leftoff.extraction.evidence import Edited, Ran, Touched
+from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import FileModification
@@ -52,6 +53,7 @@ def with_changes(
     Args:
         events: what each call did to each file.
     """
+    children = tuple(children)
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     for event in events:
@@ -71,12 +73,26 @@ def with_changes(
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
+    # Subagents in the same file number their own messages.
+    kinds: tuple[type[Touched | Ran], ...] = (Touched, Ran)
+    theirs = {
+        (call.ref.line, call.ref.item)
+        for child in children
+        if child.source == view.source
+        for kind in kinds
+        for call in child.each(kind)
+    }
     result = []
     for file in modifications:
-        of_main = [r.message for r in file.refs if r.source == view.source]
         changing = own.get(file.path, {})
+        refs: Iterable[Ref] = file.refs
         if file.action != "read" and changing:
-            of_main = [n for source, n, _ in changing if source == view.source]
+            refs = [event.ref for event in changing.values()]
+        of_main = [
+            r.message
+            for r in refs
+            if r.source == view.source and (r.line, r.item) not in theirs
+        ]
         last = max(of_main, default=-1)
         file = replace(file, last_message=last)
         changes = found.get(file.path, _Changes())
