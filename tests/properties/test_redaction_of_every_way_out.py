@@ -69,7 +69,7 @@ def session_lines(separators: list[str], chance: random.Random) -> tuple[list[An
     def add(kind: str, content: Any, **more: Any) -> None:
         number = len(lines)
         lines.append(
-            {"type": kind, "uuid": f"u{number}", "sessionId": "s1", "cwd": "/work/shop",
+            {"type": kind, "uuid": f"u{number}", "sessionId": "s1", "cwd": "/home/dev/shop",
              "parentUuid": f"u{number - 1}" if number else None,
              "timestamp": f"2031-04-05T06:{number // 60:02}:{number % 60:02}Z",
              "message": {"role": kind, "content": content, **more}}
@@ -95,7 +95,7 @@ def session_lines(separators: list[str], chance: random.Random) -> tuple[list[An
             {"type": "text", "text": f"Next steps:\n\n- rotate {make()} on the server"},
             {**use, "name": "Bash", "input": bash},
             {**use, "id": f"w{number}", "name": "Write",
-             "input": {"file_path": f"/work/shop/{make()}.py", "content": make()}},
+             "input": {"file_path": f"/home/dev/shop/{make()}.py", "content": make()}},
             {**use, "id": f"d{number}", "name": "TodoWrite",
              "input": {"todos": [{"content": f"rotate {make()}", "status": "pending",
                                   "activeForm": "rotating"}]}},
@@ -202,10 +202,10 @@ def test_names_of_files_reorder_and_hide_nothing(
     monkeypatch.setenv("HOME", str(tmp_path))
     lines, _ = session_lines(["-"], random.Random(1))
     for line in lines:
-        line |= {"cwd": f"/work/{MARKS}", "gitBranch": MARKS}
+        line |= {"cwd": f"/home/dev/{MARKS}", "gitBranch": MARKS}
         for part in line["message"]["content"]:
             if isinstance(part, dict) and part.get("name") == "Write":
-                part["input"]["file_path"] = f"/work/{MARKS}/{MARKS}"
+                part["input"]["file_path"] = f"/home/dev/{MARKS}/{MARKS}"
     path = tmp_path / "named.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     shown = run([str(path) + w[1:] if w[:1] == "S" else w for w in command.split()])
@@ -234,7 +234,7 @@ def _mcp(path: Path) -> Iterator[str]:
     index = path.parent / "home" / "memory.sqlite3"
     environ = {"HOME": str(path.parent / "home"), "LEFTOFF_MEMORY": str(index)}
     update(index, [kept], environ=environ)
-    answers = Answers(environ, "/work/shop")
+    answers = Answers(environ, "/home/dev/shop")
     name = kept.stem
     yield answers.summarize(name)
     yield answers.decisions(name)

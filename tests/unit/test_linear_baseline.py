@@ -31,7 +31,9 @@ def talk(file: str) -> LabelledSession:
 
 
 def test_it_learns_from_other_repositories() -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip(
+        "sklearn", reason="the trained baseline is a benchmark: pip install scikit-learn"
+    )
     here = session("z__z__1", "I'll settle on one instead of two", "reading on now", gold=(1,))
     said = linear.bag_of_words([here, talk("a__a__1"), talk("b__b__1")])(here)
     assert [c.place for c in said.decisions] == [1]

@@ -484,7 +484,7 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]) -> list[Fact]:
     """The person's first, then the agent's by confidence; what was reversed stands with what
     took its place. What a short message of the person says is there in the person's words."""
-    told = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
+    quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
     after = {
         d.replaced_by: d for d in decisions if d.status != "made" and d.replaced_by is not None
     }
@@ -497,7 +497,7 @@ def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]
         before = after.get(number)
         if len(notes) == 1 and notes[0] == "the person's" and before is None:
             answer = decision.text.rpartition(" → ")[2]
-            if any(decision.text in text or answer == text for text in told):
+            if any(decision.text in text or answer == text for text in quoted):
                 continue
         if before is not None:
             notes.append(f"instead of: {before.text}")

@@ -54,7 +54,7 @@ SHOWN = {
     "Decided": "Decided at the time",
     "Found out": "Found out, as the agent said then",
 }
-"""Titles as a reader is given them: what was said once is told as said, not as the state. A
+"""Titles as a reader is given them: what was said once is quoted as said, not as the state. A
 document stores the others."""
 
 FILLERS = frozenset(
@@ -127,8 +127,8 @@ def parts(
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
-    told = [fact.text for fact in (*last, *words)]
-    left = [f for f in h.open_items if not any(f.text in text for text in told)]
+    in_words = [fact.text for fact in (*last, *words)]
+    left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
         Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),

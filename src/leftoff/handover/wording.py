@@ -124,7 +124,7 @@ def condensed(text: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    """The end of a path; a picture, which nobody can look at any more, without its path."""
+    """The end of a path; a picture, which no longer exists, without its path."""
     if "://" in path:
         return path
     return "[picture]" if _PICTURE.search(path) else path_end(path, MAX_PATH)

@@ -22,7 +22,7 @@ def event_rows(home: Path) -> list[dict[str, Any]]:
 
     event, last (ISO 8601, "" for never), session, milliseconds, output ("agent", "person" or
     "" for none, of the last run), given (when the agent was last given a block, "" for never),
-    seen (whether that block stands in the transcript; None where nobody can say) and failed
+    seen (whether that block stands in the transcript; None where that is not known) and failed
     (why the last run failed, "" if it did not).
     """
     rows: dict[str, dict[str, Any]] = {event: _row(event) for event in EVENTS}

@@ -169,8 +169,8 @@ def _replayed(edits: Sequence[_Edit]) -> _Written:
             written: _Written = [(h, edit) for h in new]
             at = _find(file, old, replaced.before)
             if at is None:
-                gone = set(old)
-                file = [pair for pair in file if pair[0] not in gone] if old else file
+                old_lines = set(old)
+                file = [pair for pair in file if pair[0] not in old_lines] if old else file
                 file += written
             else:
                 same = zip(new, _aligned(file[at : at + len(old)], new, edit), strict=True)

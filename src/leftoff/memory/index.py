@@ -134,16 +134,16 @@ class MemoryIndex(Index):
         mine = job_key(job)
         entries = {one.key: one for one in result.memory}
         rows = msgspec.json.Decoder(SessionRow).decode_lines(result.tables[0])
-        kept = set()
+        current = set()
         for row in rows:
             session = self._session(row)
-            kept.add(session)
+            current.add(session)
             self._replace(session, entries.get(row.key))
             self._db.executemany(
                 "INSERT OR REPLACE INTO session_files VALUES (?, ?, ?)",
                 ((file, session, mine) for file in files),
             )
-        for session in set(known) - kept:
+        for session in set(known) - current:
             self._remove(session)
         # What these files were when they were read before is of no use any more.
         self._db.executemany(

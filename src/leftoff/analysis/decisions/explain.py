@@ -227,7 +227,7 @@ def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
         if milestone.speaker == "tool":
             rule, why, text, ref = (
                 "",
-                "a tool shows it, and nobody said it near there",
+                "a tool shows it, and the agent does not say it near there",
                 "",
                 None,
             )
