@@ -14,9 +14,8 @@ from leftoff.errors import FormatError, UsageError
 from leftoff.extraction.session_state import SessionState
 from leftoff.formats import native
 from leftoff.formats.message_objects import described, plain_message
-from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.second_reading import SecondReading
+from leftoff.second_reading import AnyReader
 from leftoff.session_reading import PassOpener as PassOpener
 from leftoff.session_reading import SessionReading as SessionReading
 from leftoff.session_reading import chosen_place
@@ -35,7 +34,7 @@ def summarize(
     session: Choice = None,
     agent: str = "",
     alone: bool = False,
-    reader: str | Reader | SecondReading | None = None,
+    reader: AnyReader | None = None,
 ) -> ContextSummary:
     """The summary of the session recorded at `path`, with its subagents' files.
 

@@ -12,8 +12,10 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -38,22 +40,31 @@ from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.stores.atomic import write_atomic
-from leftoff.summary import ContextSummary, KeyDecision, ReaderReport
+from leftoff.summary import ContextSummary, KeyDecision, ReaderCost
 from leftoff.text.truncation import one_line
 from leftoff.tokens import max_tokens
 
 ATTEMPTS = 2
 """How often a question is asked whose answer is not valid."""
 
+TIME_LIMIT = 600.0
+"""Seconds for all questions about a session. Chosen by hand; not measured."""
+
+STORED = Path("state", "second-reader")
+"""Where answers are stored, below leftoff's folder in a project."""
+
 _MAX_REASON = 200
 """Code points of what went wrong. Chosen by hand."""
 
 
 class _Stored(Struct, frozen=True):
-    """A valid answer as it is stored: the text, and what it cost."""
+    """A valid answer as it is stored: the text, what it cost, and the session that was asked
+    about; `tokens` are an upper bound of those of the question and the answers before."""
 
     answer: str
     seconds: float = 0.0
+    session: str = ""
+    tokens: int = 0
 
 
 class SecondReading(Struct, frozen=True):
@@ -65,6 +76,9 @@ class SecondReading(Struct, frozen=True):
         folder: stores answers; None stores nothing.
         most: tokens of one question, an upper bound.
         refresh: ask again although the answer is stored.
+        limit: seconds for all questions about a session. A reader that takes a time limit
+            (`within`) is stopped then; any other is asked nothing more.
+        gate: makes what redacts the questions about a session.
         clock: seconds, for how long the reader takes.
     """
 
@@ -73,13 +87,14 @@ class SecondReading(Struct, frozen=True):
     folder: Path | None = None
     most: int = MAX_TOKENS
     refresh: bool = False
+    limit: float = TIME_LIMIT
+    gate: Callable[[], Redactor] = Redactor
     clock: Callable[[], float] = time.monotonic
 
     def judge(self, summary: ContextSummary, view: SessionView) -> ContextSummary:
         """The summary with what the reader chose; without it, and with an issue, where the
         reader failed or did not keep to the question."""
-        gate = Redactor()
-        shown, candidates = gate.value((summary, key_decisions(view, CANDIDATE)))
+        shown, candidates = self.gate().value((summary, key_decisions(view, CANDIDATE)))
         return self._judged(summary, shown, candidates)
 
     def _judged(
@@ -90,23 +105,21 @@ class SecondReading(Struct, frozen=True):
     ) -> ContextSummary:
         asked = questions(shown, candidates, self.most)
         answered: list[tuple[Question, Choice]] = []
-        tokens = seconds = 0.0
+        paid: list[_Stored] = []
+        end = self.clock() + self.limit
         for question in asked:
             try:
-                choice, stored = self._answer(question)
+                choice, stored = self._answer(question, summary.session.id, end)
             except Exception as error:  # noqa: BLE001 - whatever a reader may raise
                 what = f"the second reader {self.name} gave no answer: {error}"
                 issue = Issue("second_reader", "warning", one_line(what, _MAX_REASON))
                 return replace(summary, issues=(*summary.issues, issue))
             answered.append((question, choice))
-            tokens += max_tokens(stored.answer)
-            seconds += stored.seconds
-        report = ReaderReport(
-            self.name, len(asked), sum(q.tokens for q in asked), int(tokens), round(seconds, 3)
-        )
-        return with_choices(summary, candidates, answered, report)
+            paid.append(stored)
+        context = replace(summary.context, second_reader=_cost(paid))
+        return with_choices(replace(summary, context=context), candidates, answered, self.name)
 
-    def _answer(self, question: Question) -> tuple[Choice, _Stored]:
+    def _answer(self, question: Question, session: str, end: float) -> tuple[Choice, _Stored]:
         key = hashlib.blake2b(f"{self.name}\0{question.text}".encode(), digest_size=16)
         path = self.folder / f"{key.hexdigest()}.json" if self.folder else None
         if path is not None and not self.refresh:
@@ -115,11 +128,16 @@ class SecondReading(Struct, frozen=True):
                 return parse_answer(stored.answer, question), stored
             except (OSError, ValueError, InvalidAnswer):
                 pass  # none, or damaged: ask
-        text = question.text
+        text, tokens, began = question.text, 0, self.clock()
         for attempt in range(ATTEMPTS):
-            began = self.clock()
-            answer = self.reader(text)
-            stored = _Stored(answer, round(max(0.0, self.clock() - began), 3))
+            left = end - self.clock()
+            if left <= 0:
+                raise TimeoutError(f"no answer within {self.limit:g} seconds")
+            within = getattr(self.reader, "within", None)
+            answer = (within(left) if within else self.reader)(text)
+            tokens += max_tokens(text) + (max_tokens(answer) if attempt else 0)
+            seconds = round(max(0.0, self.clock() - began), 3)
+            stored = _Stored(answer, seconds, session, tokens)
             try:
                 choice = parse_answer(answer, question)
             except InvalidAnswer as error:
@@ -131,6 +149,10 @@ class SecondReading(Struct, frozen=True):
                 write_atomic(path, codec.dumps(stored))
             return choice, stored
         raise AssertionError("unreachable")
+
+
+AnyReader: TypeAlias = str | Reader | SecondReading
+"""A reader by name or command, a callable, or how one is asked."""
 
 
 def second_reading(
@@ -152,6 +174,44 @@ def second_reading(
     return SecondReading(reader, _named(reader), folder, most, refresh)
 
 
+def project_reading(
+    reader: str, home: Path, *, refresh: bool = False, limit: float = TIME_LIMIT
+) -> SecondReading:
+    """How a reader is asked whose answers are stored in a project.
+
+    Args:
+        home: leftoff's folder there.
+    """
+    found = second_reading(reader, folder=home / STORED, refresh=refresh)
+    return replace(found, limit=limit)
+
+
+def stored_cost(home: Path, session: str) -> ReaderCost | None:
+    """What the answers about a session cost that are stored in a project; None if there are
+    none.
+
+    Args:
+        home: leftoff's folder there.
+    """
+    found: list[_Stored] = []
+    for path in sorted((home / STORED).glob("*.json")):
+        with suppress(OSError, ValueError):
+            found.append(msgspec.json.decode(path.read_bytes(), type=_Stored))
+    mine = [stored for stored in found if session and stored.session == session]
+    if not mine:
+        return None
+    return _cost(mine)
+
+
+def _cost(paid: Sequence[_Stored]) -> ReaderCost:
+    return ReaderCost(
+        len(paid),
+        sum(stored.tokens for stored in paid),
+        sum(max_tokens(stored.answer) for stored in paid),
+        round(sum(stored.seconds for stored in paid), 3),
+    )
+
+
 def _named(name: str) -> Reader:
     try:
         return readers.get(name)
@@ -169,5 +229,5 @@ def _named(name: str) -> Reader:
         return missing
     # Found by its name: what starts programs stands on a floor above.
     clients = import_module("leftoff.integrations.reader_clients")
-    found: Reader = clients.program(command)
+    found: Reader = clients.CommandReader(command=tuple(command))
     return found

@@ -12,9 +12,8 @@ from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
-from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue
-from leftoff.second_reading import SecondReading, second_reading
+from leftoff.second_reading import AnyReader, SecondReading, second_reading
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
 from leftoff.summary import ContextSummary, Source
@@ -137,9 +136,7 @@ class SessionReading:
             recordings[""] = stitch([self.mains[i] for i in order])
         return recordings, places
 
-    def summary(
-        self, agent: str = "", reader: str | Reader | SecondReading | None = None
-    ) -> ContextSummary:
+    def summary(self, agent: str = "", reader: AnyReader | None = None) -> ContextSummary:
         """The summary of all of it, or of one subagent, as a second reader judges it."""
         recordings, places = self.recordings(agent)
         summary = assemble(

@@ -153,11 +153,15 @@ class Hooks(Struct, frozen=True):
         recall_tokens: tokens of that at most, an upper bound.
         memory: keep the user's index of all sessions up to date, give a session what the person
             required in earlier ones, and search the index where nothing else fits a prompt.
+        reader: a second reader that the worker asks when a session was compacted or has ended:
+            a name or a command line. Never taken from a project's files, which may come from
+            others.
     """
 
     recall: bool = True
     recall_tokens: Positive = 1_300
     memory: bool = True
+    reader: str = ""
 
 
 class Settings(Struct, frozen=True):
@@ -242,6 +246,9 @@ class LoadedSettings(Struct, frozen=True):
 _ALIASES = {"tokenbudgetconfig": "token_budget"}
 """Names that the original designs give to a section."""
 
+_OWN = {"hooks.reader"}
+"""Settings that run a program: a project's files cannot set them."""
+
 _IGNORED = {"resume.enable_atomic_writes"}
 """Settings whose value False is accepted and has no effect."""
 
@@ -292,8 +299,13 @@ class _Collected:
             self.notices.append(f"{where}: has no effect, writes are always atomic")
         self.values[path], self.origins[path] = converted, origin
 
-    def tree(self, tree: Any, type_: type[Struct], before: str, origin: str) -> None:
+    def tree(
+        self, tree: Any, type_: type[Struct], before: str, origin: str, *, own: bool = True
+    ) -> None:
         """Takes in a tree of a settings file.
+
+        Args:
+            own: the file is the user's own.
 
         Raises:
             UsageError: a key that does not exist, or a value that is not valid.
@@ -308,7 +320,10 @@ class _Collected:
                 raise unknown_setting(f"{before}{key}", origin)
             path = f"{before}{found.name}"
             if isinstance(found.type, type) and issubclass(found.type, Struct):
-                self.tree(value, found.type, f"{path}.", origin)
+                self.tree(value, found.type, f"{path}.", origin, own=own)
+            elif path in _OWN and not own:
+                what = "has no effect in a project: set it in your own leftoff.toml"
+                self.notices.append(f"{origin}: {path}: {what}")
             else:
                 self.put(path, value, origin, f"{origin}: {path}")
 
@@ -476,7 +491,7 @@ def load(
         for folder in (start, *start.parents):
             found = _project(folder)
             for origin, tree in found:
-                collected.tree(tree, Settings, "", origin)
+                collected.tree(tree, Settings, "", origin, own=False)
             if found or os.path.exists(folder / ".git"):  # noqa: PTH110 - no error on any disk
                 break
     _environment(collected, environ or {})

@@ -497,6 +497,22 @@ class Spend(Shown, frozen=True):
     subagents: dict[str, Usage] = field(default_factory=dict)
 
 
+class ReaderCost(Shown, frozen=True):
+    """What the answers of a second reader about a session cost.
+
+    Attributes:
+        questions: how many were answered.
+        tokens: upper bound of the tokens of the questions, those asked twice counted twice;
+            `answer_tokens` of the answers.
+        seconds: how long the reader took when it was asked.
+    """
+
+    questions: int = 0
+    tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+
+
 class ContextInfo(Shown, frozen=True):
     """How full the context window is.
 
@@ -507,6 +523,7 @@ class ContextInfo(Shown, frozen=True):
         occupancy: tokens in the window at the end, None where no usage is recorded.
         fraction: occupancy of the usable window, 0 to 1.
         fraction_of_window: occupancy of the whole window.
+        second_reader: what a second reader cost, beside the session's own spend.
     """
 
     window: int | None = None
@@ -517,25 +534,19 @@ class ContextInfo(Shown, frozen=True):
     fraction_of_window: float | None = None
     spend: Spend = Spend()
     compactions: tuple[CompactionInfo, ...] = ()
+    second_reader: ReaderCost | UnsetType = UNSET
 
 
 class ReaderReport(Shown, frozen=True):
-    """What a second reader was asked and chose beside decisions and open items.
+    """What a second reader chose beside decisions and open items.
 
     Attributes:
         name: of the reader.
-        questions: how many.
-        tokens: upper bound of the tokens of the questions; `answer_tokens` of the answers.
-        seconds: how long the reader took when it was asked.
         goal, state: the lines that say best what the session is for and where it stands.
         constraints: the person's messages with a rule that still holds.
     """
 
     name: str
-    questions: int = 0
-    tokens: int = 0
-    answer_tokens: int = 0
-    seconds: float = 0.0
     goal: Ref | None = None
     state: Ref | None = None
     constraints: tuple[Ref, ...] = ()

@@ -80,8 +80,10 @@ def test_the_choice_is_marked_and_nothing_else_changes(recording: str) -> None:
     ]
     assert judged.user_requests == plain.user_requests
     assert judged.second_reader is not UNSET
-    assert judged.second_reader.questions == 1
-    assert 0 < judged.second_reader.tokens <= MAX_TOKENS
+    cost = judged.context.second_reader
+    assert cost is not UNSET
+    assert cost.questions == 1
+    assert 0 < cost.tokens <= MAX_TOKENS
     assert judged.second_reader.constraints[0].message == 0
 
 

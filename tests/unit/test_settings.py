@@ -144,7 +144,7 @@ def test_there_are_no_settings_beyond_the_designs_but_these() -> None:
     assert more == {
         *"home preset thresholds windows prices extractors redactors".split(),
         *(f"resume.{name}" for name in resume.split()),
-        *("hooks.recall", "hooks.recall_tokens", "hooks.memory"),
+        *("hooks.recall", "hooks.recall_tokens", "hooks.memory", "hooks.reader"),
     }
 
 

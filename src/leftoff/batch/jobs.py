@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff._version import __version__
@@ -36,6 +37,22 @@ _READERS: dict[str, tuple[str, ...]] = {
 }
 
 
+class ReaderOptions(Struct, frozen=True):
+    """A second reader of each session (`second_reading`).
+
+    Attributes:
+        name: a registered name, or a command line.
+        home: leftoff's folder, in which answers are stored.
+        refresh: ask again although an answer is stored.
+        limit: seconds for all questions about a session.
+    """
+
+    name: str
+    home: str
+    refresh: bool = False
+    limit: float = 0.0
+
+
 class BatchOptions(Struct, frozen=True):
     """What a batch makes of each session.
 
@@ -48,6 +65,7 @@ class BatchOptions(Struct, frozen=True):
         personal: also hide personal data.
         preset, windows: thresholds and window sizes of the account of tokens.
         prices: rows that come before the built-in table of prices.
+        reader: a second reader.
     """
 
     what: What = "summarize"
@@ -59,6 +77,7 @@ class BatchOptions(Struct, frozen=True):
     preset: Preset | None = None
     windows: tuple[ModelRow, ...] = ()
     prices: tuple[PriceRow, ...] = ()
+    reader: ReaderOptions | None = None
 
     @property
     def builtin(self) -> tuple[str, ...]:
@@ -89,7 +108,9 @@ class BatchOptions(Struct, frozen=True):
 
     def digest(self) -> str:
         """16 hex digits that change whenever the same bytes could give another result."""
-        parts = (ROWS_VERSION, __version__, rules_digest(), redaction_digest(), self)
+        asked = self.reader and ReaderOptions(self.reader.name, "")
+        given = replace(self, reader=asked)
+        parts = (ROWS_VERSION, __version__, rules_digest(), redaction_digest(), given)
         return hashlib.blake2b(codec.pack_state(parts), digest_size=8).hexdigest()
 
 
@@ -152,17 +173,21 @@ class Counts(Struct):
         formats: sessions by format.
         failures: failed files by kind of failure.
         lines: total, parsed, unknown, repaired, skipped.
+        unanswered: sessions for which a second reader gave no answer, by reason.
     """
 
     formats: dict[str, int] = {}
     failures: dict[str, int] = {}
     lines: tuple[int, ...] = (0, 0, 0, 0, 0)
+    unanswered: dict[str, int] = {}
 
     def add(self, other: Counts) -> None:
         for name, count in other.formats.items():
             self.formats[name] = self.formats.get(name, 0) + count
         for name, count in other.failures.items():
             self.failures[name] = self.failures.get(name, 0) + count
+        for reason, count in other.unanswered.items():
+            self.unanswered[reason] = self.unanswered.get(reason, 0) + count
         self.lines = tuple(a + b for a, b in zip(self.lines, other.lines, strict=True))
 
 
@@ -175,7 +200,7 @@ class JobResult(Struct, frozen=True):
         read: bytes that had to be read.
         seconds: how long it took, in processor time of the worker.
         final: the same bytes would give the same result; False if a worker was killed or
-            stopped.
+            stopped, or a second reader gave no answer.
         memory: where the entries of a project's memory were wanted: those of each session.
     """
 

@@ -346,4 +346,6 @@ def index_beside(where: str, home: str) -> str:
 def report_to_builtins(report: Report) -> dict[str, Any]:
     """A report as plain values."""
     value: dict[str, Any] = codec.to_builtins(report)
+    if not report.counts.unanswered:
+        del value["counts"]["unanswered"]
     return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,11 +17,12 @@ from msgspec import Struct
 
 from leftoff.analysis.summary_json import from_json
 from leftoff.api import paths_given
-from leftoff.batch.jobs import BatchOptions, What
+from leftoff.batch.jobs import BatchOptions, ReaderOptions, What
 from leftoff.batch.pool import TIME_LIMIT, Engine, InProcess, Pool
 from leftoff.batch.rows import TABLES, DecisionRow, FileRow, MilestoneRow, SessionRow
 from leftoff.batch.run import Run
 from leftoff.errors import UsageError
+from leftoff.settings import load_here
 from leftoff.summary import ContextSummary
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -72,6 +74,7 @@ def summarize_all(
     limit: float = TIME_LIMIT,
     engine: Engine | None = None,
     index: str | PathLike[str] | None = None,
+    reader: str = "",
 ) -> Iterator[Summarized]:
     """Every session in files, folders, patterns, URLs or recorders' homes, in the order of
     their paths; all default places of this machine if no path is given.
@@ -91,11 +94,19 @@ def summarize_all(
             is not closed afterwards.
         index: a file in which results are remembered, so that files that have not changed are
             not read again; none by default.
+        reader: a second reader of each summary: `claude`, `codex` or a command line, which
+            gets half of `limit` for a session; its answers are stored in this project.
 
     Raises:
         UsageError: there is no file at all, or an option names what does not exist.
     """
-    wanted = BatchOptions(what, tuple(only), tuple(extractors), tuple(redactors), format=format)
+    asked = None
+    if reader:
+        home = Path(load_here().settings.home).absolute()
+        asked = ReaderOptions(reader, str(home), limit=limit / 2)
+    wanted = BatchOptions(
+        what, tuple(only), tuple(extractors), tuple(redactors), format=format, reader=asked
+    )
     several = paths_given(paths)
     chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())
     run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
@@ -38,6 +41,7 @@ from leftoff.incremental.saved_positions import (
     save_position,
 )
 from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.second_reading import SecondReading, project_reading
 from leftoff.session_view import SessionView
 from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
@@ -151,6 +155,7 @@ def run_job(job: Job, wanted: BatchOptions) -> JobResult:
         opener.states,
         max(0, opener.read),
         time.process_time() - began,
+        final=not counts.unanswered,
         memory=tuple(doing.memory),
     )
 
@@ -245,10 +250,8 @@ class _Job:
         gathered = SessionReading(self.opener)
         for path in paths:
             gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
-        summary = gathered.summary("")
-        gate = Redactor(
-            personal=wanted.personal, extra=[redactors.get(name) for name in wanted.redactors]
-        )
+        summary = gathered.summary("", self._reading())
+        gate = self._gate()
         plain = codec.to_builtins(summary)
         if not all(path.isprintable() for path in paths):
             plain = codec.to_valid_json(plain)  # a file name may be invalid UTF-8
@@ -270,7 +273,24 @@ class _Job:
             self.memory.append(session_entries(key, redacted, gathered.recordings()[0], gate))
         self._count(summary, place)
 
+    def _gate(self) -> Redactor:
+        extra = [redactors.get(name) for name in self.wanted.redactors]
+        return Redactor(personal=self.wanted.personal, extra=extra)
+
+    def _reading(self) -> SecondReading | None:
+        """How a second reader is asked about a session: nothing that the output hides."""
+        asked = self.wanted.reader
+        if asked is None:
+            return None
+        found = project_reading(
+            asked.name, Path(asked.home), refresh=asked.refresh, limit=asked.limit
+        )
+        return replace(found, gate=self._gate)
+
     def _count(self, summary: ContextSummary, place: int) -> None:
+        for issue in summary.issues:
+            if issue.code == "second_reader":
+                self.counts.add(Counts(unanswered={issue.what: 1}))
         formats = self.counts.formats
         formats[summary.session.format] = formats.get(summary.session.format, 0) + 1
         if not place:  # the lines are those of the whole file

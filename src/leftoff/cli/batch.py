@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from leftoff import codec, settings
 from leftoff.batch import outputs
-from leftoff.batch.jobs import BatchOptions
+from leftoff.batch.jobs import BatchOptions, ReaderOptions
 from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run, index_beside, report_to_builtins
+from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import recorder_option
+from leftoff.cli.params import reader_options, recorder_option
 from leftoff.cli.poll import Seconds
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from leftoff.batch.jobs import Job
     from leftoff.batch.pool import Engine
     from leftoff.batch.run import Report
+    from leftoff.second_reading import SecondReading
 
 WHAT = ("summarize", "files", "budget")
 ENGINES = ("local", "ray")
@@ -75,6 +78,7 @@ ENGINES = ("local", "ray")
     help="Time limit for one session.",
 )
 @click.option("--index", metavar="FILE", help="Index of what was read.  [default: OUT.index]")
+@reader_options
 @click.option("--fresh", is_flag=True, help="Ignore the index and read everything again.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no report.")
@@ -94,6 +98,7 @@ def batch(
     address: str,
     limit: float,
     index: str | None,
+    reading: SecondReading | None,
     fresh: bool,
     as_json: bool,
     quiet: bool,
@@ -125,8 +130,14 @@ def batch(
         found.windows if what == "budget" else (),
         found.prices,
     )
+    if reading is not None:
+        # A session must be finished, with or without answers, before it is stopped.
+        asked = ReaderOptions(
+            reading.name, str(Path(found.home).absolute()), reading.refresh, limit / 2
+        )
+        wanted = replace(wanted, reader=asked)
     memory = index or index_beside(places[0], found.home)
-    if fresh:
+    if fresh or (reading is not None and reading.refresh):
         _forget(memory)
     watcher = BatchProgress() if not quiet and sys.stderr.isatty() else None
     doing = _engine(engine, workers or 0, address, limit)
@@ -140,6 +151,10 @@ def batch(
         doing.close()
         if watcher is not None:
             watcher.end()
+    unanswered = report.counts.unanswered
+    if unanswered:
+        reason = min(unanswered, key=lambda words: (-unanswered[words], words))
+        complain(f"{plural(sum(unanswered.values()), 'session')}: {reason}")
     if as_json:
         deliver(codec.dumps(report_to_builtins(report), indent=2).decode(), None)
     elif not quiet:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,7 @@ from leftoff.rendering import budget as rendering
 
 if TYPE_CHECKING:
     from leftoff.incremental.accounts import SessionAccount
+    from leftoff.summary import ReaderCost
 
 PRESETS = ("advisory", "handoff", "own")
 
@@ -70,7 +73,7 @@ def budget(
         return
     if not watch:
         now = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
-        deliver(_shown(now, as_json), None)
+        deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)), None)
         return
     following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
@@ -83,8 +86,15 @@ def budget(
         raise click.Abort from None
 
 
-def _shown(accounted: SessionAccount, as_json: bool, *, lines: bool = False) -> str:
-    """The account as text or JSON; with `lines` the JSON is one line."""
+def _shown(
+    accounted: SessionAccount,
+    as_json: bool,
+    *,
+    lines: bool = False,
+    reader: ReaderCost | None = None,
+) -> str:
+    """The account as text or JSON; with `lines` the JSON is one line. `reader`: what a second
+    reader of the session cost."""
     value: dict[str, Any] = rendering.plain(
         accounted.account,
         id=accounted.id,
@@ -92,10 +102,20 @@ def _shown(accounted: SessionAccount, as_json: bool, *, lines: bool = False) -> 
         path=accounted.path,
         models=accounted.models,
         preset=accounted.preset,
+        reader=reader,
     )
     if as_json:
         return codec.dumps(value, indent=0 if lines else 2).decode()
     return rendering.text(value, colour=coloured(), width=columns())
+
+
+def _asked(home: str, session: str) -> ReaderCost | None:
+    """What a second reader of the session cost, as far as its answers are stored here."""
+    if not os.path.isdir(home):  # noqa: PTH112 - a name too long is no folder
+        return None
+    from leftoff.second_reading import stored_cost
+
+    return stored_cost(Path(home), session)
 
 
 def _show_again(text: str, lines_up: int, as_json: bool) -> int:

@@ -21,7 +21,9 @@ from leftoff.cli.params import (
     chosen_session,
     complete,
     path_of,
+    reader_options,
     recorder_option,
+    warn_of_reader,
     warn_of_several,
 )
 from leftoff.errors import Damaged, SourceError, StateError, UnknownName, UsageError
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leftoff.handover.checkpoint.document import ContextCheckpoint
+    from leftoff.second_reading import SecondReading
     from leftoff.stores.protocol import Entry
     from leftoff.summary import ContextSummary
 
@@ -85,6 +88,7 @@ def checkpoint() -> None:
     help="Which session of a file that holds several: its number from 1, its id or date.",
 )
 @recorder_option
+@reader_options
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
 )
@@ -102,6 +106,7 @@ def create(
     repository: str | None,
     which: str | None,
     recorder: str | None,
+    reading: SecondReading | None,
     as_json: bool,
 ) -> None:
     """Make a checkpoint of SESSION now and print its id."""
@@ -110,9 +115,10 @@ def create(
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
-    found = recorded(path, format=recorder, session=chosen_session(which))
+    found = recorded(path, format=recorder, session=chosen_session(which), reader=reading)
     summary, messages = found.summary, found.messages
     warn_of_several(summary, which)
+    warn_of_reader(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = _budget(summary, task_id, provider, limit, settings)
     level: Any = capacity or nearest(budget)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import reader_options, reading_with
+from leftoff.cli.params import reader_options
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
 from leftoff.evaluation.report import Block, Run, as_text, from_json, to_json
 from leftoff.sources.open import read_whole
+
+if TYPE_CHECKING:
+    from leftoff.second_reading import SecondReading
 
 HELD_OUT = "marot__spotter"
 """A labelled source repository that is not looked at while rules are built; on demand only."""
@@ -256,8 +259,7 @@ def labels_command(
     html: str | None,
     baselines: bool,
     only: tuple[str, ...],
-    reader: str | None,
-    reader_refresh: bool,
+    reading: SecondReading | None,
     held_out: bool,
     options: RunOptions,
 ) -> int:
@@ -273,7 +275,6 @@ def labels_command(
     chosen = label_runs.select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:
         raise UsageError(f"{path}: no labels are left to score after --only and --held-out")
-    reading = reading_with(reader, refresh=reader_refresh)
     finished = label_runs.evaluate_labels(
         chosen,
         transcripts or path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +16,6 @@ from leftoff.cli.params import (
     complete,
     path_of,
     reader_options,
-    reading_with,
     recorder_option,
     warn_of_reader,
     warn_of_several,
@@ -26,6 +26,9 @@ from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.text import sanitize
+
+if TYPE_CHECKING:
+    from leftoff.second_reading import SecondReading
 
 
 @click.group()
@@ -63,8 +66,7 @@ def create(
     stdout: bool,
     recorder: str | None,
     which: str | None,
-    reader: str | None,
-    reader_refresh: bool,
+    reading: SecondReading | None,
 ) -> None:
     """Write the log of SESSION (default: the newest of this directory) and print its path.
 
@@ -75,7 +77,7 @@ def create(
         path_of(session),
         format=recorder,
         session=chosen_session(which),
-        reader=reading_with(reader, refresh=reader_refresh),
+        reader=reading,
     )
     warn_of_several(summary, which)
     warn_of_reader(summary)

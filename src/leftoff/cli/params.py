@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from leftoff.sources.discover import LATEST, find_session, session_files
 from leftoff.sources.session_choice import Choice, as_choice
 
 if TYPE_CHECKING:
-    from leftoff.second_reading import SecondReading
     from leftoff.summary import ContextSummary
 
 
@@ -66,27 +66,28 @@ recorder_option = click.option(
 
 
 def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `reader` and `reader_refresh`."""
-    command = click.option(
+    """Gives a command `reading`: how the reader of `--reader` is asked, None without one."""
+
+    @wraps(command)
+    def asked(*args: Any, reader: str | None, reader_refresh: bool, **options: Any) -> Any:
+        reading = None
+        if reader is not None:
+            from leftoff.second_reading import project_reading
+            from leftoff.settings import load_here
+
+            home = Path(load_here().settings.home)
+            reading = project_reading(reader, home, refresh=reader_refresh)
+        return command(*args, reading=reading, **options)
+
+    asked = click.option(
         "--reader-refresh", is_flag=True, help="Ask the reader again, stored answers or not."
-    )(command)
+    )(asked)
     return click.option(
         "--reader",
         metavar="NAME|COMMAND",
         help="A model that chooses among what was found: claude, codex, or a command that "
         "takes a question on stdin and writes the answer to stdout.",
-    )(command)
-
-
-def reading_with(reader: str | None, *, refresh: bool) -> SecondReading | None:
-    """How the reader is asked that `--reader` names; its answers are stored in this project."""
-    if reader is None:
-        return None
-    from leftoff.second_reading import second_reading
-    from leftoff.settings import load_here
-
-    folder = Path(load_here().settings.home) / "state" / "second-reader"
-    return second_reading(reader, folder=folder, refresh=refresh)
+    )(asked)
 
 
 def warn_of_reader(summary: ContextSummary) -> None:

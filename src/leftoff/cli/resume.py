@@ -16,7 +16,13 @@ import click
 
 from leftoff import codec
 from leftoff.cli.output import deliver
-from leftoff.cli.params import chosen_session, path_of, warn_of_several
+from leftoff.cli.params import (
+    chosen_session,
+    path_of,
+    reader_options,
+    warn_of_reader,
+    warn_of_several,
+)
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from leftoff.handover.compatibility import Compatibility
     from leftoff.live.resume_states.states import Found
     from leftoff.model import Issue
+    from leftoff.second_reading import SecondReading
 
 NEWEST = "latest"
 
@@ -77,6 +84,7 @@ NEWEST = "latest"
 @click.option(
     "--checkpoint-file", "checkpoint", metavar="F", help="Resume from this file instead."
 )
+@reader_options
 def resume(
     workflow: str | None,
     *,
@@ -90,6 +98,7 @@ def resume(
     command: str | None,
     prompt_only: bool,
     checkpoint: str | None,
+    reading: SecondReading | None,
 ) -> int:
     """Continue an interrupted WORKFLOW: its id, the beginning of the id, or its file. For a
     recorded session (path, id or `latest`) a resume state is made first, as with --save.
@@ -107,7 +116,7 @@ def resume(
     if clean:
         return _clean(manager, dry_run=dry_run)
     if recording is not None:
-        return _save(manager, recording, file, which)
+        return _save(manager, recording, file, which, reading)
     if checkpoint is not None:
         return _from_file(
             manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
@@ -116,7 +125,7 @@ def resume(
         return _refuse("no_argument")
     found = _find(manager, workflow)
     if found is None:
-        made = _of_recording(manager, workflow, file, which)
+        made = _of_recording(manager, workflow, file, which, reading)
         if made is None:
             return _refuse("no_state", workflow=workflow)
         return _resume(manager, made, workflow, file, command, force=force, quiet=prompt_only)
@@ -156,15 +165,22 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 
 
 def _of_recording(
-    manager: FileResumeStateManager, name: str, file: str | None, which: str | None
+    manager: FileResumeStateManager,
+    name: str,
+    file: str | None,
+    which: str | None,
+    reading: SecondReading | None,
 ) -> ResumeState | None:
     """The resume state made, and saved, of a recording of that name; None if there is none."""
     try:
         path = path_of(name)
-        state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
+        state, summary = of_transcript(
+            path, session=chosen_session(which), workflow=file, reader=reading
+        )
     except (FormatError, SourceError):
         return None
     warn_of_several(summary, which)
+    warn_of_reader(summary)
     _note(f"{path}: a recording; a resume state is made of it, as by --save")
     _note(f"saved {manager.save(state)}")
     return state
@@ -292,12 +308,19 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
 
 
 def _save(
-    manager: FileResumeStateManager, recording: str, file: str | None, which: str | None
+    manager: FileResumeStateManager,
+    recording: str,
+    file: str | None,
+    which: str | None,
+    reading: SecondReading | None,
 ) -> int:
     """Makes a resume state of a recorded session; prints its id."""
     path = path_of(recording)
-    state, summary = of_transcript(path, session=chosen_session(which), workflow=file)
+    state, summary = of_transcript(
+        path, session=chosen_session(which), workflow=file, reader=reading
+    )
     warn_of_several(summary, which)
+    warn_of_reader(summary)
     where = manager.save(state)
     _note(f"saved {where}")
     _say(state.workflow_id)

@@ -20,7 +20,6 @@ from leftoff.cli.params import (
     form_option,
     path_of,
     reader_options,
-    reading_with,
     recorder_option,
     session_argument,
     warn_of_reader,
@@ -37,6 +36,7 @@ from leftoff.settings import load_here
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
+    from leftoff.second_reading import SecondReading
     from leftoff.summary import ContextSummary
 
 FORMS = ("text", "markdown", "json", "prompt", "log", "html")
@@ -113,8 +113,7 @@ def summarize(
     everything: bool,
     explain: bool,
     bare: bool,
-    reader: str | None,
-    reader_refresh: bool,
+    reading: SecondReading | None,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -139,7 +138,7 @@ def summarize(
     paths = [path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
     gathered = api.gather(paths, recorder, extra, chosen, alone=alone or since is not None)
-    summary = gathered.summary(agent, reading_with(reader, refresh=reader_refresh))
+    summary = gathered.summary(agent, reading)
     warn_of_several(summary, which)
     warn_of_reader(summary)
     if explain:

@@ -86,7 +86,10 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
 
 class Reader(Protocol):
-    """Answers a question; may raise anything."""
+    """Answers a question; may raise anything.
+
+    It may also have a method `within(seconds)`, which gives the same reader with a time limit.
+    """
 
     def __call__(self, question: str, /) -> str: ...
 
@@ -272,10 +275,10 @@ def with_choices(
     summary: ContextSummary,
     candidates: Sequence[KeyDecision],
     answered: Sequence[tuple[Question, Choice]],
-    report: ReaderReport,
+    name: str,
 ) -> ContextSummary:
-    """The summary with what a reader chose: its decisions are marked, those that it did not
-    choose stay as they were; open items that it named come first."""
+    """The summary with what the reader of that name chose: its decisions are marked, those that
+    it did not choose stay as they were; open items that it named come first."""
     lines = {line.number: line for question, _ in answered for line in question.lines}
     chosen = [d for _, choice in answered for d in choice.decisions]
     wanted = {_place(lines[d.n].ref): d for d in chosen}
@@ -299,7 +302,7 @@ def with_choices(
                 decision,
                 type=one.type,
                 confidence=round(CONFIDENCE + RANKED * decision.confidence, 3),
-                judged_by=report.name,
+                judged_by=name,
             )
     for one in chosen:
         old = position.get(_place(lines[one.replaces].ref)) if one.replaces else None
@@ -311,8 +314,8 @@ def with_choices(
         summary,
         key_decisions=tuple(decisions),
         next_steps=_open_first(summary.next_steps, named),
-        second_reader=replace(
-            report,
+        second_reader=ReaderReport(
+            name,
             goal=_first(lines, [choice.goal for _, choice in answered]),
             state=_first(lines, [choice.state for _, choice in answered][::-1]),
             constraints=tuple(

@@ -11,11 +11,12 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from leftoff import api, codec
@@ -29,6 +30,7 @@ from leftoff.hooks.forerunners import MAX_AGE, is_first
 from leftoff.hooks.session_notes import about_session, open_before
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
+from leftoff.second_reading import project_reading
 from leftoff.settings import Settings, load, user_folder
 from leftoff.sources.discover import list_sessions
 from leftoff.sources.open import session_paths
@@ -55,6 +57,10 @@ messages would be a second pass over the file."""
 
 MAX_LEDGER_BYTES = 1_200
 """Bytes of the block of what holds in the project, frame included."""
+
+JUDGED = ("end", "post_compact", "pre_compact")
+"""Jobs after which a second reader is asked: when a later session, or the same one after a
+compaction, is going to be given what was found."""
 
 STATE_RETENTION_DAYS = 30
 """Days without a change after which the folder of a session is removed."""
@@ -91,21 +97,23 @@ def process_jobs(home: Path, session: str) -> None:
             queue.write_log(home, f"worker: {session}: {error.strerror}")
             return
     if any(done.values()):
-        # Without the lock: the next turn does not wait for an index that is built anew.
-        _remember(home, folder, done, end)
+        # Without the lock: the next turn waits neither for a model nor for an index that is
+        # built anew.
+        last = _Job(home, folder, next(job for job in done.values() if job), end)
+        _logged(home, folder, "reader", lambda: last.judge([n for n in JUDGED if n in done]))
+        _logged(home, folder, "memory", lambda: last.remember(project_too="start" in done))
 
 
-def _remember(home: Path, folder: Path, done: dict[str, dict[str, Any]], end: float) -> None:
-    """Brings the user's index up to date and writes what holds in the project."""
+def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> None:
+    """Does what hooks do not wait for, and logs how it went."""
     began = time.monotonic()
-    job = _Job(home, folder, next(job for job in done.values() if job), end)
     try:
-        outcome = job.remember(project_too="start" in done)
+        outcome = do()
     except Exception as error:  # noqa: BLE001 - what the hooks need is done
         outcome = f"failed: {type(error).__name__}: {error}"
     if outcome:
         took = time.monotonic() - began
-        line = f"worker: memory {folder.name} {took:.2f} s {outcome}"
+        line = f"worker: {name} {folder.name} {took:.2f} s {outcome}"
         queue.write_log(home, Redactor().text(line))
 
 
@@ -240,6 +248,34 @@ class _Job:
                 usable = window.window - window.reserve if window else usable
             self.watch["usable"] = usable
         queue.write_durably(self.folder / queue.WATCH, codec.dumps(self.watch))
+
+    # -- a second reader -------------------------------------------------------------------
+
+    def judge(self, names: Sequence[str]) -> str:
+        """Writes the blocks and the resume log again with what a second reader chose, unless
+        the session has gone on meanwhile; returns the outcome for the log.
+
+        Args:
+            names: the jobs that were done, of those that call for it; the first counts.
+        """
+        settings = self._settings()
+        reader = settings.hooks.reader
+        if not (reader and names and self.transcript and Path(self.transcript).exists()):
+            return ""
+        main, _ = session_paths(self.transcript)
+        before = file_stamp(main)
+        if Path(main).stat().st_size > MAX_HISTORY_BYTES:
+            return "not asked: a large recording"
+        reading = project_reading(reader, self.home, limit=self.end - time.monotonic())
+        summary = api.summarize(self.transcript, alone=True, reader=reading)
+        refused = next((i.what for i in summary.issues if i.code == "second_reader"), "")
+        if refused or summary.second_reader is UNSET:
+            return refused or "nothing to ask"
+        with queue.opened(self.folder) as own, own.lock(queue.LOCK, 0):
+            if queue.pending_jobs(self.folder) or file_stamp(main) != before:
+                return "the session has gone on"
+            self._write_blocks(settings, summary, names[0])
+        return "judged"
 
     # -- the memory of the project ---------------------------------------------------------
 

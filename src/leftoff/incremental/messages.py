@@ -12,6 +12,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.api import HeardPass, SessionReading
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Message
+from leftoff.second_reading import AnyReader
 from leftoff.sources.open import open_lines
 from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
@@ -48,6 +49,7 @@ def read_with_listener(
     *,
     format: str | None = None,
     session: Choice = None,
+    reader: AnyReader | None = None,
 ) -> ReadResult[L]:
     """Reads a recording once.
 
@@ -56,6 +58,7 @@ def read_with_listener(
         make_listener: called once for each conversation in the recording.
         session: which one, where a file holds several: its number from 1, its id or date;
             by default the newest in which the agent said or did something.
+        reader: a second reader of the summary (see `api.summarize`).
 
     Raises:
         SourceError: the recording cannot be read.
@@ -91,4 +94,4 @@ def read_with_listener(
     agent = next(name for name, r in sorted(chosen.items()) if len(r.thread))
     thread = chosen[agent].thread
     without = frozenset(thread.abandoned() | thread.copies())
-    return ReadResult(gathered.summary(), listeners[id(main), agent][1], without)
+    return ReadResult(gathered.summary(reader=reader), listeners[id(main), agent][1], without)

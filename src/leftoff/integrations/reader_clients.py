@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.errors import ClientError
 from leftoff.integrations.claude_cli import ClaudeClient
@@ -19,50 +22,60 @@ MAX_ANSWER = 256 * 1024
 """Bytes of an answer."""
 
 
-def claude(question: str) -> str:
-    """Asks Claude Code in print mode.
+class _Program(Struct, frozen=True, kw_only=True):
+    """A reader that is a program, stopped after `limit` seconds."""
 
-    Raises:
-        ClientError: it cannot be started, or gave no answer.
-    """
-    return _ask(ClaudeClient(), question)
+    limit: float = TIME_LIMIT
 
+    def within(self, seconds: float) -> _Program:
+        """The same reader, which takes no longer than that."""
+        return replace(self, limit=min(self.limit, seconds))
 
-def codex(question: str) -> str:
-    """Asks Codex in its non-interactive mode.
+    def __call__(self, question: str, /) -> str:
+        """Answers a question.
 
-    Raises:
-        ClientError: it cannot be started, or gave no answer.
-    """
-    return _ask(CodexClient(), question)
-
-
-def _ask(client: Client, question: str) -> str:
-    # In an empty folder: a question is about a recording, not about a project.
-    with tempfile.TemporaryDirectory(prefix="leftoff-") as folder:
-        calls = ReviewCalls(client, None, folder, "default", "", TIME_LIMIT, None)
-        found = calls(question)
-    if isinstance(found, Answer):
-        return found.text
-    raise ClientError(f"{client.name}: {found.words}")
+        Raises:
+            ClientError: it cannot be started, or gave no answer.
+        """
+        raise NotImplementedError
 
 
-def program(command: Sequence[str]) -> Callable[[str], str]:
-    """A reader that runs a command: the question on standard input, the answer on standard
-    output."""
+class ClientReader(_Program, frozen=True):
+    """Asks the client of an agent."""
 
-    def ask(question: str) -> str:
+    make: Callable[[], Client]
+
+    def __call__(self, question: str, /) -> str:
+        client = self.make()
+        # In an empty folder: a question is about a recording, not about a project.
+        with tempfile.TemporaryDirectory(prefix="leftoff-") as folder:
+            calls = ReviewCalls(client, None, folder, "default", "", self.limit, None)
+            found = calls(question)
+        if isinstance(found, Answer):
+            return found.text
+        raise ClientError(f"{client.name}: {found.words}")
+
+
+class CommandReader(_Program, frozen=True):
+    """Runs a command: the question on standard input, the answer on standard output."""
+
+    command: tuple[str, ...]
+
+    def __call__(self, question: str, /) -> str:
+        name = self.command[0]
         try:
-            done = run(command, question.encode(), limit=TIME_LIMIT, most=MAX_ANSWER)
+            done = run(self.command, question.encode(), limit=self.limit, most=MAX_ANSWER)
         except OSError as error:
-            raise ClientError(f"{command[0]} cannot be started ({error.strerror})") from error
+            raise ClientError(f"{name} cannot be started ({error.strerror})") from error
         if done.stopped == "time_out":
-            raise ClientError(f"{command[0]}: no answer within {TIME_LIMIT:g} seconds")
+            raise ClientError(f"{name}: no answer within {self.limit:.0f} seconds")
         if len(done.stdout) >= MAX_ANSWER:  # whether we stopped it or the closed pipe did
-            raise ClientError(f"{command[0]}: too much output")
+            raise ClientError(f"{name}: too much output")
         if done.code:
             words = one_line(done.stderr.decode("utf-8", "replace"), 200)
-            raise ClientError(f"{command[0]} ended with {done.code}: {words}")
+            raise ClientError(f"{name} ended with {done.code}: {words}")
         return done.stdout.decode("utf-8", "replace")
 
-    return ask
+
+claude = ClientReader(make=ClaudeClient)
+codex = ClientReader(make=CodexClient)

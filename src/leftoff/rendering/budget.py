@@ -12,6 +12,7 @@ from leftoff.budget.account import Account
 from leftoff.handover.wording import number, plural
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
+from leftoff.summary import ReaderCost
 from leftoff.text.sanitize import clean
 
 SCHEMA = "leftoff.budget/1"
@@ -31,9 +32,11 @@ def plain(
     path: str = "",
     models: tuple[str, ...] = (),
     preset: str = "",
+    reader: ReaderCost | None = None,
     gate: Redactor | None = None,
 ) -> dict[str, Any]:
-    """An account as plain JSON values, redacted. Every figure is in tokens."""
+    """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
+    there only where one was asked about the session."""
     total = _sum([*account.spend.values(), *account.subagents.values()])
     value = {
         "schema": SCHEMA,
@@ -63,6 +66,8 @@ def plain(
         ],
         "forecast": codec.to_builtins(account.forecast) if account.forecast else None,
     }
+    if reader is not None:
+        value["second_reader"] = codec.to_builtins(reader)
     redacted: dict[str, Any] = numbered((gate or Redactor()).value(value))
     return redacted
 
@@ -88,7 +93,18 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
             lines.append(f"    … {len(value['crossed']) - 8} more before")
     lines += _spend_table(value["spend"], colour)
     lines += _cost_lines(value["cost"])
+    asked = value.get("second_reader")
+    if asked:
+        lines += ["", _style("Second reader", "bold", colour) + f"  {reader_cost(asked)}"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def reader_cost(cost: Mapping[str, Any]) -> str:
+    """What a second reader cost, in words."""
+    return (
+        f"{plural(cost['questions'], 'question')}, at most {number(cost['tokens'])} tokens in "
+        f"and {number(cost['answer_tokens'])} out, {cost['seconds']:.0f} s"
+    )
 
 
 def _style(text: str, name: str, colour: bool) -> str:

@@ -20,6 +20,7 @@ from leftoff.handover.decision_table import TaskProgress
 from leftoff.handover.facts import Handover, with_goal
 from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
+from leftoff.second_reading import AnyReader
 from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
@@ -60,15 +61,22 @@ class _MessageList:
 
 
 def recorded(
-    path: str | Path, *, format: str | None = None, session: Choice = None
+    path: str | Path,
+    *,
+    format: str | None = None,
+    session: Choice = None,
+    reader: AnyReader | None = None,
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input.
+
+    Args:
+        reader: a second reader of the summary (see `api.summarize`).
 
     Raises:
         InputError: it cannot be read.
         UnknownName, UsageError: no such session.
     """
-    read = read_with_listener(path, _MessageList, format=format, session=session)
+    read = read_with_listener(path, _MessageList, format=format, session=session, reader=reader)
     # A subagent's own file is treated as a session.
     messages = (
         replace(m, agent="") if m.agent else m

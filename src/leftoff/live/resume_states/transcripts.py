@@ -13,6 +13,7 @@ from leftoff.handover.resume_state.document import RecordedFile, ResumeState, Wo
 from leftoff.handover.resume_state.from_summary import Workflow, from_summary
 from leftoff.handover.resume_state.running_workflow import content_hash
 from leftoff.incremental.messages import read_with_listener
+from leftoff.second_reading import AnyReader
 from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 from leftoff.workspace import inspect_workspace, read_workflow, recorded_files
@@ -26,6 +27,7 @@ def from_transcript(
     workflow: str | PathLike[str] | None = None,
     name: str = "",
     hashes: bool = True,
+    reader: AnyReader | None = None,
 ) -> ResumeState:
     """The resume state of the session recorded at `path`. Values are raw: outputs redact.
 
@@ -37,6 +39,7 @@ def from_transcript(
         name: of the workflow; by default its file's, else the folder's.
         hashes: record commit and file hashes as they are now, so that later changes can be
             detected.
+        reader: a second reader of the summary (see `api.summarize`).
 
     Raises:
         SourceError: the recording or the workflow's file cannot be read.
@@ -44,7 +47,13 @@ def from_transcript(
         UnknownName: no such session.
     """
     return of_transcript(
-        path, format=format, session=session, workflow=workflow, name=name, hashes=hashes
+        path,
+        format=format,
+        session=session,
+        workflow=workflow,
+        name=name,
+        hashes=hashes,
+        reader=reader,
     )[0]
 
 
@@ -56,13 +65,16 @@ def of_transcript(
     workflow: str | PathLike[str] | None = None,
     name: str = "",
     hashes: bool = True,
+    reader: AnyReader | None = None,
 ) -> tuple[ResumeState, ContextSummary]:
     """`from_transcript`, with the summary that the state was made from."""
     flow = Workflow()
     if workflow is not None:
         content = read_workflow(workflow) or ""
         flow = Workflow(str(Path(workflow).absolute()), content, content_hash(content))
-    read = read_with_listener(path, ConversationTail, format=format, session=session)
+    read = read_with_listener(
+        path, ConversationTail, format=format, session=session, reader=reader
+    )
     summary = read.summary
     state = from_summary(
         summary,
