@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +11,15 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 import leftoff
+from leftoff import settings
 from leftoff.analysis.decisions.shown import shown_decisions
 from leftoff.analysis.summary_json import from_json, to_json
+from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions
+from leftoff.batch.work import run_job
+from leftoff.cli.group import main
 from leftoff.handover.second_reader import (
     MAX_TOKENS,
     InvalidAnswer,
@@ -23,6 +27,7 @@ from leftoff.handover.second_reader import (
     parse_answer,
     questions,
 )
+from leftoff.integrations import reader_clients
 from leftoff.second_reading import second_reading
 from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
@@ -229,15 +234,27 @@ def test_a_fenced_answer_is_read() -> None:
 
 # -- the command line ------------------------------------------------------------------------
 
+SLOW = f"{sys.executable} -c 'import time; time.sleep(60)'"
+MUTE = f"{sys.executable} -c 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)'"
 
-def summarize(recording: str, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "leftoff", "summarize", recording, *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+COMMANDS = {
+    "summarize": ("summarize", "{}"),
+    "log": ("log", "create", "{}", "--stdout"),
+    "checkpoint": ("checkpoint", "create", "{}", "--json"),
+    "resume": ("resume", "--save", "{}"),
+}
+
+
+@pytest.fixture
+def leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reader_clients, "TIME_LIMIT", 1.0)
+    return tmp_path
+
+
+def call(command: str, recording: str, *args: str) -> int:
+    return main([word.format(recording) for word in COMMANDS[command]] + list(args))
 
 
 @pytest.mark.parametrize(
@@ -247,37 +264,123 @@ def summarize(recording: str, folder: Path, *args: str) -> subprocess.CompletedP
         ("false", "ended with 1"),
         ("yes", "too much output"),
         ("echo hello", "not the JSON"),
+        (MUTE, "ended with -9"),
         ("'", "no reader named"),
     ],
 )
-def test_readers_that_fail_on_the_command_line(
-    recording: str, tmp_path: Path, reader: str, words: str
+@pytest.mark.parametrize("command", COMMANDS)
+def test_readers_that_fail_cost_one_line_and_nothing_else(
+    command: str,
+    reader: str,
+    words: str,
+    recording: str,
+    leave: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    plain = summarize(recording, tmp_path)
-    judged = summarize(recording, tmp_path, "--reader", reader)
-    assert judged.returncode == 0
-    assert judged.stderr.count("\n") == 1
-    assert words in judged.stderr
-    assert judged.stdout.startswith(plain.stdout.rstrip("\n"))
+    assert call(command, recording, "--reader", reader) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "reader" in line]
+    assert len(said) == 1
+    assert words in said[0]
 
 
-def test_a_program_as_reader_is_asked_once_for_the_same_bytes(
-    recording: str, tmp_path: Path
+def test_a_slow_reader_is_stopped_at_the_time_limit(recording: str) -> None:
+    reading = replace(second_reading(SLOW), limit=0.5)
+    judged = leftoff.summarize(recording, reader=reading)
+    assert "no answer within" in judged.issues[-1].what
+    assert judged.second_reader is UNSET
+
+
+def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(
+    recording: str,
 ) -> None:
-    program = tmp_path / "reader.py"
-    program.write_text(
-        "import sys, re, pathlib\n"
-        "q = sys.stdin.read()\n"
-        "with open('asked', 'a') as f: f.write('x')\n"
-        "n = re.findall(r'^(\\d+) S ', q, re.M)[4]\n"
-        'print(\'{"decisions": [{"n": %s, "type": "fix"}]}\' % n)\n'
-    )
-    command = f"{sys.executable} {program}"
-    first = summarize(recording, tmp_path, "--reader", command, "--json")
-    second = summarize(recording, tmp_path, "--reader", command, "--json")
-    assert first.returncode == 0, first.stderr
-    assert first.stdout == second.stdout
-    assert (tmp_path / "asked").read_text() == "x"
-    assert '"judged_by": ' in first.stdout
-    summarize(recording, tmp_path, "--reader", command, "--reader-refresh")
-    assert (tmp_path / "asked").read_text() == "xx"
+    seconds = iter(range(0, 10_000, 250))
+    asked: list[str] = []
+
+    def slow(question: str) -> str:
+        asked.append(question)
+        return "no"
+
+    reading = replace(second_reading(slow), clock=lambda: float(next(seconds)))
+    judged = leftoff.summarize(recording, reader=reading)
+    assert len(asked) == 1
+    assert "no answer within 600 seconds" in judged.issues[-1].what
+
+
+PROGRAM = """\
+import sys, re
+q = sys.stdin.read()
+with open({!r}, 'a') as f: f.write('x')
+n = re.findall(r'^(\\d+) S ', q, re.M)[4]
+print('{{"decisions": [{{"n": %s, "type": "fix"}}]}}' % n)
+"""
+
+
+@pytest.fixture
+def program(leave: Path) -> str:
+    """A reader that counts in `asked` how often it was asked."""
+    path = leave / "reader.py"
+    path.write_text(PROGRAM.format(str(leave / "asked")))
+    return f"{sys.executable} {path}"
+
+
+def test_the_same_bytes_are_asked_about_once(
+    recording: str, program: str, leave: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for _ in range(2):
+        assert call("summarize", recording, "--reader", program, "--json") == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert '"judged_by": ' in shown[0]
+    for command in ("log", "checkpoint", "resume"):
+        assert call(command, recording, "--reader", program) == 0
+    assert (leave / "asked").read_text() == "x"
+    capsys.readouterr()
+    assert main(["budget", recording]) == 0
+    assert "Second reader  1 question, at most " in capsys.readouterr().out
+    call("summarize", recording, "--reader", program, "--reader-refresh")
+    assert (leave / "asked").read_text() == "xx"
+
+
+def test_a_batch_asks_once_even_if_it_is_done_anew(
+    recording: str, program: str, leave: Path
+) -> None:
+    def judged(**options: Any) -> bool:
+        (one,) = leftoff.summarize_all([recording], **options)
+        return one.summary.second_reader is not UNSET
+
+    assert not judged(index="seen")
+    for index in ("seen", "seen", "other"):
+        assert judged(reader=program, index=index)
+    assert not judged(index="seen")
+    assert (leave / "asked").read_text() == "x"
+
+
+def test_a_batch_says_once_that_a_reader_failed(
+    recording: str, leave: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["batch", recording, "-o", "out.jsonl", "-q", "-w", "1", "--reader"]
+    assert main([*given, "echo hello"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("leftoff: 1 session: the second reader echo hello gave no answer")
+    assert json.loads((leave / "out.jsonl").read_text())["status"] == "ok"
+
+
+def test_a_batch_asks_again_where_a_reader_failed(recording: str, leave: Path) -> None:
+    options = ReaderOptions("false", str(leave), limit=9.0)
+    job = Job(0, (InputFile(recording),))
+    result = run_job(job, BatchOptions(reader=options))
+    assert not result.final
+    assert sum(result.counts.unanswered.values()) == 1
+    assert b'"second_reader"' in result.tables[0]  # the issue
+    assert run_job(job, BatchOptions()).final
+
+
+def test_a_project_cannot_name_the_program_that_hooks_run(leave: Path) -> None:
+    (leave / "leftoff.toml").write_text('[hooks]\nreader = "evil"\n')
+    loaded = settings.load(project=leave)
+    assert loaded.settings.hooks.reader == ""
+    assert "has no effect in a project" in loaded.notices[0]
+    assert settings.load(user=leave).settings.hooks.reader == "evil"
+    environ = {"LEFTOFF_HOOKS_READER": "mine"}
+    assert settings.load(project=leave, environ=environ).settings.hooks.reader == "mine"
