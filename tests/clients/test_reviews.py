@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from leftoff import codec
 from leftoff.errors import ClientError
 from leftoff.handover.review import Review
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
@@ -131,6 +132,47 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def scratch(request: pytest.FixtureRequest, tmp_path: Path, scripted: Any) -> Scratch:
     """Each client in a home of its own."""
     return Scratch(request.param, tmp_path, scripted)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+@pytest.mark.parametrize("valid", [True, False])
+def test_a_client_as_second_reader(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, valid: bool
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    made = importlib.import_module("benchmarks.recording.scripted_model")
+    answer = '```json\n{"decisions": [], "open": [], "goal": 1}\n```' if valid else "Line 1."
+    with made.ScriptedModel([made.Turn(text=(answer,))] * 4) as model:
+        scratch = Scratch(name, tmp_path, model)
+        path = f"{scratch.program.parent}{os.pathsep}{os.environ['PATH']}"
+        recording = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "leftoff",
+                "summarize",
+                recording,
+                "--json",
+                "--reader",
+                name,
+            ],
+            env={**scratch.environ, "PATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=200,
+            check=False,
+        )
+    summary = codec.parse(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert "<recording>" in scratch.asked()[0]
+    if valid:
+        assert summary["second_reader"]["goal"]["message"] == 0
+        assert done.stderr == b""
+    else:
+        assert "second_reader" not in summary
+        assert done.stderr.count(b"\n") == 1
+        assert b"not the JSON" in done.stderr
 
 
 @pytest.fixture

@@ -420,3 +420,42 @@ def test_the_command_shows_the_change_and_asks(
     assert run("uninstall", "--yes") == 0
     assert not (tmp_path / "settings.json").exists()
     assert queue.home_of(tmp_path, {}) == tmp_path / ".leftoff"
+
+
+@pytest.mark.parametrize("event", [("SessionEnd", "reason"), ("PreCompact", "trigger")])
+def test_a_second_reader_is_asked_when_a_session_ends_or_is_compacted(
+    client: Client, monkeypatch: pytest.MonkeyPatch, event: tuple[str, str]
+) -> None:
+    program = client.project / "reader.py"
+    program.write_text(
+        "import re, sys\n"
+        "open('asked', 'a').write('x')\n"
+        "n = re.findall(r'^(\\d+) S ', sys.stdin.read(), re.M)[3]\n"
+        'print(\'{"decisions": [{"n": %s, "type": "fix", "sure": 3}]}\' % n)\n'
+    )
+    monkeypatch.chdir(client.project)
+    monkeypatch.setenv("LEFTOFF_HOOKS_READER", f"{sys.executable} {program}")
+    client.ask("Stop")
+    client.work()
+    assert not (client.project / "asked").exists()
+    client.ask(event[0], **{event[1]: "other"})
+    client.work()
+    assert (client.project / "asked").read_text() == "x"
+    assert "worker: reader s1" in (client.home / queue.STATE / queue.LOG).read_text()
+
+
+def test_a_second_reader_that_fails_changes_no_block(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.ask("SessionEnd", reason="other")
+    client.work()
+    place = client.home / "state" / "s1" / queue.BRIEFING
+    before = place.read_bytes()
+    monkeypatch.setenv("LEFTOFF_HOOKS_READER", "false")
+    client.ask("SessionEnd", reason="other")
+    client.work()
+    assert place.read_bytes() == before
+    assert (
+        "the second reader false gave no answer"
+        in (client.home / queue.STATE / queue.LOG).read_text()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -78,4 +79,5 @@ class CommandReader(_Program, frozen=True):
 
 
 claude = ClientReader(make=ClaudeClient)
-codex = ClientReader(make=CodexClient)
+# Codex refuses folders without a repository, and the empty one has none.
+codex = ClientReader(make=partial(CodexClient, options=("--skip-git-repo-check",)))
