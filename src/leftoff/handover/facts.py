@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from leftoff.extraction.errors import is_frame
@@ -163,11 +163,13 @@ def handover_of(summary: ContextSummary) -> Handover:
     typed = [r for r in wholes if r.kind != "command"] or wholes
     tasks = [r for r in typed if r.kind in {"task", "plan"}] or typed
     last = max(typed, key=_place, default=None)
-    first = tasks[0] if tasks else None
+    reader = summary.second_reader or None
+    aim = [r for r in typed if reader and r.ref == reader.goal]
+    first = next(iter(aim or tasks), None)
     changed = _by_recency(
         net_files(f for f in summary.file_modifications if f.action != "read")
     )
-    decisions = _decisions(summary.key_decisions, wholes)
+    decisions = _decisions(summary.key_decisions, wholes, judged=reader is not None)
     decided = {d.text for d in decisions}
     working = summary.working_set
     return Handover(
@@ -481,9 +483,15 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
     )
 
 
-def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]) -> list[Fact]:
+def _decisions(
+    decisions: Sequence[KeyDecision], requests: Sequence[UserRequest], *, judged: bool
+) -> list[Fact]:
     """The person's first, then the agent's by confidence; what was reversed stands with what
-    took its place. What a short message of the person says is there in the person's words."""
+    took its place. What a short message of the person says is there in the person's words.
+
+    Args:
+        judged: a second reader judged the agent's; only those that it chose count.
+    """
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
     after = {
         d.replaced_by: d for d in decisions if d.status != "made" and d.replaced_by is not None
@@ -491,6 +499,8 @@ def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]
     found = []
     for number, decision in enumerate(decisions):
         if decision.status != "made" and decision.replaced_by is not None:
+            continue
+        if judged and decision.owner != "user" and decision.judged_by is UNSET:
             continue
         notes = ["the person's"] if decision.owner == "user" else []
         notes += [decision.status] if decision.status != "made" else []

@@ -293,7 +293,7 @@ def with_choices(
     name: str,
 ) -> ContextSummary:
     """The summary with what the reader of that name chose: its decisions are marked, those that
-    it did not choose stay as they were; open items that it named come first."""
+    it did not choose stay as they were; open items that it named are shown first."""
     lines = {line.number: line for question, _ in answered for line in question.lines}
     chosen = [d for _, choice in answered for d in choice.decisions if d.sure >= SURE]
     wanted = {_place(lines[d.n].ref): d for d in chosen}
@@ -328,7 +328,7 @@ def with_choices(
     return msgspec.structs.replace(
         summary,
         key_decisions=tuple(decisions),
-        next_steps=_open_first(summary.next_steps, named),
+        next_steps=_open_last(summary.next_steps, named),
         second_reader=ReaderReport(
             name,
             goal=_first(lines, [choice.goal for _, choice in answered]),
@@ -344,11 +344,12 @@ def _first(lines: dict[int, Line], numbers: Iterable[int | None]) -> Ref | None:
     return next((lines[n].ref for n in numbers if n is not None), None)
 
 
-def _open_first(steps: Sequence[NextStep], named: Sequence[Line]) -> tuple[NextStep, ...]:
-    """The items that were named, then the others; a line that is no step becomes one."""
+def _open_last(steps: Sequence[NextStep], named: Sequence[Line]) -> tuple[NextStep, ...]:
+    """The items that were named behind the others, since forms show the last first; a line that
+    is no step becomes one."""
     by_place = {_place(step.ref): step for step in steps}
-    first = [
+    found = [
         by_place.get(_place(line.ref)) or NextStep(line.text, "said", line.ref)
         for line in named
     ]
-    return (*first, *(step for step in steps if step not in first))
+    return (*(step for step in steps if step not in found), *found)
