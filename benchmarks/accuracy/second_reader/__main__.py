@@ -57,14 +57,8 @@ from leftoff.summary import KeyDecision
 from leftoff.tokens import max_tokens
 
 FIGURES = (
-    "key decisions, statements: precision",
-    "key decisions, statements: recall",
-    "key decisions, statements: F1",
-    "key decisions, statements: first 5 right",
-    "key decisions: precision",
-    "key decisions: recall",
-    "key decisions: F1",
-    "key decisions with type: F1",
+    *("statements_precision", "statements_recall", "statements_f1", "first_5"),
+    *("decisions_precision", "decisions_recall", "decisions_f1", "joint_f1"),
 )
 
 
@@ -214,7 +208,7 @@ def score(args: argparse.Namespace) -> None:
             for name in FIGURES if scores else ():
                 figure = metrics.figure_named(name)
                 print(
-                    f"  sure >= {sure}  {name:42} {figure.of(scores) or 0:.3f} "
+                    f"  sure >= {sure}  {name:22} {figure.of(scores) or 0:.3f} "
                     f"{bounds(bootstrap(scores, figure.of, resamples=500), 3)}  "
                     f"settled {figure.of(again) or 0:.3f}"
                 )

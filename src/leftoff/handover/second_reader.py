@@ -70,21 +70,23 @@ Answer with one JSON object and nothing else, in this form (numbers are those of
 
 decisions: the S lines that state a key decision: they commit the work to one option where a
 reasonable engineer could have taken another, and whoever continues without knowing it would
-redo or contradict it. Such as: a design, tool, library, name, data layout, scope, order of
-work or test strategy that is chosen; an option of the person's that is taken up; something
-dropped or refused; a diagnosis, in the line that says which remedy is taken for it.
+redo or contradict it. Such as:
+- a design, tool, library, name, data layout, scope, order of work or test strategy that is
+  chosen; an option of the person's that is taken up; something dropped, refused or left as is
+- the cause of a fault that the remedy rests on, and the remedy, each in the line that names it
+- a detail that fixes behaviour (a default, fallback, limit, condition, field, a file made for a
+  purpose), also where a report of the work is the first to say it
 Not, however important they sound:
-- next steps and attempts ("let me try", "now I'll add the tests"), mechanics of what is settled
-- how the code works, what was found, causes: nothing is chosen in them
-- reports of what was done and how it works now, if an earlier line announced it
+- next steps and attempts without a choice ("let me look", "now I'll run the tests")
+- how existing code works, what a check showed, praise, explanations: nothing is chosen in them
 - recommendations, offers, options, questions: only the line that takes one up
-- the person's request or plan in other words
+- the person's request in other words, unless the agent adds how it is done
 - a decision again: one line for each decision, the first that says it completely by itself
-Judge each line alone; in doubt leave it out. "sure": 3 a second careful reader would mark this
-very line, too; 2 probably; 1 minor or doubtful. "type": architecture (structure, interfaces,
-data model, dependencies), implementation (how one piece is built), approach (strategy, process,
-scope, tests, keep or drop), fix (cause and remedy of a fault) or other. "replaces": the number
-of an earlier decision that this one overrules, else null.
+Judge each line alone. "sure": 3 a second careful reader would mark this very line, too;
+2 probably; 1 perhaps. "type": architecture (structure, interfaces, data model, dependencies),
+implementation (how one piece is built), approach (strategy, process, scope, tests, keep or
+drop), fix (cause and remedy of a fault) or other. "replaces": the number of an earlier decision
+that this one overrules, else null.
 open: lines that name work which was agreed or announced and is not done at the end.
 constraints: P lines with a rule of the person's that still holds.
 goal: the line that says best what the session is for. state: the line that says best where it
