@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions
 from leftoff.batch.work import run_job
 from leftoff.cli.group import main
+from leftoff.handover.facts import handover_of
 from leftoff.handover.second_reader import (
     MAX_TOKENS,
     InvalidAnswer,
@@ -92,6 +94,43 @@ def test_the_choice_is_marked_and_nothing_else_changes(recording: str) -> None:
     assert judged.second_reader.constraints[0].message == 0
 
 
+def test_what_the_reader_doubts_is_not_chosen_and_grades_rank(recording: str) -> None:
+    def graded(lines: Numbers) -> dict[str, Any]:
+        first, second, third = lines["S"][1:4]
+        return {
+            "decisions": [{"n": n, "sure": s} for s, n in enumerate((first, second, third), 1)]
+        }
+
+    judged = leftoff.summarize(recording, reader=chooser(graded))
+    chosen = [d for d in judged.key_decisions if d.judged_by is not UNSET]
+    assert len(chosen) == 2
+    assert 0.79 <= chosen[0].confidence < 0.9 <= chosen[1].confidence <= 1
+    facts = [fact.text for fact in handover_of(judged).decisions if fact.speaker == "agent"]
+    assert facts == [chosen[1].text, chosen[0].text]
+
+
+def test_documents_begin_with_the_goal_and_the_open_items_that_were_named(
+    recording: str,
+) -> None:
+    def named(lines: Numbers) -> dict[str, Any]:
+        return {"goal": lines["P"][-1], "open": [lines["S"][0]]}
+
+    judged = leftoff.summarize(recording, reader=chooser(named))
+    handover = handover_of(judged)
+    assert handover.goal is not None
+    assert handover.goal.text == judged.user_requests[-1].text
+    assert judged.next_steps[-1].ref.message <= min(s.ref.message for s in judged.next_steps)
+
+
+def test_an_empty_line_ends_a_message(recording: str) -> None:
+    summary = leftoff.summarize(recording)
+    (question,) = questions(summary, summary.key_decisions, 50_000)
+    shown = question.text.split("<recording>\n")[1].split("</recording>")[0]
+    for before, after in pairwise(question.lines):
+        apart = f"{before.text}\n\n{after.number} " in shown
+        assert apart == (before.ref.message != after.ref.message)
+
+
 def test_without_a_reader_no_byte_of_the_output_changes(recording: str) -> None:
     assert b"judged_by" not in to_json(leftoff.summarize(recording))
     assert b"second_reader" not in to_json(leftoff.summarize(recording))
@@ -125,6 +164,7 @@ def killed(question: str) -> str:
         (lambda _: '{"decisions": [{"n": 1}]}', "line 1 is not a line of S"),
         (lambda _: '{"decisions": ["I chose Postgres"]}', "not the JSON"),
         (lambda _: '{"decisions": [{"n": 3, "type": "magic"}]}', "no such type"),
+        (lambda _: '{"decisions": [{"n": 3, "sure": 4}]}', "is 1, 2 or 3"),
         (lambda _: '{"decisions": [{"n": 3}, {"n": 3}]}', "named twice"),
         (chooser(lambda n: {"decisions": [{"n": x} for x in n["S"]]}), "cannot be key"),
         (chooser(lambda n: {"constraints": [n["S"][0]]}), "is not a line of P"),

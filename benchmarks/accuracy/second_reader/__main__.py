@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 from benchmarks.accuracy.decisions.labelled import Session, load
-from benchmarks.accuracy.decisions.settled import load_disputes, settled
+from benchmarks.accuracy.decisions.settled import Disputes, load_disputes, settled
 from benchmarks.accuracy.decisions.training import folds, gated, train, without
 
 from leftoff import api, codec
@@ -185,44 +185,58 @@ def score(args: argparse.Namespace) -> None:
     )
     disputes = load_disputes(args.settled) if args.settled else {}
     for kind, found in _sessions(args):
-        answered = {s.labels.file: c for s in found if (c := _choices(args.folder, index, s))}
-        counted = sum(len(disputes.get(name, ())) for name in answered)
-        print(f"{kind}: {len(answered)} sessions, {counted} disputes settled")
-        for sure in (1, 2, 3):
-            scores, again = [], []
-            for session in found:
-                name = session.labels.file
-                if name not in answered:
-                    continue
-                predicted = Predictions(
-                    decisions=tuple(p for grade, p in answered[name] if grade >= sure)
-                )
-                scores.append(metrics.score(session, predicted))
-                if name in disputes:
-                    before = session.labels
-                    session.labels = settled(before, disputes[name], session.texts)
-                    again.append(metrics.score(session, predicted))
-                    session.labels = before
-                else:
-                    again.append(scores[-1])
-            for name in FIGURES if scores else ():
-                figure = metrics.figure_named(name)
-                print(
-                    f"  sure >= {sure}  {name:22} {figure.of(scores) or 0:.3f} "
-                    f"{bounds(bootstrap(scores, figure.of, resamples=500), 3)}  "
-                    f"settled {figure.of(again) or 0:.3f}"
-                )
+        answered = [(s, c) for s in found if (c := _choices(args.folder, index, s)) is not None]
+        _print_scores(kind, answered, disputes)
+        read = [(s, c) for s, c in answered if not _is_foreign(s)]
+        if len(read) < len(answered):
+            _print_scores(f"{kind}, without sessions in other languages", read, disputes)
+
+
+Choices = list[tuple[int, Prediction]]
+"""The grade and the statement of each choice."""
+
+
+def _is_foreign(session: LabelledSession) -> bool:
+    issues = api.summarize(session.path, alone=True).issues
+    return any(issue.code == "language" for issue in issues)
+
+
+def _print_scores(
+    kind: str, answered: Sequence[tuple[LabelledSession, Choices]], disputes: Disputes
+) -> None:
+    counted = sum(len(disputes.get(s.labels.file, ())) for s, _ in answered)
+    print(f"{kind}: {len(answered)} sessions, {counted} disputes settled")
+    for sure in (1, 2, 3) if answered else ():
+        scores, again = [], []
+        for session, choices in answered:
+            predicted = Predictions(
+                decisions=tuple(made for grade, made in choices if grade >= sure)
+            )
+            before = session.labels
+            scores.append(metrics.score(session, predicted))
+            session.labels = settled(before, disputes.get(before.file, ()), session.texts)
+            again.append(metrics.score(session, predicted))
+            session.labels = before
+        for name in FIGURES:
+            figure = metrics.figure_named(name)
+            print(
+                f"  sure >= {sure}  {name:22} {figure.of(scores) or 0:.3f} "
+                f"{bounds(bootstrap(scores, figure.of, resamples=500), 3)}  "
+                f"settled {figure.of(again) or 0:.3f}"
+            )
 
 
 def _choices(
     folder: Path, index: dict[str, dict[str, list[Offered]]], session: LabelledSession
-) -> list[tuple[int, Prediction]]:
-    """The grade and the statement of each choice; none if a question has no answer."""
-    found: list[tuple[int, Prediction]] = []
-    for name, offered in index.get(session.labels.file, {}).items():
+) -> Choices | None:
+    """What was chosen of a session; None if it was not asked about or not fully answered."""
+    if session.labels.file not in index:
+        return None
+    found: Choices = []
+    for name, offered in index[session.labels.file].items():
         path = folder / "answers" / f"{name}.json"
         if not path.exists():
-            return []
+            return None
         ref = Ref(0)
         lines = tuple(Line(o.number, o.speaker, o.text, ref) for o in offered)
         choice = parse_answer(path.read_text("utf-8"), Question("", lines, 0))

@@ -51,11 +51,13 @@ MAX_SHARE = 0.5
 Chosen by hand: of labelled sessions the highest share is a third."""
 
 SURE = 2
-"""Least grade of a line that counts as chosen."""
+"""Least grade of a line that counts as chosen: of statements from it on 0.85 to 0.87 were right
+and F1 was 0.65 and 0.68 on two sets; from 1 on 0.75 and 0.76 were right."""
 
-CONFIDENCE, RANKED = {1: 0.3, 2: 0.58, 3: 0.7}, 0.2
-"""Of a decision that the reader chose, and the share of its confidence without a reader that is
-added, so that choices are ranked: on average what is measured, 0.68 (docs/second-reader.md)."""
+CONFIDENCE, RANKED = {1: 0.47, 2: 0.79, 3: 0.9}, 0.1
+"""Of a decision that the reader chose, by its grade, and the share of its confidence without a
+reader that is added, so that choices are ranked: on average what was right of each grade in 31
+labelled sessions (docs/second-reader.md)."""
 
 _INSTRUCTIONS = """\
 You read numbered lines of one recorded session of a coding agent, in order. P lines are what
