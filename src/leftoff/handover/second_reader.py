@@ -53,8 +53,8 @@ MAX_SHARE = 0.5
 Chosen by hand: of labelled sessions the highest share is a third."""
 
 SURE = 2
-"""Least grade of a line that counts as chosen: of statements from it on 0.85 and 0.88 were right
-and F1 was 0.61 and 0.65 on two sets; from 1 on 0.77 and 0.79 were right."""
+"""Least grade of a line that counts as chosen: of statements from it on 0.85 and 0.88 were
+right and F1 was 0.61 and 0.65 on two sets; from 1 on 0.77 and 0.79 were right."""
 
 CONFIDENCE, RANKED = {1: 0.47, 2: 0.79, 3: 0.9}, 0.1
 """Of a decision that the reader chose, by its grade, and the share of its confidence without a
