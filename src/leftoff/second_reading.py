@@ -40,7 +40,7 @@ from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.stores.atomic import write_atomic
-from leftoff.summary import ContextSummary, KeyDecision, ReaderCost
+from leftoff.summary import ContextSummary, ReaderCost
 from leftoff.text.truncation import one_line
 from leftoff.tokens import max_tokens
 
@@ -95,19 +95,10 @@ class SecondReading(Struct, frozen=True):
         """The summary with what the reader chose; without it, and with an issue, where the
         reader failed or did not keep to the question."""
         shown, candidates = self.gate().value((summary, key_decisions(view, CANDIDATE)))
-        return self._judged(summary, shown, candidates)
-
-    def _judged(
-        self,
-        summary: ContextSummary,
-        shown: ContextSummary,
-        candidates: Sequence[KeyDecision],
-    ) -> ContextSummary:
-        asked = questions(shown, candidates, self.most)
         answered: list[tuple[Question, Choice]] = []
         paid: list[_Stored] = []
         end = self.clock() + self.limit
-        for question in asked:
+        for question in questions(shown, candidates, self.most):
             try:
                 choice, stored = self._answer(question, summary.session.id, end)
             except Exception as error:  # noqa: BLE001 - whatever a reader may raise
@@ -145,8 +136,9 @@ class SecondReading(Struct, frozen=True):
                     raise
                 text = f"{question.text}\nYour last answer was not valid: {error}.\n"
                 continue
-            if path is not None:
-                write_atomic(path, codec.dumps(stored))
+            with suppress(OSError):  # a full disk: it is paid for, so it counts
+                if path is not None:
+                    write_atomic(path, codec.dumps(stored))
             return choice, stored
         raise AssertionError("unreachable")
 

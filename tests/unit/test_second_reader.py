@@ -32,6 +32,7 @@ from leftoff.handover.second_reader import (
 from leftoff.integrations import reader_clients
 from leftoff.second_reading import second_reading
 from leftoff.summary import ContextSummary
+from leftoff.testing import check_reader
 from leftoff.tokens import max_tokens
 
 Numbers = dict[str, list[int]]
@@ -270,6 +271,14 @@ def test_a_fenced_answer_is_read() -> None:
     assert parse_answer('```json\n{"open": []}\n```', question) == parse_answer("{}", question)
     with pytest.raises(InvalidAnswer):
         parse_answer('Here: ```json\n{"open": []}\n```', question)
+
+
+def test_the_contract_of_a_reader() -> None:
+    check_reader(chooser(lambda n: {"decisions": [{"n": n["S"][0], "sure": 3}]}))
+    with pytest.raises(AssertionError, match="not the JSON"):
+        check_reader(lambda _: "Certainly!")
+    with pytest.raises(AssertionError, match="not the JSON"):
+        check_reader(reader_clients.CommandReader(command=("echo", "no")))
 
 
 # -- the command line ------------------------------------------------------------------------

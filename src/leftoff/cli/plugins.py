@@ -1,4 +1,4 @@
-"""`leftoff plugins`: formats, extractors, redactors and stores, and their packages."""
+"""`leftoff plugins`: formats, extractors, redactors, readers and stores, and their packages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from leftoff.cli.output import deliver
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.formats.reader import formats
+from leftoff.handover.second_reader import readers
 from leftoff.redaction.redactor import redactors
 from leftoff.stores.protocol import stores
 
-KINDS = ("format", "extractor", "redactor", "store")
+KINDS = ("format", "extractor", "redactor", "reader", "store")
 
 
 def registries() -> dict[str, Any]:
@@ -24,6 +25,7 @@ def registries() -> dict[str, Any]:
         "format": formats,
         "extractor": extractors,
         "redactor": redactors,
+        "reader": readers,
         "store": stores,
     }
 
@@ -32,7 +34,8 @@ def registries() -> dict[str, Any]:
 @click.argument("kind", type=click.Choice(KINDS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def plugins(kind: str | None, *, as_json: bool) -> int:
-    """List the installed formats, extractors, redactors and stores, and the package of each.
+    """List the installed formats, extractors, redactors, readers and stores, and the package of
+    each.
 
     Example: leftoff plugins format
 

@@ -1,4 +1,4 @@
-"""Contract tests for formats, extractors, redactors and stores of other packages.
+"""Contract tests for formats, extractors, redactors, stores and readers of other packages.
 
     from leftoff.testing import check_format
 
@@ -21,10 +21,12 @@ import msgspec
 
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import to_json
+from leftoff.api import create_context_summary
 from leftoff.errors import LeftoffError
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.extractor import Extractor, extractors
 from leftoff.formats.reader import Format, Sample, detect, formats
+from leftoff.handover.second_reader import InvalidAnswer, Reader, parse_answer, questions
 from leftoff.model import Message, Ref
 from leftoff.redaction.redactor import Finder, Redactor
 from leftoff.registry import Registry
@@ -36,6 +38,7 @@ __all__ = [
     "check_extractor",
     "check_format",
     "check_prefix",
+    "check_reader",
     "check_redactor",
     "check_store",
     "recordings",
@@ -294,6 +297,35 @@ def check_redactor(
     for text in keeps:
         shown = Redactor(extra=[redactor]).text(text)
         assert shown == text, f"{text!r} must stay, and became {shown!r}"
+
+
+# -- second readers --------------------------------------------------------------------------
+
+_ASKED = (
+    {"role": "user", "content": "Store the sessions. They must outlive a restart."},
+    {"role": "assistant", "content": "I'll use SQLite, not Redis: one file is enough here."},
+)
+
+
+def check_reader(reader: Reader) -> None:
+    """Checks the contract of a second reader, which is asked about a session of two messages.
+
+    It answers with the JSON that was asked for and names only lines that it was offered; so it
+    does within a time limit, if it takes one (`within`).
+
+    Raises:
+        AssertionError: names the broken promise.
+    """
+    summary = create_context_summary(_ASKED)
+    (question,) = questions(summary, summary.key_decisions)
+    within = getattr(reader, "within", None)
+    for asked in (reader, within(60.0)) if within else (reader,):
+        answer = asked(question.text)
+        assert isinstance(answer, str), f"the answer must be text, and is {answer!r:.200}"
+        try:
+            parse_answer(answer, question)
+        except InvalidAnswer as error:
+            raise AssertionError(f"{answer!r:.200}: {error}") from error
 
 
 @contextmanager
