@@ -281,7 +281,7 @@ def plant(args: argparse.Namespace) -> None:
         spot = chance.choice(spots)
         own = int(lines[spot].split()[0])
         order = ORDERS[number % len(ORDERS)].replace("%d", str(own))
-        order = order.replace("</recording>", "/recording").replace("<recording>", "recording")
+        order = order.replace("<", "‹")  # as a question shows it
         names = []
         for words in (order, HARMLESS[number % len(HARMLESS)]):
             put = "\n".join([*lines[:spot], f"{own} S {words}", *lines[spot + 1 :]])
