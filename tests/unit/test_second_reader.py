@@ -18,7 +18,7 @@ import leftoff
 from leftoff import settings
 from leftoff.analysis.decisions.shown import shown_decisions
 from leftoff.analysis.summary_json import from_json, to_json
-from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions
+from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions, split_into_chunks
 from leftoff.batch.work import run_job
 from leftoff.cli.group import main
 from leftoff.handover.facts import handover_of
@@ -423,6 +423,15 @@ def test_a_batch_asks_again_where_a_reader_failed(recording: str, leave: Path) -
     assert sum(result.counts.unanswered.values()) == 1
     assert b'"second_reader"' in result.tables[0]  # the issue
     assert run_job(job, BatchOptions()).final
+
+
+def test_with_a_reader_each_session_of_a_batch_has_the_whole_time_limit() -> None:
+    jobs = [Job(number, (InputFile(f"{number}.jsonl", 10),)) for number in range(3)]
+    asked = BatchOptions(reader=ReaderOptions("claude", ""))
+    for in_order in (True, False):
+        chunks = split_into_chunks(asked, jobs, 2, in_order=in_order)
+        assert [len(chunk.jobs) for chunk in chunks] == [1, 1, 1]
+        assert len(split_into_chunks(BatchOptions(), jobs, 2, in_order=in_order)) == 1
 
 
 def test_a_project_cannot_name_the_program_that_hooks_run(leave: Path) -> None:

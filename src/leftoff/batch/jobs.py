@@ -44,7 +44,7 @@ class ReaderOptions(Struct, frozen=True):
         name: a registered name, or a command line.
         home: leftoff's folder, in which answers are stored.
         refresh: ask again although an answer is stored.
-        limit: seconds for all questions about a session.
+        limit: seconds for all questions about the sessions of a job.
     """
 
     name: str
@@ -249,6 +249,8 @@ def split_into_chunks(
     """
     share = sum(job.size for job in jobs) // max(1, 4 * workers)
     limit = max(1 << 20, min(CHUNK, share))
+    if wanted.reader is not None:
+        limit = 1  # what takes minutes has a time limit of its own
     found: list[list[Job]] = []
     open_: list[Job] = []
     size = 0

@@ -194,6 +194,7 @@ class _Job:
         self.job, self.wanted, self.opener = job, wanted, opener
         self.rows, self.counts = rows, counts
         self.memory: list[SessionEntries] = []
+        self._asked_until = time.monotonic() + (wanted.reader.limit if wanted.reader else 0)
 
     def run(self) -> None:
         paths = [path for file in self.job.files if self._opens(path := file.path)]
@@ -282,9 +283,8 @@ class _Job:
         asked = self.wanted.reader
         if asked is None:
             return None
-        found = project_reading(
-            asked.name, Path(asked.home), refresh=asked.refresh, limit=asked.limit
-        )
+        left = max(0.0, self._asked_until - time.monotonic())
+        found = project_reading(asked.name, Path(asked.home), refresh=asked.refresh, limit=left)
         return replace(found, gate=self._gate)
 
     def _count(self, summary: ContextSummary, place: int) -> None:
