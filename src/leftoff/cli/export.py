@@ -1,4 +1,4 @@
-"""`leftoff export`: the whole session as readable markdown."""
+"""`leftoff export`: the whole session, as markdown or as a page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import msgspec
 
 from leftoff.api import MessageCollector as Messages
 from leftoff.cli.output import deliver
-from leftoff.cli.params import path_of, recorder_option, session_argument
+from leftoff.cli.params import form_option, path_of, recorder_option, session_argument
 from leftoff.errors import FormatError
 from leftoff.rendering.conversation import conversation
+from leftoff.rendering.html.conversation import conversation_page
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @session_argument()
+@form_option(["markdown", "html"])
 @click.option(
     "--tools",
     type=click.Choice(["folded", "shown", "hidden"]),
@@ -31,16 +33,21 @@ if TYPE_CHECKING:
 )
 @recorder_option
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
-def export(session: str, *, tools: str, recorder: str | None, output: str | None) -> None:
-    """Print the whole conversation of SESSION as readable markdown, with times and tokens,
-    without secrets.
+def export(
+    session: str, *, form: str, tools: str, recorder: str | None, output: str | None
+) -> None:
+    """Print the whole conversation of SESSION, as markdown or as an HTML page with filters and
+    search, with times and tokens, without secrets.
 
-    Example: leftoff export latest -o session.md
+    Example: leftoff export latest -f html -o session.html
 
     Subagents follow the main thread.
     """
     messages, info = whole(path_of(session), recorder, subagents=True)
-    deliver("".join(conversation(messages, info, tools=tools)), output)
+    if form == "html":
+        deliver(conversation_page(messages, info, tools=tools), output)
+    else:
+        deliver("".join(conversation(messages, info, tools=tools)), output)
 
 
 def whole(

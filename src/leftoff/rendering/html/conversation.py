@@ -1,0 +1,135 @@
+"""A whole session as one HTML page: the messages in order, tools folded, filters, search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from leftoff.model import Message
+from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.conversation import Block, Conversation, Entry
+from leftoff.rendering.html.engine import render_template
+from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.messages import call_text
+from leftoff.summary import SessionInfo
+from leftoff.text.markdown import FENCE, TABLE, blocks_of
+
+MAX_PROMPT_LENGTH = 70
+"""Characters of a prompt in the table of contents. Chosen by hand."""
+
+_STYLE = template_text("session.css") + template_text("conversation.css")
+_SCRIPT = template_text("search.js").strip()
+_INLINE = re.compile(
+    r"^[ ]{0,3}\#{1,6}[ ]+(?P<heading>[^\n]+)$"
+    r"|(?<!`)`(?P<code>[^`\n]+)`(?!`)"
+    r"|\*\*(?P<bold>[^*\n]+)\*\*",
+    re.MULTILINE,
+)
+
+
+def conversation_page(
+    messages: Sequence[Message],
+    session: SessionInfo,
+    *,
+    tools: str = "folded",
+    gate: Redactor | None = None,
+) -> str:
+    """The session as a self-contained page, redacted. Filters work without its script, which
+    is the search. Nothing recorded becomes a link or an image.
+
+    Args:
+        messages, session, tools, gate: as for `Conversation`.
+
+    Raises:
+        UsageError: jinja2 is not installed.
+    """
+    shown = Conversation(messages, session, tools=tools, gate=gate)
+    threads = [(agent, list(entries)) for agent, entries in shown.threads()]
+    # The only model of a session stands in its head.
+    repeated = set(session.models) if len(session.models) == 1 else set()
+    prompts = [
+        (entry.number, shown.single_line(said, MAX_PROMPT_LENGTH))
+        for entry in threads[0][1]
+        if entry.typed
+        for said in [next((b.text for b in entry.blocks if b.kind == "text"), "")]
+    ]
+    kinds = {kind_of(entry) for _, entries in threads for entry in entries}
+    parts = {
+        block.kind for _, entries in threads for entry in entries for block in entry.blocks
+    }
+    body = render_template(
+        "conversation.html",
+        title=shown.title,
+        facts=shown.facts(),
+        threads=threads,
+        prompts=prompts,
+        filters=[
+            name for name in ("agent", "call", "thought", "recorder") if name in kinds | parts
+        ],
+        open=tools == "shown",
+        kind_of=kind_of,
+        notes=lambda entry: [note for note in entry.notes if note not in repeated],
+        prose=_prose,
+        lines_of=lambda block: _lines(block, shown.gate),
+        redacted=lambda: shown.gate.total,
+    )
+    return html_document(shown.title, body, style=_STYLE, script=_SCRIPT, kind="wide")
+
+
+def kind_of(entry: Entry) -> str:
+    """Whose message it is: person | agent | recorder."""
+    if entry.typed:
+        return "person"
+    return "agent" if entry.speaker in {"Agent", "Tool"} else "recorder"
+
+
+def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
+    """The runs of a text: ("prose" | "code", text). What a person typed stays as it is."""
+    text = block.text.strip("\n")
+    position = 0
+    for start, end, kind in blocks_of(text)[0] if not literal else ():
+        if kind not in {FENCE, TABLE} or start < position:
+            continue
+        if text[position:start].strip():
+            yield "prose", _inline(text[position:start].strip("\n"))
+        code = text[start:end].strip("\n")
+        if kind == FENCE:
+            first, _, rest = code.partition("\n")
+            code = rest.rpartition("\n")[0] if _closed(first, rest) else rest
+        yield "code", code
+        position = end
+    if text[position:].strip():
+        rest = text[position:].strip("\n")
+        yield "prose", rest if literal else _inline(rest)
+
+
+def _closed(first: str, rest: str) -> bool:
+    return rest.rpartition("\n")[2].strip().startswith(first.strip()[:3])
+
+
+def _inline(text: str) -> Any:
+    """Headings and bold words as `<b>`, inline code as `<code>`."""
+    found, position = Markup(""), 0
+    for match in _INLINE.finditer(text):
+        found += escape(text[position : match.start()])
+        tag = "code" if match.lastgroup == "code" else "b"
+        found += Markup("<{0}>{1}</{0}>").format(tag, match[match.lastgroup or 0])
+        position = match.end()
+    return found + escape(text[position:])
+
+
+def _lines(block: Block, gate: Redactor) -> list[tuple[str, str]]:
+    """A call's arguments in lines: (class, line); what an edit removes and adds is marked."""
+    text = gate.shown(call_text(block.title, block.arguments))
+    signs = {"- ": "removed", "+ ": "added"}
+    runs: list[tuple[str, str]] = []
+    for line in text.split("\n") if text else ():
+        sign = signs.get(line[:2], "")
+        if runs and runs[-1][0] == sign:
+            runs[-1] = (sign, f"{runs[-1][1]}\n{line}")
+        else:
+            runs.append((sign, line))
+    return runs
