@@ -113,7 +113,7 @@ def test_a_data_frame_of_paths_summaries_and_rows(sessions: Path, library: str) 
     paths = to_dataframe(sessions, library=library)
     assert len(paths) == len(list(summarize_all(sessions)))
     one = to_dataframe(summaries[0], library=library)
-    assert one["id"].to_list() == [summaries[0].session.id]
+    assert one["path"].to_list() == [summaries[0].session.path]
 
 
 def _texts(column: Any) -> list[str]:
