@@ -16,6 +16,7 @@ from leftoff import api
 from leftoff.budget.thresholds import preset
 from leftoff.cli.export import whole
 from leftoff.incremental import accounts
+from leftoff.rendering.conversation import Conversation
 from leftoff.rendering.html.conversation import conversation_page
 from leftoff.rendering.html.report import report, report_row
 from leftoff.rendering.html.session import cited, page
@@ -137,8 +138,9 @@ def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     told = [report_row(api.summarize(path)) for path in [*shipped, sources["hostile"]]]
     made["report"] = report(told, ["<b>broken.jsonl</b>: no message"])
     for name in ("tenants", "hostile"):
-        messages, info = whole(str(sources[name]), None, subagents=True)
-        made[f"{name} whole"] = conversation_page(messages, info)
+        messages, info, rewound = whole(str(sources[name]), None, subagents=True)
+        shown = Conversation(messages, info, rewound=rewound)
+        made[f"{name} whole"] = conversation_page(shown)
     bare = api.summarize(root / CLAUDE / "prorate.jsonl")
     made["bare"] = page(replace(bare, key_decisions=(), user_requests=(), next_steps=()))
     found = {}

@@ -4,7 +4,7 @@ tool calls."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -62,13 +62,20 @@ class Block(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A message, redacted. `number` counts from 1; `typed` where a person typed it."""
+    """A message, redacted.
+
+    Attributes:
+        number: counts from 1.
+        typed: a person typed it.
+        rewound: it is on a branch that the person went back from.
+    """
 
     number: int
     speaker: str
     notes: tuple[str, ...]
     blocks: tuple[Block, ...]
     typed: bool
+    rewound: bool
 
 
 class Conversation:
@@ -81,7 +88,7 @@ class Conversation:
         messages: of one session, in order; messages of subagents may be among them.
         session: for the head; empty fields are left out.
         tools: one of `TOOLS`.
-        gate: the redactor of the enclosing document, if there is one.
+        rewound: the indexes of messages of the main thread on branches that were rewound.
     """
 
     def __init__(
@@ -90,10 +97,11 @@ class Conversation:
         session: SessionInfo,
         *,
         tools: str = "folded",
-        gate: Redactor | None = None,
+        rewound: Collection[int] = (),
     ) -> None:
-        self.gate = gate or Redactor()
+        self.gate = Redactor()
         self.messages, self.session, self.tools = messages, session, tools
+        self.rewound = rewound
         self.results: dict[tuple[str, str], tuple[int, ToolResult]] = {}
         calls: set[tuple[str, str]] = set()
         self.usage_by_response: dict[tuple[str, str], Usage] = {}
@@ -156,8 +164,11 @@ class Conversation:
         if blocks and response in self.usage_by_response and response not in self._usage_shown:
             self._usage_shown.add(response)
             notes.append(_tokens(self.usage_by_response[response]))
+        rewound = not message.agent and message.index in self.rewound
+        if rewound:
+            notes.append("rewound")
         shown = tuple(self.single_line(note) for note in notes if note)
-        return Entry(message.index + 1, speaker, shown, blocks, bool(message.typed))
+        return Entry(message.index + 1, speaker, shown, blocks, bool(message.typed), rewound)
 
     def _block(self, message: Message, part: Part) -> Block | None:
         if isinstance(part, Media):
@@ -190,22 +201,12 @@ class Conversation:
         )
 
 
-def conversation(
-    messages: Sequence[Message],
-    session: SessionInfo,
-    *,
-    tools: str = "folded",
-    gate: Redactor | None = None,
-) -> Iterator[str]:
+def conversation(page: Conversation) -> Iterator[str]:
     """Yields the session as markdown, one message at a time, redacted and safe for a terminal.
 
     Headings inside a message are moved below the page's own levels and its HTML is escaped, so
     that no message can imitate another.
-
-    Args:
-        messages, session, tools, gate: as for `Conversation`.
     """
-    page = Conversation(messages, session, tools=tools, gate=gate)
     facts = "\n".join(f"- {name}: {_escaped(value)}" for name, value in page.facts())
     yield f"# {_escaped(page.title)}\n\n{facts}\n\n"
     for agent, entries in page.threads():
@@ -214,7 +215,8 @@ def conversation(
         for entry in entries:
             head = " · ".join([entry.speaker, *map(_escaped, entry.notes)])
             blocks = [
-                _markdown(block, page.gate, folded=tools != "shown") for block in entry.blocks
+                _markdown(block, page.gate, folded=page.tools != "shown")
+                for block in entry.blocks
             ]
             yield f"### #{entry.number} {head}\n\n" + "\n\n".join(blocks) + "\n\n"
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import Block, Conversation, Entry
 from leftoff.rendering.html.engine import render_template
 from leftoff.rendering.html.frame import html_document, template_text
 from leftoff.rendering.messages import call_text
-from leftoff.summary import SessionInfo
 from leftoff.text.markdown import FENCE, TABLE, blocks_of
 
 MAX_PROMPT_LENGTH = 70
 """Characters of a prompt in the table of contents. Chosen by hand."""
 
+_FILTERS = {
+    "agent": "the agent",
+    "call": "tools",
+    "thought": "thoughts",
+    "recorder": "the recorder's messages",
+    "rewound": "rewound messages",
+}
 _STYLE = template_text("session.css") + template_text("conversation.css")
 _SCRIPT = template_text("search.js").strip()
+_BAR = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r"[\s|:-]+")
 _INLINE = re.compile(
     r"^[ ]{0,3}\#{1,6}[ ]+(?P<heading>[^\n]+)$"
     r"|(?<!`)`(?P<code>[^`\n]+)`(?!`)"
@@ -30,46 +37,34 @@ _INLINE = re.compile(
 )
 
 
-def conversation_page(
-    messages: Sequence[Message],
-    session: SessionInfo,
-    *,
-    tools: str = "folded",
-    gate: Redactor | None = None,
-) -> str:
+def conversation_page(shown: Conversation) -> str:
     """The session as a self-contained page, redacted. Filters work without its script, which
     is the search. Nothing recorded becomes a link or an image.
-
-    Args:
-        messages, session, tools, gate: as for `Conversation`.
 
     Raises:
         UsageError: jinja2 is not installed.
     """
-    shown = Conversation(messages, session, tools=tools, gate=gate)
     threads = [(agent, list(entries)) for agent, entries in shown.threads()]
     # The only model of a session stands in its head.
-    repeated = set(session.models) if len(session.models) == 1 else set()
+    repeated = set(shown.session.models) if len(shown.session.models) == 1 else set()
     prompts = [
         (entry.number, shown.single_line(said, MAX_PROMPT_LENGTH))
         for entry in threads[0][1]
         if entry.typed
         for said in [next((b.text for b in entry.blocks if b.kind == "text"), "")]
     ]
-    kinds = {kind_of(entry) for _, entries in threads for entry in entries}
-    parts = {
-        block.kind for _, entries in threads for entry in entries for block in entry.blocks
-    }
+    every = [entry for _, entries in threads for entry in entries]
+    kinds = {kind_of(entry) for entry in every} | {b.kind for e in every for b in e.blocks}
+    if any(entry.rewound for entry in every):
+        kinds.add("rewound")
     body = render_template(
         "conversation.html",
         title=shown.title,
         facts=shown.facts(),
         threads=threads,
         prompts=prompts,
-        filters=[
-            name for name in ("agent", "call", "thought", "recorder") if name in kinds | parts
-        ],
-        open=tools == "shown",
+        filters=[(name, words) for name, words in _FILTERS.items() if name in kinds],
+        open=shown.tools == "shown",
         kind_of=kind_of,
         notes=lambda entry: [note for note in entry.notes if note not in repeated],
         prose=_prose,
@@ -87,27 +82,38 @@ def kind_of(entry: Entry) -> str:
 
 
 def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
-    """The runs of a text: ("prose" | "code", text). What a person typed stays as it is."""
+    """The runs of a text: ("prose" | "code", text) and ("table", rows of cells). What a person
+    typed stays as it is."""
     text = block.text.strip("\n")
-    position = 0
+    blocks: list[tuple[int, int, int]] = []
     for start, end, kind in blocks_of(text)[0] if not literal else ():
-        if kind not in {FENCE, TABLE} or start < position:
-            continue
-        if text[position:start].strip():
-            yield "prose", _inline(text[position:start].strip("\n"))
-        code = text[start:end].strip("\n")
-        if kind == FENCE:
-            first, _, rest = code.partition("\n")
-            code = rest.rpartition("\n")[0] if _closed(first, rest) else rest
-        yield "code", code
+        if (
+            blocks
+            and kind == TABLE == blocks[-1][2]
+            and not text[blocks[-1][1] : start].strip()
+        ):
+            start = blocks.pop()[0]
+        if kind in {FENCE, TABLE}:
+            blocks.append((start, end, kind))
+    position = 0
+    for start, end, kind in [*blocks, (len(text), len(text), FENCE)]:
+        between = text[position:start].strip("\n")
+        if between.strip():
+            yield "prose", between if literal else _inline(between)
+        lines = text[start:end].strip("\n").split("\n")
+        if kind == TABLE and lines[0].lstrip().startswith("|"):
+            yield "table", [_cells(line) for line in lines if not _RULE.fullmatch(line)]
+        elif start < end:
+            closed = kind == FENCE and lines[-1].strip()[:3] == lines[0].strip()[:3]
+            body = lines[1 : -1 if closed else None] if kind == FENCE else lines
+            yield "code", "\n".join(body)
         position = end
-    if text[position:].strip():
-        rest = text[position:].strip("\n")
-        yield "prose", rest if literal else _inline(rest)
 
 
-def _closed(first: str, rest: str) -> bool:
-    return rest.rpartition("\n")[2].strip().startswith(first.strip()[:3])
+def _cells(line: str) -> list[Any]:
+    """The cells of a row of a table."""
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [_inline(cell.strip().replace("\\|", "|")) for cell in _BAR.split(inner)]
 
 
 def _inline(text: str) -> Any:
