@@ -45,8 +45,7 @@ def test_sessions_are_chosen_read_and_searched(home: Path) -> None:
 
         async def settled(pilot: Any, has: Callable[[str], bool]) -> None:
             for _ in range(200):
-                await app.workers.wait_for_complete()
-                await pilot.pause()
+                await pilot.pause(0.05)
                 text = str(app.query_one("#text").visual)
                 if has(text):
                     seen.append(text)
