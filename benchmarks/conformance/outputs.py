@@ -47,7 +47,7 @@ from leftoff.live.resume_states.transcripts import of_transcript
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering import explanation
-from leftoff.rendering.conversation import conversation
+from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.session import cited, page
 from leftoff.rendering.render_summary import render
 from leftoff.settings import Settings
@@ -169,7 +169,8 @@ class Outputs:
 
     def export(self) -> str:
         """`leftoff export` of all sessions in the main file."""
-        return "".join(conversation(self._messages, self._summary.session, tools="shown"))
+        session = self._summary.session
+        return "".join(conversation(Conversation(self._messages, session, tools="shown")))
 
     def log(self) -> str:
         """The resume log as markdown."""

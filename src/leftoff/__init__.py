@@ -89,6 +89,7 @@ _HOME = {
 _SUMMARIZING = frozenset(
     {
         "leftoff.api",
+        "leftoff.batch",
         "leftoff.analysis.seed001",
         "leftoff.analysis.session_pass",
         "leftoff.analysis.summary_json",

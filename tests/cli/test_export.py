@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +16,9 @@ from tests.strategies.writers import WRITERS
 
 from leftoff import api
 from leftoff.cli import group
+from leftoff.model import Text, ToolResult
+
+CLAUDE = Path("corpora") / "sessions" / "claude_code"
 
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
@@ -67,6 +72,59 @@ def test_tools_are_folded_shown_or_hidden(call: Call, session: Path) -> None:
     assert len(hidden) < len(shown) < len(folded)
 
 
+def test_the_page_holds_every_word_and_no_link_away(call: Call, root: Path) -> None:
+    folder = root / "corpora/sessions/claude_code/tenants"
+    code, out, _ = call("export", str(folder), "-f", "html")
+    assert code == 0
+    assert 'id="show-call"' in out
+    assert out.count('<h2 id="agent') == 2
+    assert all(link.startswith("#") for link in re.findall('href="([^"]*)"', out))
+    seen = " ".join(unescape(re.sub("<[^>]*>|[*`]", "", out)).split())
+    for message in api.read(str(next(folder.glob("*.jsonl")))):
+        for part in message.parts:
+            if isinstance(part, Text | ToolResult):
+                for line in re.sub("[*`#]", "", part.text).splitlines():
+                    assert " ".join(line.split()) in seen
+    assert '<td class="words">reports/daily.py:3</td>' in out
+    # An edit shows what it removes and what it adds.
+    code, out, _ = call(
+        "export", str(root / CLAUDE / "outbox.jsonl"), "-f", "html", "--tools", "shown"
+    )
+    assert '<span class="removed">- ' in out
+    assert '<span class="added">+ ' in out
+    assert "<details>" not in out
+
+
+def test_a_rewound_branch_is_marked(call: Call, tmp_path: Path) -> None:
+    lines = [
+        {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
+         "message": {"role": kind, "content": words}}
+        for kind, uuid, parent, words in (
+            ("user", "u1", None, "Look at the pump."),
+            ("assistant", "a1", "u1", "It hums."),
+            ("user", "u2", "a1", "Paint it red."),
+            ("assistant", "a2", "u2", "Red it is."),
+            ("user", "u3", "a1", "Paint it blue."),
+            ("assistant", "a3", "u3", "Blue it is."),
+        )
+    ]  # fmt: skip
+    path = tmp_path / "pump.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, out, _ = call("export", str(path))
+    heads = [line for line in out.splitlines() if line.startswith("### #")]
+    assert [head.endswith(" · rewound") for head in heads] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    _, out, _ = call("export", str(path), "-f", "html")
+    assert out.count('rewound" id="m') == 2
+    assert 'id="show-rewound"' in out
+
+
 def test_subagents_follow_the_main_thread(call: Call, root: Path) -> None:
     folder = root / "corpora/sessions/claude_code/tenants"
     _, out, _ = call("export", str(folder))
@@ -110,7 +168,12 @@ def test_secrets_are_not_exported(call: Call, tmp_path: Path) -> None:
     )
     path = tmp_path / "leaky.jsonl"
     path.write_bytes(WRITERS["leftoff"](steps))
-    for args in (("export",), ("convert", "--to", "atif"), ("convert", "--to", "leftoff")):
+    for args in (
+        ("export",),
+        ("export", "-f", "html"),
+        ("convert", "--to", "atif"),
+        ("convert", "--to", "leftoff"),
+    ):
         code, out, _ = call(args[0], str(path), *args[1:])
         assert code == 0
         assert secret not in out

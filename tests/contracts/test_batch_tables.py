@@ -95,6 +95,31 @@ def test_data_frames_have_the_types_of_the_tables(sessions: Path, library: str) 
     assert [s is None for s in starts] == [bool(n) for n in _nulls(frame["started"])]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_of_paths_summaries_and_rows(sessions: Path, library: str) -> None:
+    pytest.importorskip(library, reason=f"needs {library}")
+    found = [one for one in summarize_all(sessions) if one.ok and not one.row.number]
+    summaries = [one.summary for one in found]
+    for table in TABLES:
+        rows = [one.row for one in found] if table == "sessions" else None
+        rows = rows or [row for one in found for row in getattr(one, table)]
+        expected = to_dataframe(rows, table, library=library)
+        for given in (found, summaries):
+            frame = to_dataframe(given, table, library=library)
+            # A summary knows no price, and counts the files of subagents too.
+            other = {"cost_usd", "cost_usd_at_most", "files"} if given is summaries else set()
+            for name in set(frame.columns) - other:
+                assert _texts(frame[name]) == _texts(expected[name]), name
+    paths = to_dataframe(sessions, library=library)
+    assert len(paths) == len(list(summarize_all(sessions)))
+    one = to_dataframe(summaries[0], library=library)
+    assert one["path"].to_list() == [summaries[0].session.path]
+
+
+def _texts(column: Any) -> list[str]:
+    return [str(value) for value in column.to_list()]
+
+
 def _nulls(column: Any) -> Any:
     return column.isna() if hasattr(column, "isna") else column.is_null()
 

@@ -14,7 +14,10 @@ from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.budget.thresholds import preset
+from leftoff.cli.export import whole
 from leftoff.incremental import accounts
+from leftoff.rendering.conversation import Conversation
+from leftoff.rendering.html.conversation import conversation_page
 from leftoff.rendering.html.report import report, report_row
 from leftoff.rendering.html.session import cited, page
 
@@ -134,6 +137,10 @@ def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     shipped = sorted((root / "corpora" / "sessions").glob("*/*.json*"))
     told = [report_row(api.summarize(path)) for path in [*shipped, sources["hostile"]]]
     made["report"] = report(told, ["<b>broken.jsonl</b>: no message"])
+    for name in ("tenants", "hostile"):
+        messages, info, rewound = whole(str(sources[name]), None, subagents=True)
+        shown = Conversation(messages, info, rewound=rewound)
+        made[f"{name} whole"] = conversation_page(shown)
     bare = api.summarize(root / CLAUDE / "prorate.jsonl")
     made["bare"] = page(replace(bare, key_decisions=(), user_requests=(), next_steps=()))
     found = {}
@@ -143,7 +150,10 @@ def pages(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     return found
 
 
-PAGES = ("outbox", "tenants", "codex", "hostile", "long", "report", "bare")
+PAGES = (
+    *("outbox", "tenants", "codex", "hostile", "long", "report", "bare"),
+    *("tenants whole", "hostile whole"),
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -223,6 +233,27 @@ def test_search_hides_what_does_not_fit(chromium: Any, pages: dict[str, Path]) -
     )
     assert chromium.ask(rows) == chromium.ask(shown)
     assert chromium.ask("document.querySelector('output').textContent").endswith(f"of {every}")
+    assert chromium.complaints() == []
+
+
+@pytest.mark.parametrize("name", ["tenants whole", "hostile whole"])
+def test_the_whole_conversation_is_filtered_and_searched(
+    chromium: Any, pages: dict[str, Path], name: str
+) -> None:
+    chromium.open(pages[name])
+    shown = """(what) => [...document.querySelectorAll(what)].filter((e) => e.checkVisibility(
+      {contentVisibilityAuto: false})).length"""
+    every = chromium.ask(f"({shown})('article')")
+    calls = chromium.ask(f"({shown})('details.call')")
+    assert calls > 0
+    chromium.ask("document.querySelector('#show-call').click()")
+    assert chromium.ask(f"({shown})('details.call')") == 0
+    assert 0 < chromium.ask(f"({shown})('article')") < every
+    chromium.ask("document.querySelector('#show-call').click()")
+    first = chromium.ask("document.querySelector('article .said').textContent.split(' ')[1]")
+    chromium.ask("document.querySelector('#words').focus()")
+    chromium.send("Input.insertText", text=first)
+    assert 0 < chromium.ask(f"({shown})('article')") < every
     assert chromium.complaints() == []
 
 

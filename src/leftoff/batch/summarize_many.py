@@ -7,6 +7,7 @@ are not read again. docs/scale.md has the measured sizes.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,12 +16,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from leftoff.analysis.summary_json import from_json
+from leftoff import codec
+from leftoff.analysis.summary_json import from_json, safe_summary
 from leftoff.api import paths_given
 from leftoff.batch.jobs import BatchOptions, ReaderOptions, What
 from leftoff.batch.pool import TIME_LIMIT, Engine, InProcess, Pool
-from leftoff.batch.rows import TABLES, DecisionRow, FileRow, MilestoneRow, SessionRow
+from leftoff.batch.rows import (
+    TABLES,
+    DecisionRow,
+    FileRow,
+    MilestoneRow,
+    Rows,
+    SessionRow,
+    session_key,
+)
 from leftoff.batch.run import Run
+from leftoff.budget.prices import Cost
 from leftoff.errors import UsageError
 from leftoff.settings import load_here
 from leftoff.summary import ContextSummary
@@ -181,13 +192,12 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
         )
 
 
-def to_dataframe(
-    sessions: Iterable[Summarized], table: str = "sessions", *, library: str = ""
-) -> Any:
+def to_dataframe(sessions: Any, table: str = "sessions", *, library: str = "") -> Any:
     """One of the tables as a data frame, without the column `document`.
 
     Args:
-        sessions: what `summarize_all` gives.
+        sessions: paths, which `summarize_all` reads; what it gives; summaries, of which the
+            price is not known; or rows of the table. One of them or many, not mixed.
         table: sessions | decisions | milestones | files.
         library: pandas | polars; the one that is installed, pandas first.
 
@@ -197,23 +207,36 @@ def to_dataframe(
     """
     from leftoff.batch.data_frames import data_frame
 
-    sessions = _summarized(sessions)
-    if table == "sessions":
-        rows: Iterable[Struct] = (one.row for one in sessions)
-    elif table in TABLES:
-        rows = (row for one in sessions for row in getattr(one, table))
-    else:
+    if table not in TABLES:
         raise UsageError(f"no table {table!r}: there are {', '.join(TABLES)}")
-    return data_frame(rows, table, library)
+    return data_frame(_rows(sessions, table), table, library)
 
 
-def _summarized(sessions: Any) -> Iterator[Summarized]:
-    """What `summarize_all` gave, checked one by one."""
-    given = [sessions] if isinstance(sessions, (str, bytes, PathLike)) else sessions
-    for one in given:
-        if not isinstance(one, Summarized):
+def _rows(given: Any, table: str) -> Iterator[Struct]:
+    """The rows of a table, of whatever `to_dataframe` takes."""
+    one = isinstance(given, (str, bytes, PathLike, Struct))
+    several = [given] if one else list(given)
+    if several and all(isinstance(each, (str, PathLike)) for each in several):
+        several = list(summarize_all(several))
+    of_path: Counter[str] = Counter()
+    for each in several:
+        if isinstance(each, TABLES[table]):
+            yield each
+            continue
+        if isinstance(each, ContextSummary):
+            rows = Rows()
+            safe = codec.to_builtins(safe_summary(each))
+            path, files = each.session.path, len(each.session.sources)
+            number, of_path[path] = of_path[path], of_path[path] + 1
+            key = session_key(path, number)
+            rows.session(key, number, files, safe, None, BatchOptions().builtin, Cost())
+            (each,) = _sessions_of(rows.to_json_lines())
+        if not isinstance(each, Summarized):
             raise UsageError(
-                f"to_dataframe takes what summarize_all gives, not {type(one).__name__}: "
-                "to_dataframe(summarize_all(paths))"
+                "to_dataframe takes paths, what summarize_all gives, summaries, or rows of the "
+                f"table {table}, not {type(each).__name__}"
             )
-        yield one
+        if table == "sessions":
+            yield each.row
+        else:
+            yield from getattr(each, table)

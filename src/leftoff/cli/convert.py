@@ -28,7 +28,7 @@ def convert(session: str, *, target: str, recorder: str | None, output: str | No
 
     Only the main thread is converted; images and compaction marks are left out.
     """
-    messages, info = whole(path_of(session), recorder)
+    messages, info, _ = whole(path_of(session), recorder)
     messages = [m for m in messages if not m.agent]
     facts = SessionFacts(
         id=info.id,

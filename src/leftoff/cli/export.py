@@ -1,4 +1,4 @@
-"""`leftoff export`: the whole session as readable markdown."""
+"""`leftoff export`: the whole session, as markdown or as a page."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ import msgspec
 
 from leftoff.api import MessageCollector as Messages
 from leftoff.cli.output import deliver
-from leftoff.cli.params import path_of, recorder_option, session_argument
+from leftoff.cli.params import form_option, path_of, recorder_option, session_argument
 from leftoff.errors import FormatError
-from leftoff.rendering.conversation import conversation
+from leftoff.rendering.conversation import Conversation, conversation
+from leftoff.rendering.html.conversation import conversation_page
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from leftoff.model import Message
 
 
 @click.command()
 @session_argument()
+@form_option(["markdown", "html"])
 @click.option(
     "--tools",
     type=click.Choice(["folded", "shown", "hidden"]),
@@ -31,23 +35,28 @@ if TYPE_CHECKING:
 )
 @recorder_option
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
-def export(session: str, *, tools: str, recorder: str | None, output: str | None) -> None:
-    """Print the whole conversation of SESSION as readable markdown, with times and tokens,
-    without secrets.
+def export(
+    session: str, *, form: str, tools: str, recorder: str | None, output: str | None
+) -> None:
+    """Print the whole conversation of SESSION, as markdown or as an HTML page with filters and
+    search, with times and tokens, without secrets.
 
-    Example: leftoff export latest -o session.md
+    Example: leftoff export latest -f html -o session.html
 
     Subagents follow the main thread.
     """
-    messages, info = whole(path_of(session), recorder, subagents=True)
-    deliver("".join(conversation(messages, info, tools=tools)), output)
+    messages, info, rewound = whole(path_of(session), recorder, subagents=True)
+    shown = Conversation(messages, info, tools=tools, rewound=rewound)
+    text = conversation_page(shown) if form == "html" else "".join(conversation(shown))
+    deliver(text, output)
 
 
 def whole(
     path: str, recorder: str | None, *, subagents: bool = False
-) -> tuple[list[Message], SessionInfo]:
+) -> tuple[list[Message], SessionInfo, Collection[int]]:
     """Every message of a recording, or of one session where it holds several (the one chosen
-    by `@`, else the newest with work), and what is known of the session."""
+    by `@`, else the newest with work), what is known of the session, and which messages of its
+    main thread are on branches that were rewound."""
     path, choice = split_choice(path)
     main, side = session_paths(path)
     reading = Messages(main, recorder)
@@ -56,7 +65,8 @@ def whole(
     reading.close()
     chosen = choose(reading.sessions, choice, main)
     messages = reading.take(chosen + 1)
-    header = reading.sessions[chosen][""].header
+    main_thread = reading.sessions[chosen][""]
+    header = main_thread.header
     info = SessionInfo(
         id=header.id,
         format=reading.format.name if reading.format else "",
@@ -81,4 +91,4 @@ def whole(
         if agent not in known:
             spoken = (msgspec.structs.replace(m, agent=agent) for m in other.take())
             messages += list(spoken)
-    return messages, info
+    return messages, info, main_thread.thread.abandoned()

@@ -1,11 +1,16 @@
-"""Which sessions of a folder or machine: the options that `list` and `report` share."""
+"""Which sessions of this machine: the options that `list`, `report` and `browse` share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from leftoff.sources.discover import SessionInfo
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,3 +31,19 @@ def filtered(command: Function) -> Function:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def chosen_sessions(
+    project: str | None, recorder: str | None, since: str | None, until: str | None
+) -> Iterator[SessionInfo]:
+    """The sessions of this machine that the options choose, last changed first."""
+    from leftoff.sources.discover import list_sessions, parse_time
+
+    now = time.time()
+    return list_sessions(
+        os.environ,
+        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
+        format=recorder or "",
+        since=parse_time(since, now) if since else None,
+        until=parse_time(until, now) if until else None,
+    )

@@ -24,6 +24,7 @@ _COMMANDS = {
     "audit": ("leftoff.cli.audit:audit", "What the compactions of a session lost."),
     "batch": ("leftoff.cli.batch:batch", "Write many sessions as tables."),
     "blame": ("leftoff.cli.blame:blame", "Which session wrote a line, and why."),
+    "browse": ("leftoff.cli.browse:browse", "Browse the sessions in the terminal."),
     "budget": ("leftoff.cli.budget:budget", "Context window, tokens and cost of a session."),
     "checkpoint": (
         "leftoff.cli.checkpoint:checkpoint",

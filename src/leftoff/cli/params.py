@@ -98,14 +98,15 @@ def warn_of_reader(summary: ContextSummary) -> None:
 
 
 def form_option(forms: Sequence[str]) -> Callable[..., Any]:
-    """The option that chooses the output form. `--form` is the older name of `--to`."""
+    """The option that chooses the output form, the first by default. `--form` is the older
+    name of `--to`."""
     return click.option(
         "-f",
         "--to",
         "--form",
         "form",
         type=click.Choice(forms),
-        default="text",
+        default=forms[0],
         show_default=True,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,7 @@ import click
 from leftoff import settings
 from leftoff.api import messages_at
 from leftoff.batch.summarize_many import summarize_all
-from leftoff.cli.filters import filtered
+from leftoff.cli.filters import chosen_sessions, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.errors import UsageError
@@ -20,7 +19,6 @@ from leftoff.incremental.accounts import account_of_reading
 from leftoff.rendering.html.report import ReportRow, report_row
 from leftoff.rendering.html.report import report as report_page
 from leftoff.rendering.html.session import cited, page
-from leftoff.sources.discover import list_sessions, parse_time
 from leftoff.sources.open import STDIN
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def report(
             )
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
-    named = list(paths) or _listed(project, recorder, since, until)
+    named = list(paths) or [s.path for s in chosen_sessions(project, recorder, since, until)]
     rows: list[ReportRow] = []
     unread: list[str] = []
     many = len(named) > 1 or any(os.path.isdir(path) for path in named)  # noqa: PTH112
@@ -113,18 +111,3 @@ def report(
     if unread:
         complain(f"{len(unread)} could not be read; they stand at the end of the page")
     return 0
-
-
-def _listed(
-    project: str | None, recorder: str | None, since: str | None, until: str | None
-) -> list[str]:
-    """The sessions of this machine that the options choose."""
-    now = time.time()
-    found = list_sessions(
-        os.environ,
-        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
-        format=recorder or "",
-        since=parse_time(since, now) if since else None,
-        until=parse_time(until, now) if until else None,
-    )
-    return [listed.path for listed in found]

@@ -1,21 +1,26 @@
-"""A whole session as markdown for people: each message with speaker, time and tool calls."""
+"""A whole session for people, as markdown or for a page: each message with speaker, time and
+tool calls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
+from typing import Any
+
+from msgspec import Struct
 
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from leftoff.redaction.redactor import Redactor, SafeText
+from leftoff.rendering.messages import status_of
 from leftoff.summary import SessionInfo
 from leftoff.text.markdown import code_spans
 from leftoff.text.truncation import one_line
 
 TOOLS = ("folded", "shown", "hidden")
-"""How tool calls and results are rendered: as a collapsed block, in full, or not at all."""
+"""How tool calls and results are shown: folded, open, or not at all."""
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<after>[^\n]*)$")
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
@@ -34,42 +39,69 @@ _SUBJECT_KEYS = (
 )
 
 
-def conversation(
-    messages: Sequence[Message],
-    session: SessionInfo,
-    *,
-    tools: str = "folded",
-    gate: Redactor | None = None,
-) -> Iterator[str]:
-    """Yields the session as markdown, one message at a time, redacted and safe for a terminal.
+class Block(Struct, frozen=True):
+    """A part of a message, redacted.
 
-    A result is rendered with the call that it answers. Headings inside a message are moved
-    below the page's own levels and its HTML is escaped, so that no message can imitate another.
-    The tokens of an API response are shown with its first message.
+    Attributes:
+        kind: text | thought | call | result | media.
+        text: what was said, the result's text, or the type of a medium.
+        title: the tool's name.
+        subject: what a call acts on: its path, command, query, ...
+        arguments: of a call.
+        status: the outcome of a call or of a result without one, "" if there is none.
+        answer: number of the message that holds the result of a call, 0 if there is none.
+    """
+
+    kind: str
+    text: SafeText
+    title: str = ""
+    subject: str = ""
+    arguments: Any = None
+    status: str = ""
+    answer: int = 0
+
+
+class Entry(Struct, frozen=True):
+    """A message, redacted.
+
+    Attributes:
+        number: counts from 1.
+        typed: a person typed it.
+        rewound: it is on a branch that the person went back from.
+    """
+
+    number: int
+    speaker: str
+    notes: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    typed: bool
+    rewound: bool
+
+
+class Conversation:
+    """The messages of a session as redacted entries, for markdown and for HTML.
+
+    A result belongs to the call that it answers. The tokens of an API response are shown with
+    its first message.
 
     Args:
         messages: of one session, in order; messages of subagents may be among them.
         session: for the head; empty fields are left out.
         tools: one of `TOOLS`.
-        gate: the redactor of the enclosing document, if there is one.
+        rewound: the indexes of messages of the main thread on branches that were rewound.
     """
-    page = _ConversationWriter(gate or Redactor(), tools, messages)
-    yield page.head(session, messages)
-    main = [m for m in messages if not m.agent]
-    agents = dict.fromkeys(m.agent for m in messages if m.agent)
-    for message in main:
-        yield page.message(message)
-    for agent in agents:
-        yield f"## Subagent {page.single_line(agent)}\n\n"
-        for message in messages:
-            if message.agent == agent:
-                yield page.message(message)
 
-
-class _ConversationWriter:
-    def __init__(self, gate: Redactor, tools: str, messages: Sequence[Message]) -> None:
-        self.gate = gate
-        self.tools = tools
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        session: SessionInfo,
+        *,
+        tools: str = "folded",
+        rewound: Collection[int] = (),
+    ) -> None:
+        self.gate = Redactor()
+        self.messages, self.session, self.tools = messages, session, tools
+        self.rewound = rewound
         self.results: dict[tuple[str, str], tuple[int, ToolResult]] = {}
         calls: set[tuple[str, str]] = set()
         self.usage_by_response: dict[tuple[str, str], Usage] = {}
@@ -86,84 +118,140 @@ class _ConversationWriter:
         self._usage_shown: set[tuple[str, str]] = set()
 
     def single_line(self, text: str, limit: int = 200) -> str:
-        """Recorded text, redacted and escaped, on one line."""
-        return escape(one_line(self.gate.text(text), limit), quote=False)
+        """Recorded text, redacted, on one line."""
+        return one_line(self.gate.text(text), limit)
 
-    def head(self, session: SessionInfo, messages: Sequence[Message]) -> str:
-        asked = next((m.text for m in messages if m.typed), "")
-        title = self.single_line(session.title or asked or session.id or "Session", 100)
+    @property
+    def title(self) -> str:
+        """The session's title, else its first prompt, else its id."""
+        asked = next((m.text for m in self.messages if m.typed), "")
+        return self.single_line(
+            self.session.title or asked or self.session.id or "Session", 100
+        )
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known of the session, by name."""
+        session = self.session
         total = sum(self.usage_by_response.values(), Usage())
-        facts = {
+        found = {
             "Session": session.id,
             "Recorded by": " ".join(x for x in (session.format, session.agent_version) if x),
             "Directory": session.cwd,
             "Branch": session.branch,
             "Models": ", ".join(session.models),
             "Time": " to ".join(_time(t) for t in (session.started, session.ended) if t),
-            "Messages": f"{len(messages):,}",
+            "Messages": f"{len(self.messages):,}",
             "Tokens": _tokens(total) if total.total else "",
         }
-        lines = [
-            f"- {name}: {self.single_line(value)}" for name, value in facts.items() if value
-        ]
-        return f"# {title}\n\n" + "\n".join(lines) + "\n\n"
+        return [(name, self.single_line(value)) for name, value in found.items() if value]
 
-    def message(self, message: Message) -> str:
-        parts = [p for p in (self._part(message, part) for part in message.parts) if p]
-        if not parts:
-            return ""
-        who = _SPEAKERS.get(message.role, message.role)
+    def threads(self) -> Iterator[tuple[str, Iterator[Entry]]]:
+        """The main thread, named "", then each subagent's, with what was said in it."""
+        for agent in dict.fromkeys(["", *(m.agent for m in self.messages)]):
+            yield self.single_line(agent), self._entries(agent)
+
+    def _entries(self, agent: str) -> Iterator[Entry]:
+        entries = (self._entry(m) for m in self.messages if m.agent == agent)
+        yield from (entry for entry in entries if entry.blocks)
+
+    def _entry(self, message: Message) -> Entry:
+        blocks = tuple(b for part in message.parts if (b := self._block(message, part)))
+        speaker = _SPEAKERS.get(message.role, message.role)
         if message.origin not in {"prompt", "agent", "tool"}:
-            who = f"{who} ({message.origin})"
+            speaker = f"{speaker} ({message.origin})"
         notes = [message.model, _time(message.time)]
         response = _response_key(message)
-        if response in self.usage_by_response and response not in self._usage_shown:
+        if blocks and response in self.usage_by_response and response not in self._usage_shown:
             self._usage_shown.add(response)
             notes.append(_tokens(self.usage_by_response[response]))
-        head = " · ".join([who, *(self.single_line(n) for n in notes if n)])
-        return f"### #{message.index + 1} {head}\n\n" + "\n\n".join(parts) + "\n\n"
+        rewound = not message.agent and message.index in self.rewound
+        if rewound:
+            notes.append("rewound")
+        shown = tuple(self.single_line(note) for note in notes if note)
+        return Entry(message.index + 1, speaker, shown, blocks, bool(message.typed), rewound)
 
-    def _part(self, message: Message, part: Part) -> str:
-        if isinstance(part, Text):
-            return _neutralized(self.gate.shown(part.text))
-        if isinstance(part, Reasoning):
-            if not part.text.strip() or self.tools == "hidden":
-                return ""
-            thought = _neutralized(self.gate.shown(part.text))
-            return self._details("Thought", thought)
+    def _block(self, message: Message, part: Part) -> Block | None:
         if isinstance(part, Media):
-            return f"[{self.single_line(part.media_type or 'media')}]"
+            return Block("media", self.gate.shown(part.media_type or "media"))
+        if isinstance(part, Text):
+            return Block("text", self.gate.shown(part.text)) if part.text.strip() else None
         if self.tools == "hidden":
-            return ""
+            return None
+        if isinstance(part, Reasoning):
+            return Block("thought", self.gate.shown(part.text)) if part.text.strip() else None
         if isinstance(part, ToolCall):
             return self._call(message, part)
         answered = self.results.get((message.agent, part.call_id))
         if answered is not None and answered[1] is part:
-            return ""  # rendered with its call
-        return self._details(f"← {_status(part)}", _fenced(self.gate.shown(part.text)))
+            return None  # shown with its call
+        return Block("result", self.gate.shown(part.text), status=status_of(part))
 
-    def _call(self, message: Message, call: ToolCall) -> str:
+    def _call(self, message: Message, call: ToolCall) -> Block:
+        # First the arguments: their names help some rules to know a secret.
         redacted = self.gate.value(call.input)
-        subject = _subject_of(call, redacted)
-        code = (
-            redacted if isinstance(redacted, str) else codec.dumps(redacted, indent=2).decode()
+        answer, result = self.results.get((message.agent, call.id), (-1, None))
+        return Block(
+            "call",
+            self.gate.shown(result.text if result else ""),
+            self.single_line(call.name, 60),
+            one_line(_subject_of(call, redacted), 90),
+            redacted,
+            status_of(result) if result else "",
+            answer + 1,
         )
-        body = [_fenced(self.gate.shown(code))] if redacted not in (None, {}, "") else []
-        title = f"→ {self.single_line(call.name, 60)}"
-        if subject:
-            title += f" <code>{escape(one_line(subject, 90), quote=False)}</code>"
-        found = self.results.get((message.agent, call.id)) if call.id else None
-        if found is not None:
-            index, result = found
-            title += f" ← {_status(result)} (#{index + 1})"
-            if result.text.strip():
-                body.append(_fenced(self.gate.shown(result.text)))
-        return self._details(title, "\n\n".join(body))
 
-    def _details(self, title: str, body: str) -> str:
-        if not body or self.tools == "shown":
-            return f"**{title}**" + (f"\n\n{body}" if body else "")
-        return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+
+def conversation(page: Conversation) -> Iterator[str]:
+    """Yields the session as markdown, one message at a time, redacted and safe for a terminal.
+
+    Headings inside a message are moved below the page's own levels and its HTML is escaped, so
+    that no message can imitate another.
+    """
+    facts = "\n".join(f"- {name}: {_escaped(value)}" for name, value in page.facts())
+    yield f"# {_escaped(page.title)}\n\n{facts}\n\n"
+    for agent, entries in page.threads():
+        if agent:
+            yield f"## Subagent {_escaped(agent)}\n\n"
+        for entry in entries:
+            head = " · ".join([entry.speaker, *map(_escaped, entry.notes)])
+            blocks = [
+                _markdown(block, page.gate, folded=page.tools != "shown")
+                for block in entry.blocks
+            ]
+            yield f"### #{entry.number} {head}\n\n" + "\n\n".join(blocks) + "\n\n"
+
+
+def _markdown(block: Block, gate: Redactor, *, folded: bool) -> str:
+    if block.kind == "text":
+        return _neutralized(block.text)
+    if block.kind == "media":
+        return f"[{_escaped(one_line(block.text, 200))}]"
+    if block.kind == "thought":
+        return _details("Thought", _neutralized(block.text), folded=folded)
+    if block.kind == "result":
+        return _details(f"← {escape(block.status)}", _fenced(block.text), folded=folded)
+    given, title = block.arguments, f"→ {_escaped(block.title)}"
+    if block.subject:
+        title += f" <code>{_escaped(block.subject)}</code>"
+    if block.answer:
+        title += f" ← {escape(block.status)} (#{block.answer})"
+    body = []
+    if given not in (None, {}, ""):
+        code = given if isinstance(given, str) else codec.dumps(given, indent=2).decode()
+        body.append(_fenced(gate.shown(code)))
+    if block.text.strip():
+        body.append(_fenced(block.text))
+    return _details(title, "\n\n".join(body), folded=folded)
+
+
+def _details(title: str, body: str, *, folded: bool) -> str:
+    if not body or not folded:
+        return f"**{title}**" + (f"\n\n{body}" if body else "")
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+
+
+def _escaped(text: str) -> str:
+    return escape(text, quote=False)
 
 
 def _response_key(message: Message) -> tuple[str, str]:
@@ -179,12 +267,6 @@ def _subject_of(call: ToolCall, redacted: object) -> str:
         candidates = (redacted.get(name) for name in _SUBJECT_KEYS)
         found = next((t for t in candidates if isinstance(t, str) and t.strip()), "")
     return found
-
-
-def _status(result: ToolResult) -> str:
-    if result.exit_code is not None:
-        return f"exit {result.exit_code}"
-    return escape(result.status)
 
 
 def _time(time: str) -> str:

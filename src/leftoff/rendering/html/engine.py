@@ -12,7 +12,7 @@ from leftoff.rendering.html.frame import template_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, truncate
 
-_TEMPLATES = ("card.html", "macros.html", "report.html", "session.html")
+_TEMPLATES = ("card.html", "conversation.html", "macros.html", "report.html", "session.html")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _TEMPLATE_TEXTS = {name: template_text(name) for name in _TEMPLATES}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -28,6 +29,7 @@ MAX_ITEMS = 5
 MAX_ITEM_LENGTH = 260
 """Characters of a decision, an open item or a title. Chosen by hand."""
 
+_WORD = re.compile(r"\w(?:[\w.-]*\w)?")
 _STYLE = template_text("session.css") + template_text("report.css")
 _SCRIPT = template_text("search.js").strip()
 
@@ -35,7 +37,7 @@ _SCRIPT = template_text("search.js").strip()
 class ReportRow(Struct, frozen=True, kw_only=True):
     """One session's entry in the report, redacted. `decisions` are those that every form shows:
     the person's, then the agent's likely ones; of other lists the first `MAX_ITEMS`, beside
-    their counts."""
+    their counts. `words`: the distinct words of all lists, which the search finds too."""
 
     path: str
     title: str
@@ -62,6 +64,7 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     file_count: int
     failed_count: int
     statements: tuple[Statement, ...] = ()
+    words: str = ""
 
 
 class Statement(Struct, frozen=True):
@@ -126,7 +129,20 @@ def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportR
         file_count=len(items("files")),
         failed_count=len(items("failed")),
         statements=tuple(_statements(safe)),
+        words=_words(safe),
     )
+
+
+def _words(safe: SafeSummary) -> str:
+    """What the search finds beyond what the page shows: about 4 kB for each session."""
+    lists: tuple[Iterable[Any], ...] = (
+        *(safe.user_requests, safe.key_decisions, safe.errors, safe.key_findings),
+        *(safe.next_steps, safe.progress.milestones, safe.git),
+        *(safe.working_set.commands, safe.working_set.names),
+    )
+    texts = [one.text for several in lists for one in several]
+    texts += [f.path for f in safe.file_modifications] + [c.command for c in safe.checks]
+    return " ".join(dict.fromkeys(w.lower() for text in texts for w in _WORD.findall(text)))
 
 
 def _statements(safe: SafeSummary) -> Iterator[Statement]:

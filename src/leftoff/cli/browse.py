@@ -1,0 +1,44 @@
+"""`leftoff browse`: the sessions of this machine in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from leftoff.cli.filters import chosen_sessions, filtered
+from leftoff.cli.group import complain
+from leftoff.cli.list import NONE
+from leftoff.errors import UsageError
+
+if TYPE_CHECKING:
+    from leftoff.cli.browser import Browser
+
+
+@click.command()
+@filtered
+def browse(
+    *, project: str | None, recorder: str | None, since: str | None, until: str | None
+) -> int:
+    """Browse the sessions of this machine: a list, the summary of each, and its messages.
+
+    Example: leftoff browse --since 2w
+
+    Arrow keys choose, Enter shows the messages and again the summary, / searches the list, q
+    ends. Needs `pip install "leftoff[browse]"`. Exit 1: no session was found.
+    """
+    app = _app()
+    sessions = list(chosen_sessions(project, recorder, since, until))
+    if not sessions:
+        complain(NONE)
+        return 1
+    app(sessions).run()
+    return 0
+
+
+def _app() -> type[Browser]:
+    try:
+        from leftoff.cli.browser import Browser
+    except ImportError:
+        raise UsageError('leftoff browse needs `pip install "leftoff[browse]"`') from None
+    return Browser
