@@ -41,7 +41,7 @@ class Registry(Generic[T]):
             UsageError: the name is taken; the message names both owners.
         """
 
-        caller: str = sys._getframe(1).f_globals.get("__name__", "")
+        caller: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - `inspect` is slow to import
 
         def add(thing: T) -> T:
             # The `__module__` of a value is that of its class, so the caller owns a value.
