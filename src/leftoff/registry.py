@@ -40,7 +40,6 @@ class Registry(Generic[T]):
         Raises:
             UsageError: the name is taken; the message names both owners.
         """
-
         caller: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - `inspect` is slow to import
 
         def add(thing: T) -> T:
