@@ -23,7 +23,7 @@ def test_the_example_keeps_the_promises_of_a_store() -> None:
             exec(compile(block, f"docs/stores.md: {kind}", "exec", dont_inherit=True), names)
     finally:
         stores.withdraw("drawer")
-    assert names["DRAWER"].kept == {}
+    assert names["DRAWER"].saved == {}
 
 
 def test_the_page_names_every_kind_and_only_real_settings() -> None:
