@@ -56,7 +56,7 @@ _UNSAFE = re.compile(
 
 _LABELS = {
     "decision": ("- Decided: ", 1.2),
-    "error": ("- Failed, then mended: ", 1.2),
+    "error": ("- Failed, then fixed: ", 1.2),
     "check": ("- Check: ", 1.0),
     "git": ("- Git: ", 1.0),
     "file": ("- Changed: ", 1.0),
@@ -174,7 +174,7 @@ def _line(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[
         label, weight = _LABELS[kind]
     else:
         return "", 0.0
-    if (kind == "error" and not note.startswith("mended")) or note.startswith("read"):
+    if (kind == "error" and not note.startswith(("fixed", "mended"))) or note.startswith("read"):
         return "", 0.0
     head, _, rest = text.partition("\n")
     if kind == "file":
