@@ -140,7 +140,7 @@ class Run:
         if not self._found.files:
             others = self._found.left_out
             hint = f"; {others} files have endings of other kinds" if others else ""
-            where = ", ".join(named[:3]) or "the default folders of the clients that leftoff knows"
+            where = ", ".join(named[:3]) or "the default folders of the known clients"
             raise UsageError(f"no recording found in {where}{hint}")
         self._index = kind(index, wanted.digest(), looked)
 
