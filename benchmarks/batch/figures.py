@@ -28,54 +28,38 @@ def figures(run: dict[str, Any]) -> str:
     parquet = base - costs["again.jsonl"]["ms"] + costs["again.parquet"]["ms"]
     speed = costs["worker_mb_per_second"]
     rows = [
-        ("reading and judging, any number of workers", f"{worker:.1f} ms", hours(worker)),
-        ("plan, index, one `.jsonl`: one process", f"{base:.2f} ms", hours(base)),
-        ("the same with `.parquet`", f"{parquet:.2f} ms", hours(parquet)),
+        ("one core reads and judges", f"{speed:.0f} MB/s, {worker:.1f} ms a session"),
+        ("two processes, one = 1", f"1/{two['median']:.2f} of the time"),
         (
-            "a run in which nothing has changed",
-            f"{costs['unchanged_ms']:.3f} ms",
-            hours(costs["unchanged_ms"]),
+            "Ray on this machine, the local pool = 1",
+            f"1/{ray['median']:.2f}, after {ray['start']:.0f} s",
         ),
-        ("index", f"{costs['index_kb']:.1f} KB", f"{costs['index_kb']:.1f} GB"),
+        (f"{killed['kills']} workers killed", f"{killed['lost']} sessions lost"),
+        (
+            f"{killed['files']:,} unchanged files",
+            f"{killed['again_seconds'][2]:.2f} s, {killed['again_read']} bytes read",
+        ),
+        (
+            "one process alone, `.jsonl` / `.parquet`",
+            f"{base:.2f} / {parquet:.2f} ms a session",
+        ),
         *(
-            (
-                f"`{e}`, all four tables",
-                f"{costs['again' + e]['kb']:.1f} KB",
-                f"{costs['again' + e]['kb']:.1f} GB",
-            )
-            for e in (".jsonl", ".jsonl.gz", ".parquet", ".sqlite")
+            (f"`{e}`, four tables", f"{costs['again' + e]['kb']:.1f} KB a session")
+            for e in (".jsonl", ".parquet", ".sqlite")
         ),
+        ("index", f"{costs['index_kb']:.1f} KB a session"),
     ]
     lines = [
-        f"Measured on {run['date']} ({run['machine']}; others were using the machine, its load "
-        f"was {run['load']:.1f}) with {costs['files']:,} sessions of "
-        f"{1000 * costs['mb'] / costs['files']:.0f} KB, made of real Claude Code sessions, each "
-        "under ids of its own (`benchmarks/batch`):",
+        f"{run['date']}, {run['machine']}, load {run['load']:.1f}; {costs['files']:,} Claude Code "
+        f"sessions of {1000 * costs['mb'] / costs['files']:.0f} KB (`benchmarks/batch`):",
         "",
-        f"- one core reads, judges, redacts and encodes {speed:.0f} MB/s (processor time);",
-        f"- two processes take 1/{two['median']:.2f} of the time of one (median of "
-        f"{len(two['ratios'])}; {min(two['ratios']):.2f} to {max(two['ratios']):.2f});",
-        f"- with {killed['kills']} workers killed at random, {killed['lost']} sessions are lost and "
-        f"{'the output is the same, byte for byte' if killed['same_bytes'] else 'rows differ'};",
-        f"- the whole command over {killed['files']:,} unchanged files takes "
-        f"{killed['again_seconds'][2]:.2f} s and reads {killed['again_read']} bytes;",
-        f"- Ray on this machine, once it has started ({ray['start']:.0f} s), does the same work in "
-        f"1/{ray['median']:.2f} of the time of the local pool (median of {len(ray['ratios'])}; "
-        f"{min(ray['ratios']):.2f} to {max(ray['ratios']):.2f}).",
+        "| | |",
+        "|---|---|",
+        *(f"| {a} | {b} |" for a, b in rows),
         "",
-        f"One million sessions of {KB} KB are {MILLION * KB / 1e6:.0f} GB. From these figures:",
-        "",
-        "| part | for each session | for a million |",
-        "|---|---|---|",
-        *(f"| {a} | {b} | {c} |" for a, b, c in rows),
-        "",
-        f"So 32 cores need {worker * MILLION / 1000 / 32 / 60:.0f} minutes for the work. What one process "
-        f"does alone takes {base * MILLION / 1000 / 60:.0f} minutes with `.jsonl` and "
-        f"{parquet * MILLION / 1000 / 60:.0f} with `.parquet`: beyond about {worker / base:.0f} or "
-        f"{worker / parquet:.0f} cores that decides. Then cut the input into several batches, each with an "
-        "output of its own, and query them together (`'out/*.parquet'`). The process that deals out holds "
-        "about 1.5 KB for each file in memory. On object stores, listing and requests cost more than the "
-        "processor does: a file is fetched twice, once for its header.",
+        f"A million sessions of {KB} KB need {hours(worker)}, and {hours(base)} in one process: beyond about "
+        f"{worker / base:.0f} cores that decides. Then run several batches and query them together "
+        "(`'out/*.parquet'`).",
     ]
     return "\n".join(lines)
 

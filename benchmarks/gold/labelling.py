@@ -12,7 +12,7 @@ ANNOTATOR = "authors"
 
 
 def labels(dialogue: Dialogue, file: str, places: list[Place]) -> bytes:
-    """The label file of a session, in the layout of docs/accuracy.md.
+    """The label file of a session, in the layout of docs/how-to/label-and-evaluate.md.
 
     Args:
         places: of each step.

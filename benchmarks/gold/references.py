@@ -24,7 +24,7 @@ from leftoff.evaluation.sessions import LabelledSession
 
 HEAD = """\
 Public recorded sessions by reference: repository, commit, path and hash, and labels as places
-and code points (docs/accuracy.md, "Labels without words"). Nothing of the recordings is here.
+and code points (benchmarks/accuracy/labels). Nothing of the recordings is here.
 Made by `python -m benchmarks.gold.references`;
 fetched by `python -m benchmarks.corpora fetch`."""
 

@@ -191,7 +191,7 @@ def start(run: dict[str, Any]) -> str:
     turn, hooks = run["turn"]["told"], run["hooks"]["told"]
     again = [
         ("the whole session, `leftoff summarize`", turn["whole"]),
-        ("the first reading that is kept", turn["first"]),
+        ("the first reading, with its state saved", turn["first"]),
         ("reading on after one more turn", turn["read_on"]),
         ("reading on and the whole summary", turn["read_on_and_summary"]),
         ("of that, starting and importing", turn["imports"]),

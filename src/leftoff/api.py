@@ -250,7 +250,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
 
 
 def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
-    """The summary of a list of messages in any shape that leftoff reads: seed 001's
+    """The summary of a list of messages in any shape that leftoff reads:
     `AgentMessage`, messages of OpenAI, Anthropic, LangChain, Semantic Kernel or the Claude
     Agent SDK (dicts or the objects of these libraries), recorded lines of a client as dicts, or
     `leftoff.Message` values. An empty list gives an empty summary; null contents are messages

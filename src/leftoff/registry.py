@@ -7,6 +7,7 @@ that it lacks or when asked to.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -39,9 +40,11 @@ class Registry(Generic[T]):
         Raises:
             UsageError: the name is taken; the message names both owners.
         """
+        caller: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - `inspect` is slow to import
 
         def add(thing: T) -> T:
-            owner = getattr(thing, "__module__", type(thing).__module__)
+            # The `__module__` of a value is that of its class, so the caller owns a value.
+            owner = thing.__module__ if hasattr(thing, "__qualname__") else caller
             if name in self._loaded or not _same_package(owner, self._where.get(name, "")):
                 self._claim(name, owner)
             self._loaded[name] = thing

@@ -239,3 +239,18 @@ def test_the_first_line_comes_before_further_sessions_are_read(
     assert len(screen.getvalue().splitlines()) > 500
     assert read_when_written[0] < 5
     assert read_when_written[-1] == read > 500
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["list", "budget 3a911e2b", "budget b0b81e65", "ledger --project /home/dev/billing"],
+)
+@pytest.mark.parametrize("width", [40, 72])
+def test_a_narrow_screen_is_not_exceeded(
+    home: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, width: int
+) -> None:
+    for module in ("list", "budget", "ledger"):
+        monkeypatch.setattr(f"leftoff.cli.{module}.columns", lambda: width)
+    code, out, _ = call(*command.split())
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= width

@@ -74,7 +74,7 @@ def test_a_report_of_a_folder(root: Path, session: Path, tmp_path: Path) -> None
 def test_no_session_is_an_answer(tmp_path: Path) -> None:
     done = report(cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"no session was found" in done.stderr
+    assert b"no session matches" in done.stderr
     done = report("missing.jsonl", cwd=tmp_path)
     assert done.returncode == 1
     assert b"missing.jsonl" in done.stderr

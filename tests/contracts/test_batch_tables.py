@@ -63,7 +63,7 @@ def test_the_queries_of_the_page_answer(sessions: Path, tmp_path: Path, root: Pa
     duckdb: Any = pytest.importorskip("duckdb", reason="needs duckdb and pyarrow")
     pytest.importorskip("pyarrow", reason="needs duckdb and pyarrow")
     write(sessions, str(tmp_path / "sessions.parquet"), str(tmp_path / "sessions.jsonl.zst"))
-    page = (root / "docs" / "scale.md").read_text("utf-8")
+    page = (root / "docs" / "how-to" / "ask-many-sessions.md").read_text("utf-8")
     queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     assert len(queries) >= 5
     db = duckdb.connect()

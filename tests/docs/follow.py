@@ -49,6 +49,7 @@ _VARYING = [
     (re.compile(r"\b[\d,]+ (B|bytes)\b"), "SIZE"),
     (re.compile(r"\b\d+\.\d+h ago\b"), "AGO"),
     (re.compile(r"\brules [0-9a-f]{16}\b"), "RULES"),
+    (re.compile(r"tried all \d+"), "TRIED"),  # more where a plug-in is installed
     (re.compile(r"^slowest: .*", re.MULTILINE), "SLOWEST"),
 ]
 _LEFT_BEHIND = (".git", ".venv", ".nox", "*_cache", ".hypothesis", "__pycache__", "site")

@@ -30,7 +30,7 @@ def test_the_figures_on_the_page_are_those_of_the_run(root: Path) -> None:
 
 def test_every_column_is_on_the_page(root: Path) -> None:
     page = (root / "docs" / "scale.md").read_text("utf-8")
-    tables = page.partition("## The tables")[2].partition("## Questions")[0]
+    tables = page.partition("## The tables")[2].partition("## In a program")[0]
     named = set(re.findall(r"`(\w+)`", tables))
     for table in TABLES:
         assert set(columns_of(table)) - named == set()

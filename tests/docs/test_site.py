@@ -15,6 +15,7 @@ import yaml
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+_PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
 _SYMBOL = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 
 
@@ -34,10 +35,22 @@ def test_every_page_is_in_the_nav_once() -> None:
 
 def test_every_link_leads_somewhere() -> None:
     dead = [
-        f"{page.relative_to(DOCS)}: {link}"
-        for page in DOCS.rglob("*.md")
+        f"{page.name}: {link}"
+        for page in (*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"))
         for link in _LINK.findall(_FENCE.sub("", page.read_text("utf-8")))
         if not (page.parent / link).exists()
+    ]
+    assert dead == []
+
+
+def test_every_page_that_the_code_names_is_there() -> None:
+    root = DOCS.parent
+    dead = [
+        f"{file.relative_to(root)}: {page}"
+        for folder in ("src", "benchmarks", "examples")
+        for file in (root / folder).rglob("*.py")
+        for page in _PAGE.findall(file.read_text("utf-8"))
+        if not (root / page).exists()
     ]
     assert dead == []
 

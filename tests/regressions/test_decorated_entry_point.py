@@ -2,7 +2,9 @@
 
 The documentation showed both, the decorator in the module and the entry point in the package, and
 who followed it was refused: "two formats are named 'diary': one of leftoff-diary, one of
-leftoff_diary". Following the page step by step as a test brought it to light.
+leftoff_diary". Following the page step by step as a test brought it to light. A format is a value
+of leftoff's own class, so the refusal came back for it as "one of leftoff.formats.reader": the
+owner of a value is the module that registers it.
 """
 
 from __future__ import annotations
@@ -18,14 +20,22 @@ from leftoff.errors import UsageError
 from leftoff.registry import Registry
 
 
-@pytest.fixture
-def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry[Any]]:
+@pytest.fixture(
+    params=[
+        "@SHELF.register('mine')\nclass Tape: ...",
+        "Tape = SHELF.register('mine')(Path())",
+    ],
+    ids=["class", "value"],
+)
+def known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Registry[Any]]:
     """A registry, and a package that both decorates and has an entry point."""
     fresh: Registry[Any] = Registry("cassette")
     monkeypatch.setitem(sys.modules, "shelf_of_tests", type(sys)("shelf_of_tests"))
     monkeypatch.setattr(sys.modules["shelf_of_tests"], "SHELF", fresh, raising=False)
     (tmp_path / "taped.py").write_text(
-        "from shelf_of_tests import SHELF\n\n\n@SHELF.register('mine')\nclass Tape: ...\n"
+        f"from pathlib import Path\n\nfrom shelf_of_tests import SHELF\n\n\n{request.param}\n"
     )
     info = tmp_path / "our_tapes-1.0.dist-info"
     info.mkdir()

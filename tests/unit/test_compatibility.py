@@ -166,7 +166,7 @@ def test_content_that_was_redacted_is_compared_redacted() -> None:
     )
     found = assess(state, Workspace(content=raw))
     assert (found.verdict, found.compatibility_score) == ("same", 1.0)
-    assert "the workflow is unchanged but for secrets, which are not kept" in found.reasons
+    assert "the workflow is unchanged but for secrets, which are not saved" in found.reasons
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared_costs_nothing(
 def test_a_change_of_content_that_was_not_kept_is_said_so() -> None:
     found = assess(ResumeState(original_workflow_hash="0"), Workspace(content="ab"))
     assert found.verdict == "refuse"
-    assert "the workflow changed, and what it held was not kept" in found.reasons
+    assert "the workflow changed, and what it held was not saved" in found.reasons
 
 
 def test_nothing_saved_is_not_resumed() -> None:

@@ -435,7 +435,7 @@ def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
     told = {(m.what, m.text): m.where for m in report.misses}
     assert told["decision", CHOICE]  # the summary has it: lost by the text, not by detection
     assert "file_modifications" in told["file", "src/upload.py"]
-    assert lost(report.misses)["ours"]["file"] == {"not told": 1}
+    assert lost(report.misses)["ours"]["file"] == {"not shown": 1}
 
 
 def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(

@@ -213,7 +213,7 @@ def test_a_recording_is_measured_and_the_run_holds_no_words(tmp_path: Path) -> N
     assert found["turn open"].right + found["turn open"].wrong == 3
     assert found["turn closed"].right == 1
     assert found["check verdict"].right == 1
-    assert found["typed kept"].right == 2
+    assert found["typed whole"].right == 2
     run = json.loads(to_json(report))
     assert run["schema"] == "leftoff.truth/1"
     assert "zanzibar" not in json.dumps(run)

@@ -346,7 +346,7 @@ def test_fix_shows_what_was_edited_between_the_failure_and_the_clean_run(
     read_all(index, recorder)
     error = "E   ModuleNotFoundError: No module named 'shop.rates'"
     found = fixes(index, error)
-    assert found[0].failure.note.startswith("mended")
+    assert found[0].failure.note.startswith("fixed")
     assert [edit.path for edit in found[0].edits] == [f"{PROJECT}/shop/vat.py"]
     assert fixes(index, "Segmentation fault in libfoo") == []
     with pytest.raises(UsageError, match="no error is given"):

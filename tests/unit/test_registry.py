@@ -33,7 +33,7 @@ def test_a_clash_names_both_owners() -> None:
 
 
 def test_an_unknown_name_suggests_the_nearest() -> None:
-    registry: Registry[object] = Registry("format", {"codex": "leftoff.model:Ref"})
+    registry: Registry[object] = Registry("gadget", {"codex": "leftoff.model:Ref"})
     with pytest.raises(UnknownName, match="did you mean 'codex'"):
         registry.get("codecs")
     with pytest.raises(UnknownName, match="known: codex"):

@@ -522,7 +522,7 @@ def test_values_that_were_secret_are_asked_for() -> None:
     )
     assert needs_value(state) == ("api", "deep")
     text = resume_message(replace(state, needs_value=needs_value(state)))
-    assert "not kept: api, deep" in text
+    assert "not saved: api, deep" in text
 
 
 # -- of a recording --------------------------------------------------------------------------

@@ -18,14 +18,13 @@ from leftoff.evaluation.report import from_json, span
 RUNS = Path(__file__).parent / "runs"
 
 _BLOCK = re.compile(r"(<!-- figures (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_SHOWN = ("decisions_f1", "p_at_10", "joint_f1", "milestones_f1", "directives_f1")
-
-_LEFT_OUT = frozenset(
-    "r_at_10 joint_spans_f1 types_macro_f1 brier brier_spans brier_skill brier_skill_spans"
-    " decision_spans_precision decision_spans_recall stage_macro_f1 boundary_f1"
-    " open_item_spans_f1".split()
-)
-"""Figures of a run that are not on the page."""
+_SHOWN = ("decisions_f1", "milestones_f1", "directives_f1")
+_ROWS = (
+    "statements_precision statements_recall first_3 ece_spans milestones_precision"
+    " milestones_recall stage_accuracy current_stage directives_precision directives_recall"
+    " open_items_precision open_items_recall"
+).split()
+"""Figures of a run that are on the page."""
 
 
 def rendered(page: str) -> str:
@@ -42,24 +41,21 @@ def table(run: LabelRun) -> str:
     """Our figures, then every system's headline figures, as markdown."""
     ours = run.results[0]
     made = ", ".join(word for word in (run.date, run.machine) if word)
+    repositories = len({score.repository for score in ours.scores})
+    found = {name: ours.figures[name] for name in _ROWS if name in ours.figures}
     lines = [
-        (
-            f"{len(ours.scores)} sessions of {len({s.repository for s in ours.scores})} source"
-            f" repositories; labels `{run.labels}`, recordings `{run.recordings}`, leftoff"
-            f" {run.leftoff}, rules `{run.rules}`" + (f"; {made}." if made else ".")
+        f"{len(ours.scores)} sessions of {repositories} repositories; labels `{run.labels}`,"
+        f" recordings `{run.recordings}`, leftoff {run.leftoff}, rules `{run.rules}`"
+        + (f"; {made}." if made else "."),
+        "",
+        "| figure | value | items |",
+        "|---|---|---|",
+        *(
+            f"| {figure_named(name).title} | {_cell(figure)} | {figure.items} |"
+            for name, figure in found.items()
         ),
         "",
-        "| figure | value | 95 % interval | sessions | items |",
-        "|---|---|---|---|---|",
     ]
-    for name, found in ours.figures.items():
-        if name in _LEFT_OUT:
-            continue
-        lines.append(
-            f"| {figure_named(name).title} | {_value(found)} | {span(found.bounds)} "
-            f"| {found.sessions} | {found.items} |"
-        )
-    lines += ["", "On the same sessions:", ""]
     shown = [name for name in _SHOWN if name in ours.figures]
     lines.append("| system | " + " | ".join(figure_named(n).title for n in shown) + " |")
     lines.append("|---" * (len(shown) + 1) + "|")

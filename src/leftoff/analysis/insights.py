@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from leftoff.analysis.activities import IDLE, of_command
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
-from leftoff.analysis.requests import turn_state, user_requests
+from leftoff.analysis.requests import turn_state
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
@@ -432,10 +432,3 @@ def to_dos(view: SessionView) -> list[tuple[str, str, Ref]]:
                 if known is not None and status == "completed":
                     items[f"#{key}"] = (known[0], status, known[2])
     return [item for item in items.values() if item[0] and item[1] != "deleted"]
-
-
-def has_open_work(view: SessionView) -> bool:
-    """Whether the to-do list, or the last request, was not finished."""
-    if any(status in {"in_progress", "pending"} for _, status, _ in to_dos(view)):
-        return True
-    return any(request.status == "open" for request in user_requests(view))

@@ -135,11 +135,13 @@ class Run:
         self._began, looked = time.monotonic(), time.time_ns()
         self.report = Report()
         self._wanted, self._engine, self._watcher = wanted, engine, watcher
-        self._found = find_files(paths, environ)
+        named = [str(path) for path in paths]
+        self._found = find_files(named, environ)
         if not self._found.files:
             others = self._found.left_out
             hint = f"; {others} files have endings of other kinds" if others else ""
-            raise UsageError(f"no recording found{hint}")
+            where = ", ".join(named[:3]) or "the default folders of the known clients"
+            raise UsageError(f"no recording found in {where}{hint}")
         self._index = kind(index, wanted.digest(), looked)
 
     def close(self, *, engine: bool = True) -> None:

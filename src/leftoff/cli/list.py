@@ -137,21 +137,24 @@ NONE = (
 )
 
 
+_LEAST_TITLE = 20
+"""Columns for a title beside the rest of its line. Chosen by hand; not measured."""
+
+
 def line(listed: dict[str, str], width: int, home: str) -> str:
-    """One session on one line of at most `width` columns."""
+    """One session on one line of at most `width` columns, or on two on a narrow screen."""
     project = listed["project"]
     if home and (project == home or project.startswith((home + "/", home + "\\"))):
         project = "~" + project[len(home) :]
     if len(project) > 20:
         project = "…" + project[-19:]
-    head = "  ".join(
-        (
-            f"{listed['id']:<8}",
-            listed["modified"][:16].replace("T", " "),
-            f"{listed['client']:<11}",
-            f"{clean(project) or '-':<20}",
-        )
-    )
+    first = f"{listed['id']:<8}  {listed['modified'][:16].replace('T', ' ')}  "
+    first += f"{listed['client']:<11}"
+    second = f"{clean(project) or '-':<20}"
+    if width < len(first) + len(second) + _LEAST_TITLE:
+        title = one_line(listed["title"], max(10, width - len(second) - 4))
+        return f"{first.rstrip()}\n  {second}  {title}".rstrip()
+    head = f"{first}  {second}"
     return f"{head}  {one_line(listed['title'], max(10, width - len(head) - 2))}".rstrip()
 
 

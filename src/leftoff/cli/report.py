@@ -80,7 +80,7 @@ def report(
 
     PATHS are files, folders and patterns, as for `leftoff batch`. Without them: the sessions
     that `leftoff list` shows, selected by the options. Files that cannot be read are listed at
-    the end of the page. Exit 1: no session was found.
+    the end of the page. Exit 1: no session matches.
     """
     chosen = {"--project": project, "--format": recorder, "--since": since, "--until": until}
     for name, given in chosen.items() if paths else ():
@@ -105,7 +105,7 @@ def report(
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     if not rows:
-        complain("no session was found" + (f"; {unread[0]}" if unread else ""))
+        complain("no session matches" + (f"; {unread[0]}" if unread else ""))
         return 1
     deliver(report_page(rows, unread), output)
     if unread:

@@ -1,4 +1,4 @@
-"""The baselines: seed 001's patterns, and everything a decision."""
+"""The baselines: plain patterns, and everything a decision."""
 
 from __future__ import annotations
 
@@ -109,6 +109,6 @@ def everything(session: LabelledSession) -> Predictions:
 
 
 RULES: Mapping[str, Callable[[LabelledSession], Predictions]] = MappingProxyType(
-    {"seed 001's patterns": seed001, "every message, one stage": everything}
+    {"plain patterns": seed001, "every message, one stage": everything}
 )
 """The baselines by name. One that is trained is measured by `benchmarks.accuracy.labels`."""

@@ -181,7 +181,7 @@ def evaluate_files(
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
     shown = _figures(patches, baseline, committed, resamples)
     if commands:
-        shown["commands that seed 001 calls modified"] = round(modified / commands, 4)
+        shown["commands that the plain rule calls modified"] = round(modified / commands, 4)
     return FileRun(
         leftoff=__version__,
         date=date,
@@ -300,7 +300,7 @@ def _figures(
     found: dict[str, Row | float] = {}
     for half in HALVES:
         end = f" ({half})" if half else ""
-        for label, rows in (("net files", patches), ("net files, seed 001", seeds)):
+        for label, rows in (("net files", patches), ("net files, plain rule", seeds)):
             selected = [row for row in rows if half in ("", row.half)]
             if selected:
                 found[label + end] = _patch_figures(selected, resamples)

@@ -1,6 +1,6 @@
 """Label files: what an annotator marked in a recording.
 
-The labelling guideline describes the files and the labels (docs/accuracy.md).
+The labelling guideline describes the files and the labels (docs/how-to/label-and-evaluate.md).
 """
 
 from __future__ import annotations

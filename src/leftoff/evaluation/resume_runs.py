@@ -562,7 +562,7 @@ def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
         if what in ("ungrounded", "outdated"):
             entry = {"said": number}
         else:
-            entry = {"not told" if detected else "not detected": number}
+            entry = {"not shown" if detected else "not detected": number}
         found.setdefault(system, {}).setdefault(what, {}).update(entry)
     return found
 

@@ -196,7 +196,7 @@ def evaluate_truth(
         read += 1
         for number, messages in enumerate(said):
             if len(reading.sessions) != len(said):
-                left_out.append(f"{counts.name}: its sessions cannot be told apart")
+                left_out.append(f"{counts.name}: its sessions cannot be distinguished")
                 break
             sessions += 1
             summary = reading.conclude((), number)
@@ -433,7 +433,7 @@ def _typed(counts: _Counts, summary: ContextSummary, main: Sequence[Message]) ->
                 continue
             whole = words in together or any(words in one for one in requests)
             place = _at(message.index)
-            counts.add("typed kept", "whole" if whole else "", "whole", place)
+            counts.add("typed whole", "whole" if whole else "", "whole", place)
             counts.count("typed characters", whole, len(words))
 
 

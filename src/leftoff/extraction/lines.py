@@ -52,7 +52,7 @@ _ISSUES: dict[str, tuple[Severity, str]] = {
     "control_character": ("warning", "raw control characters inside strings"),
     "field_type": ("warning", "fields of an unexpected type, ignored"),
     "odd_count": ("warning", "counts that cannot be, ignored"),
-    "mended_document": ("warning", "damage in the document, mended"),
+    "mended_document": ("warning", "damage in the document, repaired"),
     "too_deep": ("error", "values nested too deeply, skipped"),
     "uncertain_turn": (
         "warning",

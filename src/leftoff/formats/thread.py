@@ -216,10 +216,6 @@ class Thread:
 
     # -- meaning ---------------------------------------------------------------------------
 
-    def is_agent(self, index: int) -> bool:
-        """Whether the message is the agent's own."""
-        return self.rows[index] == _AGENT_SPEAKS
-
     def inputs(self) -> list[int]:
         """The messages that the person typed or the recorder injected, without tool results, in
         order."""

@@ -244,8 +244,8 @@ def _compare_content(
         if not workspace.content:
             return Similarity(1.0, 1.0), [f"{name} is empty, as it was"]
         if not state.original_workflow_hash:
-            return None, ["the workflow's content was not kept, so it cannot be compared"]
-        return Similarity(0.0, 0.0), [f"{name} changed, and what it held was not kept"]
+            return None, ["the workflow's content was not saved, so it cannot be compared"]
+        return Similarity(0.0, 0.0), [f"{name} changed, and what it held was not saved"]
     then, now = state.original_workflow_content, workspace.content
     if "[REDACTED:" in then:
         # The numbers of placeholders depend on the other secrets in the same document.
@@ -257,7 +257,7 @@ def _compare_content(
         (limits.similarity_warning, limits.similarity_reset, limits.minimum_score / factor),
     )
     if then == now:
-        secret = "" if workspace.content == now else " but for secrets, which are not kept"
+        secret = "" if workspace.content == now else " but for secrets, which are not saved"
         return found, [f"{name} is unchanged{secret}"]
     return found, [
         f"{name} changed in {number(found.changed)} of {plural(found.lines, 'line')}",

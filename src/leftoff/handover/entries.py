@@ -144,7 +144,7 @@ def _entries(s: Mapping[str, Any]) -> Iterator[Entry]:
             "git", "tool", f"{g['kind'].replace('_', ' ')} {g['text']}", about, g["ref"]
         )
     for e in s["errors"]:
-        note = f"mended by {e['fixed_by']}" if e["fixed_by"] else ("mended" * bool(e["fixed"]))
+        note = f"fixed by {e['fixed_by']}" if e["fixed_by"] else ("fixed" * bool(e["fixed"]))
         entry = _entry("error", "tool", f"{e['tool']}: {e['text']}", note, e["ref"])
         yield replace(entry, until=e["fixed_ref"]["message"]) if e["fixed_ref"] else entry
     for f in s["key_findings"]:

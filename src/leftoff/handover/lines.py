@@ -143,7 +143,7 @@ def parts(
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
-        Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.05, 5),
+        Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.05, 5),
         Part("Decided", _lines(likely, bullet, DECISION), 0.03, 0.1, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.02, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),

@@ -58,7 +58,7 @@ def _lines_of(h: Handover) -> Iterable[tuple[str, int, float]]:
     for label, facts, limit, weight in (
         (PERSON, said, MIDDLE, 1.0),
         ("- Decided: ", h.decisions, DECISION, 1.2),
-        ("- Failed, then mended: ", h.lessons, DECISION, 1.2),
+        ("- Failed, then fixed: ", h.lessons, DECISION, 1.2),
         ("- Left open: ", (*h.to_dos, *h.open_items), DECISION, 1.1),
         ("- Check: ", h.checks, DECISION, 1.0),
     ):

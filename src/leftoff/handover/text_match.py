@@ -8,7 +8,7 @@ that is scored, and it treats every compared text in the same way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 MIN_WORD_SHARE = 0.6
@@ -144,11 +144,3 @@ def _windows(
         window = parts[start : start + size]
         if max_words is None or sum(map(len, window)) <= max_words:
             yield frozenset(word for part in window for word in part)
-
-
-def names_of(texts: Iterable[str]) -> set[str]:
-    """The names in several texts."""
-    found: set[str] = set()
-    for text in texts:
-        found |= names(text)
-    return found

@@ -46,7 +46,7 @@ TOOLS: Mapping[str, str] = {
     "blame": "Before you edit or delete a file: which session wrote these lines, what the "
     "person had asked, and the decisions of that turn. `first` to `last`: lines, from 1.",
     "fix": "When a command fails: earlier failures like it (give the error or the output), "
-    "what mended them, and what was edited in between.",
+    "what fixed them, and what was edited in between.",
     "ledger": "When you begin work in a project: the person's constraints and decisions that "
     "hold, over all its sessions. `project`: its directory, by default the current one.",
     "left_open": "When you look for what to do next: what earlier sessions left open and no "

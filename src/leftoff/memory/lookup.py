@@ -56,7 +56,7 @@ _UNSAFE = re.compile(
 
 _LABELS = {
     "decision": ("- Decided: ", 1.2),
-    "error": ("- Failed, then mended: ", 1.2),
+    "error": ("- Failed, then fixed: ", 1.2),
     "check": ("- Check: ", 1.0),
     "git": ("- Git: ", 1.0),
     "file": ("- Changed: ", 1.0),
@@ -174,7 +174,8 @@ def _line(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[
         label, weight = _LABELS[kind]
     else:
         return "", 0.0
-    if (kind == "error" and not note.startswith("mended")) or note.startswith("read"):
+    fixed = note.startswith(("fixed", "mended"))  # the second in indexes of version 0.1
+    if (kind == "error" and not fixed) or note.startswith("read"):
         return "", 0.0
     head, _, rest = text.partition("\n")
     if kind == "file":

@@ -99,7 +99,7 @@ def _paragraph(head: str, lines: Iterable[str], width: int) -> str:
         )
         for line in lines
     ]
-    return "\n".join([head, *body]) + "\n"
+    return "\n".join([textwrap.fill(head, width, break_on_hyphens=False), *body]) + "\n"
 
 
 def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:

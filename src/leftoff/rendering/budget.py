@@ -85,13 +85,13 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> str:
     """An account (as `to_builtins` gives it) as text of at most `width` columns."""
-    lines = [*_occupancy_lines(value, colour), *_chart(value, colour, width)]
+    lines = [*_occupancy_lines(value, colour, width), *_chart(value, colour, width)]
     if value["crossed"]:
         lines += ["", _style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
         lines += [_crossing_line(c, colour) for c in value["crossed"][-8:]]
         if len(value["crossed"]) > 8:
             lines.append(f"    … {len(value['crossed']) - 8} more before")
-    lines += _spend_table(value["spend"], colour)
+    lines += _spend_table(value["spend"], colour, width)
     lines += _cost_lines(value["cost"])
     asked = value.get("second_reader")
     if asked:
@@ -108,10 +108,16 @@ def reader_cost(cost: Mapping[str, Any]) -> str:
 
 
 def _style(text: str, name: str, colour: bool) -> str:
-    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text else text
+    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text and name else text
 
 
-def _occupancy_lines(value: Mapping[str, Any], colour: bool) -> list[str]:
+def _joined(parts: list[tuple[str, str]], mark: str, colour: bool, width: int) -> list[str]:
+    """Texts with their styles on one line, or each on its own if that is too narrow."""
+    shown = [_style(text, name, colour) for text, name in parts]
+    return [mark.join(shown)] if len(mark.join(t for t, _ in parts)) <= width else shown
+
+
+def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     """The occupancy of the window and the forecast."""
     context = value["context"]
     if context["occupancy"] is None:
@@ -119,23 +125,24 @@ def _occupancy_lines(value: Mapping[str, Any], colour: bool) -> list[str]:
         if value["estimated"] is not None:
             words += f"; the text is about {number(value['estimated'])} tokens"
         return [words + "."]
-    head = _style(f"{number(context['occupancy'])} tokens in context", "bold", colour)
-    parts = [head]
+    parts = [(f"{number(context['occupancy'])} tokens in context", "bold")]
     if context["fraction"] is not None:
-        colour_name = _warning_colour(context["fraction"])
         share = f"{context['fraction']:.1%} of {number(context['usable_window'])} usable"
-        parts.append(_style(share, colour_name, colour) if colour_name else share)
-        parts.append(f"{context['fraction_of_window']:.1%} of {number(context['window'])}")
+        parts.append((share, _warning_colour(context["fraction"])))
+        parts.append(
+            (f"{context['fraction_of_window']:.1%} of {number(context['window'])}", "")
+        )
     else:
-        parts.append("window unknown")
-    lines = [" · ".join(parts)]
+        parts.append(("window unknown", ""))
+    lines = _joined(parts, " · ", colour, width)
     forecast = value["forecast"]
     if forecast is not None:
-        lines.append(
-            f"about {plural(forecast['calls_left'], 'call')} left "
+        left = (
             f"({number(forecast['tokens_left'])} tokens, "
             f"{number(round(forecast['growth']))} a call, seen {forecast['calls_seen']})"
         )
+        calls = f"about {plural(forecast['calls_left'], 'call')} left"
+        lines += _joined([(calls, ""), (left, "")], " ", colour, width)
     return lines
 
 
@@ -199,8 +206,8 @@ def _cost_lines(cost: Mapping[str, Any]) -> list[str]:
 _USAGE_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")
 
 
-def _spend_table(spend: Mapping[str, Any], colour: bool) -> list[str]:
-    """A table of tokens by model, with separate rows for subagents."""
+def _spend_table(spend: Mapping[str, Any], colour: bool, width: int) -> list[str]:
+    """A table of tokens by model, subagents in rows of their own; a list if it is too wide."""
     rows = [(name or "?", usage) for name, usage in spend["by_model"].items()]
     rows += [(f"{n or '?'} (subagents)", u) for n, u in spend["by_model_of_subagents"].items()]
     if not rows:
@@ -214,6 +221,14 @@ def _spend_table(spend: Mapping[str, Any], colour: bool) -> list[str]:
     ]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["", _style("Spent", "bold", colour)]
+    if sum(widths) + 2 * len(widths) > width:
+        size = max(widths[1:])
+        for name, *counts in table[1:]:
+            lines.append(f"  {name}")
+            lines += (
+                f"    {kind:<11} {n:>{size}}" for kind, n in zip(headings, counts, strict=True)
+            )
+        return lines
     for row in table:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(size) for cell, size in zip(row[1:], widths[1:], strict=True)]

@@ -162,7 +162,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
         value, codes = _repaired(data)
         if value is None:
             raise Damaged(f"{where}: damaged: no whole JSON document ({error})") from None
-        issues = (Issue("mended", "warning", f"{where}: mended: {codes}"),)
+        issues = (Issue("mended", "warning", f"{where}: repaired: {codes}"),)
     if not isinstance(value, dict):
         raise Damaged(f"{where}: damaged: no JSON object")
     if KEY not in value:

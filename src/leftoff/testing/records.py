@@ -89,7 +89,7 @@ def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
     assert summary.stats.message_count > 0, "a summary of no message"
     reported = sum(i.count for i in summary.issues if i.code != "drift")
     bad = lines.unknown + lines.skipped + lines.repaired
-    assert reported or not bad, f"{bad} bad lines, and no issue tells of them"
+    assert reported or not bad, f"{bad} bad lines, and no issue reports them"
     document = to_json(summary)
     again = from_json(document)
     assert again.stats.message_count == summary.stats.message_count, "it is read otherwise"

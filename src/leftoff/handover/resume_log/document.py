@@ -35,7 +35,7 @@ class OwnSection(Struct, frozen=True):
 
 
 class ResumeLog(Struct, frozen=True, kw_only=True):
-    """The resume log of a session. docs/resume-log.md describes each field.
+    """The resume log of a session. docs/handover.md describes each field.
 
     Attributes:
         mission_summary: the goal; a paragraph or line for each request in force.

@@ -48,7 +48,7 @@ KEYS = {
     "The person requires": "constraints",
     "The person said before": "said_before",
     FAILURES: "open_errors",
-    "Failed, then mended": "lessons",
+    "Failed, then fixed": "lessons",
     "Decided": "key_decisions",
     PLANS: "plans",
     "Git": "git",
