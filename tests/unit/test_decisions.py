@@ -357,7 +357,6 @@ def test_a_sentence_decides_where_it_says_how_or_what(words: str, rule: str | No
 @pytest.mark.parametrize(
     ("reply", "decided"),
     [
-        ("below the table", True),
         ("yes, with a narrow margin", True),
         ("I do not see it", False),
         ("thanks", False),

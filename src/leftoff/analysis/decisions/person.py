@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import leftoff.extraction
-from leftoff.extraction.decision_model import ENGLISH, FOREIGN, PATTERNS, is_english, words
+from leftoff.extraction.decision_model import PATTERNS, is_english, words
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import lowered
@@ -37,9 +37,8 @@ that are one, by reading."""
 MAX_PROMPT = 4000
 """Code points; a longer prompt is mostly pasted. Chosen by hand; not measured."""
 
-MAX_REPLY, MAX_FRAGMENT, MAX_REPLIES, MIN_SENTENCE = 160, 70, 8, 3
-"""Code points of a reply to the agent's question, and of one without a verb of its own;
-sentences of a prompt that is read as replies; code points of the shortest sentence that decides
+MAX_REPLY, MIN_SENTENCE = 160, 3
+"""Code points of a reply to the agent's question, and of the shortest sentence that decides
 something. Chosen by hand."""
 
 ARROW = " → "
@@ -193,16 +192,20 @@ def _before_options(question: str) -> str:
 
 def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
     """The sentences of a prompt that settle something, and the replies to what was asked."""
-    spans = [*_lines(asked.text)]
-    short = len(spans) <= MAX_REPLIES
-    for number, (start, end) in enumerate(spans):
+    for number, (start, end) in enumerate(_lines(asked.text)):
         said = asked.text[start:end]
         act = act_of(said)
         if act is not None:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
-        elif short and _replies(asked.question, said, first=not number):
+        elif not number and asked.question and _takes_up(said):
             text = f"{asked.question}{ARROW}{said}"
             yield _decision(view, asked, start, end, text, "reply", REPLY_CONFIDENCE)
+
+
+def _takes_up(said: str) -> bool:
+    """Whether words take up the agent's question with more than a yes or no."""
+    asks = said.endswith("?") or len(said) > MAX_REPLY
+    return not asks and _pattern("takes_up").match(lowered(said)) is not None
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -223,25 +226,6 @@ def act_of(sentence: str) -> Act | None:
     if not found or not is_english(words(sentence), sentence):
         return None
     return max(found, key=lambda act: act.weight)
-
-
-def _replies(question: str, said: str, *, first: bool) -> bool:
-    """Whether words that are no sentence of their own answer the agent's question."""
-    if not question or said.endswith("?"):
-        return False
-    if first and len(said) <= MAX_REPLY and _pattern("takes_up").match(lowered(said)):
-        return True
-    if len(said) > MAX_FRAGMENT or not _pattern("chooses").search(lowered(question)):
-        return False
-    marked = _marked(said)
-    if len(marked) < MIN_SENTENCE or _pattern("no_reply").search(marked):
-        return False
-    if any(matches(topic, said) for topic in ("approval", "goes_on", "correction", "fault")):
-        return False
-    routine = _pattern("order_of_routine").search(marked) is not None
-    if routine and not _pattern("one_of_several").search(lowered(question)):
-        return False
-    return not (FOREIGN - ENGLISH).intersection(lowered(said).split())
 
 
 def _pattern(name: str) -> re.Pattern[str]:
