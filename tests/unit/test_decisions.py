@@ -339,14 +339,14 @@ def test_a_question_tool_is_answered_with_its_question() -> None:
         ("Could you move the legend to the left?", "asks-to"),
         ("It must not be in the header though", "requires"),
         ("If the list is empty, hide the table.", "in-that-case"),
-        ("Run the tests, but don't touch the snapshots", None),
+        ("Run the tests, but don't touch the snapshots", "forbids"),
         ("push directly to main", "proceeds"),
         ("Run the tests again.", None),
         ("Build the login page", None),
         ("Why is it below the table?", None),
         ("The total should work now", None),
         ('  File "a.py", line 3, use_cache', None),
-        ("Ich will den Zähler unter der Tabelle haben, use it für die große Übersicht", None),
+        ("keep das bitte so, wir brauchen die Tabelle auch für den Bericht der Kollegen", None),
     ],
 )
 def test_a_sentence_decides_where_it_says_how_or_what(words: str, rule: str | None) -> None:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import leftoff.extraction
-from leftoff.extraction.decision_model import PATTERNS, is_english, words
+from leftoff.extraction.decision_model import PATTERNS, is_foreign
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import lowered
@@ -223,7 +223,7 @@ def act_of(sentence: str) -> Act | None:
         return None
     routine = _pattern("order_of_routine").search(marked) is not None
     found = [act for act in ACTS if (act.routine or not routine) and act.found_in(marked)]
-    if not found or not is_english(words(sentence), sentence):
+    if not found or is_foreign(sentence):
         return None
     return max(found, key=lambda act: act.weight)
 
