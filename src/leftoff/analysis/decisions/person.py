@@ -68,9 +68,9 @@ class Act(Struct, frozen=True):
 
     def found_in(self, marked: str) -> bool:
         """Whether the sentence, in `_marked` form, decides in this way."""
-        if _compiled(self.pattern).search(marked) is None:
+        if not _found(self.pattern, marked):
             return False
-        return not self.unless or _compiled(self.unless).search(marked) is None
+        return not self.unless or not _found(self.unless, marked)
 
 
 _TABLE: dict[str, Any] = tomllib.loads(
@@ -111,6 +111,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return f"(?:{_NAMED.get(name) or _compiled(_TABLE['patterns'][name]).pattern})"
 
     return re.compile(re.sub(r"\\.|<\w+>|[a-z]+", part, pattern))
+
+
+def _found(pattern: str, marked: str) -> bool:
+    """Whether a pattern is found in a sentence. `re.search` tries one that begins with "^" at
+    every place."""
+    compiled = _compiled(pattern)
+    find = compiled.match if pattern[0] == "^" else compiled.search
+    return find(marked) is not None
 
 
 def _marked(sentence: str) -> str:
@@ -219,11 +227,10 @@ def act_of(sentence: str) -> Act | None:
     """The surest way in which a sentence decides; None if it decides nothing, was pasted, or is
     not in English."""
     marked = _marked(sentence)
-    if len(marked) < MIN_SENTENCE or _pattern("pasted").search(marked):
-        return None
-    routine = _pattern("order_of_routine").search(marked) is not None
-    found = [act for act in ACTS if (act.routine or not routine) and act.found_in(marked)]
-    if not found or is_foreign(sentence):
+    found = [act for act in ACTS if act.found_in(marked)] if len(marked) > MIN_SENTENCE else []
+    if found and _pattern("order_of_routine").match(marked):
+        found = [act for act in found if act.routine]
+    if not found or _pattern("pasted").search(marked) or is_foreign(sentence):
         return None
     return max(found, key=lambda act: act.weight)
 
