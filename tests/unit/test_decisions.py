@@ -346,6 +346,8 @@ def test_a_question_tool_is_answered_with_its_question() -> None:
         ("Why is it below the table?", None),
         ("The total should work now", None),
         ('  File "a.py", line 3, use_cache', None),
+        ("/plan keep the old table", None),
+        ("no lo veo en la raiz, keep", None),
         ("keep das bitte so, wir brauchen die Tabelle auch für den Bericht der Kollegen", None),
     ],
 )

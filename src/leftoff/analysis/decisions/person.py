@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import leftoff.extraction
-from leftoff.extraction.decision_model import PATTERNS, is_foreign
+from leftoff.extraction.decision_model import ENGLISH, FOREIGN, PATTERNS, is_foreign
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import lowered
@@ -137,7 +137,7 @@ def _marked(sentence: str) -> str:
 
 def person_decisions(view: SessionView, least: float | None = None) -> list[KeyDecision]:
     """Answers to questions, with the question, and sentences of prompts that settle how or
-    what. A bare label without the question or the option's words is none.
+    what, each once. A bare label without the question or the option's words is none.
 
     Args:
         least: the lowest confidence that is reported; all if None.
@@ -149,7 +149,8 @@ def person_decisions(view: SessionView, least: float | None = None) -> list[KeyD
             found.append(_decision(view, asked, 0, len(asked.text), *answer, ANSWER_CONFIDENCE))
         elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= MAX_PROMPT:
             found += _stated(view, asked)
-    return [d for d in found if d.confidence >= (least or 0.0)]
+    once = {(d.text, d.rule): d for d in reversed(found) if d.confidence >= (least or 0.0)}
+    return [d for d in found if once.get((d.text, d.rule)) is d]
 
 
 def _answer(asked: Asked) -> tuple[str, str] | None:
@@ -230,7 +231,11 @@ def act_of(sentence: str) -> Act | None:
     found = [act for act in ACTS if act.found_in(marked)] if len(marked) > MIN_SENTENCE else []
     if found and _pattern("order_of_routine").match(marked):
         found = [act for act in found if act.routine]
-    if not found or _pattern("pasted").search(marked) or is_foreign(sentence):
+    low = lowered(sentence)
+    if not found or _pattern("pasted").search(low) or is_foreign(sentence):
+        return None
+    used = set(low.split())
+    if len(used & (FOREIGN - ENGLISH)) > max(1, len(used & ENGLISH)):
         return None
     return max(found, key=lambda act: act.weight)
 
