@@ -220,7 +220,7 @@ def _takes_up(said: str) -> bool:
 def _lines(text: str) -> Iterator[Span]:
     """The sentences of a text, those of several lines line by line."""
     for first, last in sentences(text):
-        for line in re.finditer(r"\S[^\n]*", text[first:last]):
+        for line in re.finditer(r"\S(?:[^\n]*\S)?", text[first:last]):
             yield first + line.start(), first + line.end()
 
 
