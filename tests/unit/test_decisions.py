@@ -299,6 +299,7 @@ def test_a_label_without_its_option_is_no_decision() -> None:
         ("Would you like me to add a lock around the writer process?", "yes please", True),
         ("Shall I commit this now?", "yes", False),
         ("Ready?", "yes", False),
+        ("Where should the totals of each month stand?", "yes please", False),
         ("Should I keep the old endpoint beside the new one?", "is it slow?", False),
     ],
 )
@@ -354,24 +355,6 @@ def test_a_question_tool_is_answered_with_its_question() -> None:
 def test_a_sentence_decides_where_it_says_how_or_what(words: str, rule: str | None) -> None:
     act = person.act_of(words)
     assert (act.id if act else None) == rule
-
-
-@pytest.mark.parametrize(
-    ("reply", "decided"),
-    [
-        ("yes, with a narrow margin", True),
-        ("I do not see it", False),
-        ("thanks", False),
-        ("yes please go on", False),
-    ],
-)
-def test_short_words_decide_with_the_question_that_they_answer(
-    reply: str, decided: bool
-) -> None:
-    question = "Where should the totals of each month stand?"
-    found = select.key_decisions(story(("assistant", f"Done. {question}"), ("user", reply)))
-    own = [d.text for d in found if d.owner == "user"]
-    assert own == ([f"{question} → {reply}"] if decided else [])
 
 
 def test_each_sentence_of_a_prompt_is_judged_alone() -> None:

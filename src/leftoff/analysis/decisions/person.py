@@ -4,8 +4,7 @@ How it works: a prompt is read sentence by sentence. What opens a sentence ("ok,
 is left out, and each listed verb of `rules/person.toml` gets a mark that says of which list it
 is, so that a rule names a list by one character. A sentence is a decision where a rule finds
 how or what in it ("put it below", "it must not", "we don't need"); an order of routine ("run
-the tests") is none unless the rule says so. Short words are one with the question that they
-answer.
+the tests") is none unless the rule says so.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.text.markdown import Span, sentences
 
-ANSWER_CONFIDENCE, REPLY_CONFIDENCE = 0.9, 0.75
-"""Confidence of an answer with its question, and of a reply that only may be one: the shares
-that are one, by reading."""
+ANSWER_CONFIDENCE = 0.9
+"""Confidence of an answer with its question: the share that is one, by reading."""
 
 MAX_PROMPT = 4000
 """Code points; a longer prompt is mostly pasted. Chosen by hand; not measured."""
@@ -200,21 +198,12 @@ def _before_options(question: str) -> str:
 
 
 def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
-    """The sentences of a prompt that settle something, and the replies to what was asked."""
-    for number, (start, end) in enumerate(_lines(asked.text)):
+    """The sentences of a prompt that settle something."""
+    for start, end in _lines(asked.text):
         said = asked.text[start:end]
         act = act_of(said)
         if act is not None:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
-        elif not number and asked.question and _takes_up(said):
-            text = f"{asked.question}{ARROW}{said}"
-            yield _decision(view, asked, start, end, text, "reply", REPLY_CONFIDENCE)
-
-
-def _takes_up(said: str) -> bool:
-    """Whether words take up the agent's question with more than a yes or no."""
-    asks = said.endswith("?") or len(said) > MAX_REPLY
-    return not asks and _pattern("takes_up").match(lowered(said)) is not None
 
 
 def _lines(text: str) -> Iterator[Span]:
