@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from leftoff.analysis.decisions.person import ACTS, Act, _marked
 from leftoff.extraction.decision_model import (
     ENGLISH,
     MODEL,
@@ -28,8 +29,19 @@ def test_it_matches_its_examples_only(rule: Rule) -> None:
         assert not rule.search(text), text
 
 
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.id)
+def test_a_rule_of_the_person_finds_its_examples_only(act: Act) -> None:
+    assert act.matches
+    assert act.misses
+    for text in act.matches:
+        assert act.found_in(_marked(text)), text
+    for text in act.misses:
+        assert not act.found_in(_marked(text)), text
+
+
 def test_ids_are_unique() -> None:
     assert len({rule.id for rule in EVERY}) == len(EVERY)
+    assert len({act.id for act in ACTS}) == len(ACTS)
 
 
 @pytest.mark.parametrize(

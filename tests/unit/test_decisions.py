@@ -299,6 +299,7 @@ def test_a_label_without_its_option_is_no_decision() -> None:
         ("Would you like me to add a lock around the writer process?", "yes please", True),
         ("Shall I commit this now?", "yes", False),
         ("Ready?", "yes", False),
+        ("Where should the totals of each month stand?", "yes please", False),
         ("Should I keep the old endpoint beside the new one?", "is it slow?", False),
     ],
 )
@@ -329,9 +330,39 @@ def test_a_question_tool_is_answered_with_its_question() -> None:
     asked = Asked(Ref(message=1, part=0, start=4, end=8), "Both", "answer", question="Which?")
     assert person._answer(asked) is None  # says nothing by itself
     named = msgspec.structs.replace(asked, question="Which tables should the export hold?")
-    assert person._answer(named) == (
-        "Which tables should the export hold? → Both", "answer", ANSWER_CONFIDENCE,
-    )  # fmt: skip
+    assert person._answer(named) == ("Which tables should the export hold? → Both", "answer")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("ok, so put the totals below the table", "orders"),
+        ("Could you move the legend to the left?", "asks-to"),
+        ("It must not be in the header though", "requires"),
+        ("If the list is empty, hide the table.", "in-that-case"),
+        ("Run the tests, but don't touch the snapshots", "forbids"),
+        ("push directly to main", "proceeds"),
+        ("Run the tests again.", None),
+        ("Build the login page", None),
+        ("Why is it below the table?", None),
+        ("The total should work now", None),
+        ('  File "a.py", line 3, use_cache', None),
+        ("/plan keep the old table", None),
+        ("no lo veo en la raiz, keep", None),
+        ("keep das bitte so, wir brauchen die Tabelle auch für den Bericht der Kollegen", None),
+    ],
+)
+def test_a_sentence_decides_where_it_says_how_or_what(words: str, rule: str | None) -> None:
+    act = person.act_of(words)
+    assert (act.id if act else None) == rule
+
+
+def test_each_sentence_of_a_prompt_is_judged_alone() -> None:
+    found = select.key_decisions(
+        story(("user", "It is too wide. Use half of the page.\nRun it.\nkeep the old colours"))
+    )
+    assert [d.text for d in found] == ["Use half of the page.", "keep the old colours"]
+    assert [d.ref.start for d in found] == [16, 46]
 
 
 def test_a_question_of_the_person_is_no_choice() -> None:

@@ -283,7 +283,6 @@ PATTERNS: dict[str, tuple[Rule, ...]] = {
         "commitment",
         "stated",
         "plain",
-        "choice",
         "no_choice",
         "routine",
     )
@@ -302,7 +301,11 @@ def shipped_scorer() -> Scorer:
 
 
 DIGEST = blake2b(
-    _WEIGHTS + _FOLDER.joinpath("decisions.toml").read_bytes(), digest_size=8
+    _WEIGHTS
+    + b"".join(
+        _FOLDER.joinpath(f"{name}.toml").read_bytes() for name in ("decisions", "person")
+    ),
+    digest_size=8,
 ).hexdigest()
 """16 hex digits that change whenever weights, verbs or patterns change."""
 

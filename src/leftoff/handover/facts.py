@@ -511,12 +511,18 @@ def _decisions(
                 continue
         if before is not None:
             notes.append(f"instead of: {before.text}")
-        weight = 1.0 if decision.owner == "user" else decision.confidence
         speaker = "person" if decision.owner == "user" else "agent"
         text, why = decision.text, decision.rationale
         more = "" if why in text else why
         found.append(
-            Fact(text, ", ".join(notes), decision.message_index, speaker, weight, more)
+            Fact(
+                text,
+                ", ".join(notes),
+                decision.message_index,
+                speaker,
+                decision.confidence,
+                more,
+            )
         )
     return sorted(found, key=lambda fact: (-fact.weight, -fact.message))
 

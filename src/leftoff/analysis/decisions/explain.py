@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.analysis.activities import activities
-from leftoff.analysis.decisions.person import ANSWER_CONFIDENCE
+from leftoff.analysis.decisions.person import ARROW
 from leftoff.analysis.decisions.select import (
     REPORT_THRESHOLD,
     Candidate,
@@ -185,7 +185,7 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
 
 
 def _of_user(decision: KeyDecision, reported: bool) -> DecisionExplanation:
-    answer = decision.confidence == ANSWER_CONFIDENCE
+    answer = ARROW in decision.text
     return DecisionExplanation(
         text=decision.text,
         type=decision.type,
@@ -194,8 +194,8 @@ def _of_user(decision: KeyDecision, reported: bool) -> DecisionExplanation:
         reported=reported,
         needed=0.0,
         rule=decision.rule,
-        how="set, not learnt: "
-        + ("an answer to a question tool" if answer else "the person's words pick one way"),
+        how="the share that is right, by reading: "
+        + ("an answer to a question" if answer else "the person's words settle it"),
         ref=decision.ref,
     )
 

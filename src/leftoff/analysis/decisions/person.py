@@ -1,37 +1,141 @@
-"""The person's own decisions: what they chose, approved, rejected, required or overruled."""
+"""The person's own decisions: what they chose, approved, rejected, required or overruled.
+
+How it works: a prompt is read sentence by sentence. What opens a sentence ("ok, so", "please")
+is left out, and each listed verb of `rules/person.toml` gets a mark that says of which list it
+is, so that a rule names a list by one character. A sentence is a decision where a rule finds
+how or what in it ("put it below", "it must not", "we don't need"); an order of routine ("run
+the tests") is none unless the rule says so.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from leftoff.extraction.decision_model import PATTERNS
+import leftoff.extraction
+from leftoff.extraction.decision_model import ENGLISH, FOREIGN, PATTERNS, is_foreign
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
+from leftoff.extraction.rules import lowered
 from leftoff.model import slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
-from leftoff.text.markdown import sentences
+from leftoff.text.markdown import Span, sentences
 
-ANSWER_CONFIDENCE, CHOICE_CONFIDENCE = 0.9, 0.6
-"""Confidence of an answer with its question, and of the person's own sentence that takes one
-way. Set by hand, not learnt: the labels contain no decisions of the person."""
+ANSWER_CONFIDENCE = 0.9
+"""Confidence of an answer with its question: the share that is one, by reading."""
 
-MAX_PROMPT = 600
-"""Code points; the sentences of a longer prompt are requests, not choices. Chosen by hand; not
-measured."""
+MAX_PROMPT = 4000
+"""Code points; a longer prompt is mostly pasted. Chosen by hand; not measured."""
 
-MAX_REPLY = 160
-"""Code points of a prompt that is read as a reply to the agent's question. Chosen by hand."""
+MAX_REPLY, MIN_SENTENCE = 160, 3
+"""Code points of a reply to the agent's question, and of the shortest sentence that decides
+something. Chosen by hand."""
 
 ARROW = " → "
 """Between the agent's question and the person's answer."""
 
 
+class Act(Struct, frozen=True):
+    """A way to decide in words.
+
+    Attributes:
+        id: stable name; it appears in the output.
+        pattern: of a sentence in `_marked` form; `unless`: of one that is none all the same.
+        weight: the share of its hits that are decisions, by reading; the confidence.
+        routine: it counts in an order of routine, too.
+        objects: it objects to what is there or was done.
+        matches, misses: sentences in which it must and must not be found.
+    """
+
+    id: str
+    pattern: str
+    weight: float
+    unless: str = ""
+    routine: bool = False
+    objects: bool = False
+    matches: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+    def found_in(self, marked: str) -> bool:
+        """Whether the sentence, in `_marked` form, decides in this way."""
+        if not _found(self.pattern, marked):
+            return False
+        return not self.unless or not _found(self.unless, marked)
+
+
+_TABLE: dict[str, Any] = tomllib.loads(
+    Path(leftoff.extraction.__file__)
+    .with_name("rules")
+    .joinpath("person.toml")
+    .read_text("utf-8")
+)
+ACTS: tuple[Act, ...] = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
+"""The rules of `rules/person.toml`, in file order."""
+
+OBJECTIONS = frozenset(act.id for act in ACTS if act.objects)
+"""Rules whose sentences object to what the agent took up."""
+
+_MARKS = dict(zip(("make", "drop", "new", "routine"), "\u01c0\u01c1\u01c2\u01c3", strict=True))
+_ANY = "[\u01c0-\u01c3]*"
+"""Marks are letters to `re`, so that `\\w` holds of a marked word."""
+
+_LISTED: dict[str, list[tuple[list[str], str]]] = {}
+for _name, _mark in reversed(_MARKS.items()):
+    for _words in _TABLE["words"][_name].split():
+        _first, *_rest = _words.split("_")
+        _LISTED.setdefault(_first, []).append((_rest, _mark))
+_NAMED = {name: rf"{_ANY}{mark}{_ANY}[a-z]+" for name, mark in _MARKS.items()} | {
+    "adverb": rf"(?:{'|'.join(_TABLE['words']['adverb'].split())})\b\s*"
+}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern with its lists; a word of a list may be marked wherever it stands."""
+
+    def part(found: re.Match[str]) -> str:
+        token = found[0]
+        if token[0] != "<":
+            return rf"{_ANY}{token}" if token in _LISTED else token
+        name = token[1:-1]
+        return f"(?:{_NAMED.get(name) or _compiled(_TABLE['patterns'][name]).pattern})"
+
+    return re.compile(re.sub(r"\\.|<\w+>|[a-z]+", part, pattern))
+
+
+def _found(pattern: str, marked: str) -> bool:
+    """Whether a pattern is found in a sentence. `re.search` tries one that begins with "^" at
+    every place."""
+    compiled = _compiled(pattern)
+    find = compiled.match if pattern[0] == "^" else compiled.search
+    return find(marked) is not None
+
+
+def _marked(sentence: str) -> str:
+    """A sentence in lower case without what opens it, with the mark of its list before each
+    listed verb."""
+    low = lowered(sentence).replace("’", "'").strip()
+    opening = _pattern("opening").match(low)
+    found = low[opening.end() if opening else 0 :].split(" ")
+    plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
+    for place, word in enumerate(plain):
+        for rest, mark in _LISTED.get(word, ()):
+            if plain[place + 1 : place + 1 + len(rest)] == rest:
+                found[place] = found[place].replace(word, mark + word, 1)
+    return " ".join(found)
+
+
 def person_decisions(view: SessionView, least: float | None = None) -> list[KeyDecision]:
-    """Answers to questions, with the question, and sentences of short prompts that take, reject
-    or require a way. A bare label without the question or the option's words is none.
+    """Answers to questions, with the question, and sentences of prompts that settle how or
+    what, each once. A bare label without the question or the option's words is none.
 
     Args:
         least: the lowest confidence that is reported; all if None.
@@ -40,33 +144,35 @@ def person_decisions(view: SessionView, least: float | None = None) -> list[KeyD
     for asked in view.active(Asked):
         answer = _answer(asked)
         if answer is not None:
-            found.append(_decision(view, asked, 0, len(asked.text), *answer))
+            found.append(_decision(view, asked, 0, len(asked.text), *answer, ANSWER_CONFIDENCE))
         elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= MAX_PROMPT:
             found += _stated(view, asked)
-    return [d for d in found if d.confidence >= (least or 0.0)]
+    once = {(d.text, d.rule): d for d in reversed(found) if d.confidence >= (least or 0.0)}
+    return [d for d in found if once.get((d.text, d.rule)) is d]
 
 
-def _answer(asked: Asked) -> tuple[str, str, float] | None:
-    """Text, rule and confidence of a decision that answers the agent's question."""
-    words = asked.text.strip()
-    if _fires("no_choice", words) or not words:
+def _answer(asked: Asked) -> tuple[str, str] | None:
+    """Text and rule of a decision that is a whole prompt and answers the agent's question."""
+    said = asked.text.strip()
+    if _fires("no_choice", said) or not said:
         return None
     if asked.via == "answer":
-        bare = len(words) <= 3 or matches("approval", words) or _NO.match(words)
+        bare = len(said) <= 3 or matches("approval", said) or _NO.match(said)
         if len(_content(asked.question)) < 2 or bare and not _asks_for_a_way(asked.question):
             return None
-        return f"{asked.question}{ARROW}{words}", "answer", ANSWER_CONFIDENCE
-    if asked.via not in {"prompt", "queued"} or len(words) > MAX_REPLY:
+        return f"{asked.question}{ARROW}{said}", "answer"
+    if asked.via not in {"prompt", "queued"} or len(said) > MAX_REPLY:
         return None
     if asked.option:
-        text = f"{_before_options(asked.question)}{ARROW}{words}: {asked.option}"
-        return text.removeprefix(ARROW), "option", ANSWER_CONFIDENCE
+        text = f"{_before_options(asked.question)}{ARROW}{said}: {asked.option}"
+        return text.removeprefix(ARROW), "option"
     if not _asks_for_a_way(asked.question):
         return None
-    if matches("approval", words) or _NO.match(words):
-        return f"{asked.question}{ARROW}{words}", "approval", ANSWER_CONFIDENCE
-    if matches("choice", words) and _content(words) & _content(asked.question):
-        return f"{asked.question}{ARROW}{words}", "reply", ANSWER_CONFIDENCE
+    if matches("approval", said) or _NO.match(said):
+        open_ = _pattern("open_question").match(lowered(asked.question))
+        return None if open_ else (f"{asked.question}{ARROW}{said}", "approval")
+    if matches("choice", said) and _content(said) & _content(asked.question):
+        return f"{asked.question}{ARROW}{said}", "reply"
     return None
 
 
@@ -91,20 +197,40 @@ def _before_options(question: str) -> str:
     return question if question.endswith("?") else ""
 
 
-def _stated(view: SessionView, asked: Asked) -> list[KeyDecision]:
-    """The sentences of a prompt that take, reject or require a way; at most one for each."""
-    found: list[KeyDecision] = []
-    for start, end in sentences(asked.text):
-        words = asked.text[start:end]
-        if words.rstrip().endswith(("?", ":", "…", "...")) or "\n" in words.strip():
-            continue
-        for rule in PATTERNS["choice"]:
-            if rule.id != "option" and rule.search(words) is not None:
-                found.append(
-                    _decision(view, asked, start, end, words, rule.id, CHOICE_CONFIDENCE)
-                )
-                break
-    return found
+def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
+    """The sentences of a prompt that settle something."""
+    for start, end in _lines(asked.text):
+        said = asked.text[start:end]
+        act = act_of(said)
+        if act is not None:
+            yield _decision(view, asked, start, end, said, act.id, act.weight)
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """The sentences of a text, those of several lines line by line."""
+    for first, last in sentences(text):
+        for line in re.finditer(r"\S(?:[^\n]*\S)?", text[first:last]):
+            yield first + line.start(), first + line.end()
+
+
+def act_of(sentence: str) -> Act | None:
+    """The surest way in which a sentence decides; None if it decides nothing, was pasted, or is
+    not in English."""
+    marked = _marked(sentence)
+    found = [act for act in ACTS if act.found_in(marked)] if len(marked) > MIN_SENTENCE else []
+    if found and _pattern("order_of_routine").match(marked):
+        found = [act for act in found if act.routine]
+    low = lowered(sentence)
+    if not found or _pattern("pasted").search(low) or is_foreign(sentence):
+        return None
+    used = set(low.split())
+    if len(used & (FOREIGN - ENGLISH)) > max(1, len(used & ENGLISH)):
+        return None
+    return max(found, key=lambda act: act.weight)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return _compiled(_TABLE["patterns"][name])
 
 
 def _fires(name: str, text: str) -> bool:

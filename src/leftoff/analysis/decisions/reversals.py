@@ -14,8 +14,10 @@ from typing import TypeAlias
 
 import msgspec
 
+from leftoff.analysis.decisions.person import OBJECTIONS
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.evidence import Asked, Called
+from leftoff.extraction.requests import matches
 from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
@@ -59,10 +61,6 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
     return word
-
-
-_OBJECTIONS = frozenset({"instead", "overrules", "rejects", "corrects", "dislikes"})
-"""Rules of the person's sentences that object to what the agent took up."""
 
 
 def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[KeyDecision]:
@@ -138,7 +136,9 @@ def by_words(
                         out[earlier], status=status, replaced_by=later
                     )
                     break
-        if decision.owner == "user" and decision.rule in _OBJECTIONS:
+        if decision.owner == "user" and (
+            decision.rule in OBJECTIONS or matches("correction", decision.text)
+        ):
             number = bisect_left(prompts, decision.message_index) - 1
             _overrule(out, later, prompts[number] if number >= 0 else -1)
     return out

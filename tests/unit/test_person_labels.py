@@ -1,0 +1,52 @@
+"""The labels of the person's decisions: positions that are scored against what is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from benchmarks.accuracy.decisions.person import LABELS, Labelled, report
+
+from leftoff.model import slice_hash
+
+TYPED = "It is too wide. Put it below the table. Why is it red?"
+
+
+def labelled(*rows: tuple[str, str]) -> Labelled:
+    found = [
+        (0, 0, TYPED.index(words), TYPED.index(words) + len(words), slice_hash(words), kind)
+        for words, kind in rows
+    ]
+    return Labelled("one.jsonl", 0, "unseen", found)
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> str:
+    (tmp_path / "one.jsonl").write_text(json.dumps({"role": "user", "text": TYPED}) + "\n")
+    return str(tmp_path)
+
+
+def test_precision_and_recall_are_those_of_labelled_sentences(recordings: str) -> None:
+    of = labelled(
+        ("It is too wide.", "none"),
+        ("Put it below the table.", "way"),
+        ("Why is it red?", "way"),
+    )
+    found = report([of], [recordings]).splitlines()
+    assert found[0] == "unseen: precision 1.000 of 1, recall 0.500 of 2"
+    assert found[1].split() == ["way", "1", "found", "of", "2"]
+
+
+def test_another_text_is_noticed(recordings: str) -> None:
+    of = labelled(("Put it below the table.", "way"))
+    moved = msgspec.structs.replace(of, rows=[(0, 0, 0, 15, "00000000", "way")])
+    with pytest.raises(ValueError, match="does not say"):
+        report([moved], [recordings])
+
+
+def test_the_labels_hold_no_words() -> None:
+    known = msgspec.json.decode(LABELS.read_bytes(), type=list[Labelled])
+    assert {one.half for one in known} == {"tuned", "unseen"}
+    assert all(len(row[4]) == 8 and row[2] < row[3] for one in known for row in one.rows)
