@@ -44,7 +44,7 @@ from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import opened, update
 from leftoff.memory.ledger import ledger
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters
+from leftoff.memory.search import Filters, edits, entries
 from leftoff.model import Text, ToolCall, ToolResult
 
 SHOWN, LENGTH = 3, 400
@@ -245,18 +245,18 @@ def _blame(index: Path) -> dict[str, Any]:
     by_file: list[list[bool]] = []
     turns: list[list[bool]] = []
     with opened(index) as db:
-        rows = db.execute(
-            "SELECT s.path, d.path, count(*) FROM edits d JOIN sessions s ON s.id = d.session"
-            " WHERE d.message >= 0 GROUP BY 1, 2 HAVING max(d.whole) AND count(*) > 1"
-        ).fetchall()
+        made: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        for _, hit, edit in edits(db, "1"):
+            if hit.message >= 0:
+                made[hit.recording, hit.path].append(edit[1])
         owners = dict(
             db.execute(
                 "SELECT path, count(DISTINCT session) FROM edits GROUP BY path"
             ).fetchall()
         )
     recorded: dict[str, dict[str, list[tuple[int, str]]]] = {}
-    for path, file, _ in rows:
-        if owners[file] > 1:
+    for (path, file), whole in sorted(made.items()):
+        if owners[file] > 1 or len(whole) < 2 or not any(whole):
             continue  # another session wrote it too, perhaps beside this one
         if path not in recorded:
             recorded[path] = _versions(path)
@@ -342,10 +342,8 @@ def _by_difference(versions: Sequence[tuple[int, str]]) -> tuple[str, list[int]]
 
 def _fix(index: Path) -> dict[str, Any]:
     with opened(index) as db:
-        rows = db.execute(
-            "SELECT e.text, s.session, s.path, e.note FROM entries e"
-            " JOIN sessions s ON s.id = e.session WHERE e.kind = 'error'"
-        ).fetchall()
+        failed = list(entries(db, "e.kind = 'error'"))
+    rows = [(h.text, h.session, h.recording, h.note) for h in failed]
     plain = [normalized_error(text.partition(": ")[2]) for text, *_ in rows]
     found: list[list[bool]] = []
     bm25: list[list[bool]] = []
@@ -377,11 +375,14 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
             said = [
                 (path, started, text)
                 for path, started in sessions
-                for (text,) in db.execute(
-                    "SELECT e.text FROM entries e JOIN sessions s ON s.id = e.session"
-                    " WHERE s.path = ? AND e.speaker = 'person'"
-                    " AND e.kind IN ('constraint', 'correction')",
-                    (path,),
+                for text in sorted(
+                    hit.text
+                    for hit in entries(
+                        db,
+                        "s.path = ? AND e.speaker = 'person'"
+                        " AND e.kind IN ('constraint', 'correction')",
+                        (path,),
+                    )
                 )
             ]
             given: list[bool] = []

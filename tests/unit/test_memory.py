@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters
+from leftoff.memory.search import Filters, edits, entries
 
 PROJECT = "/home/dev/shop"
 
@@ -199,7 +200,7 @@ def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) ->
     assert Memory(index).search("voucher") == []
     assert Memory(index).search("banner")
     db = sqlite3.connect(index)
-    stored = db.execute("SELECT count(*) FROM entries").fetchone()[0]
+    stored = db.execute("SELECT sum(count) FROM blocks").fetchone()[0]
     indexed = db.execute("SELECT count(*) FROM terms_docsize").fetchone()[0]
     db.close()
     assert stored == indexed
@@ -236,6 +237,8 @@ def test_secrets_are_not_in_the_index(recorder: Recorder, index: Path) -> None:
     read_all(index, recorder)
     data = b"".join(p.read_bytes() for p in index.parent.glob("memory.sqlite3*"))
     assert secret.encode() not in data
+    with closing(sqlite3.connect(index)) as db:
+        assert secret not in repr((list(entries(db, "1")), list(edits(db, "1"))))
     assert Memory(index).search("token upload")
 
 

@@ -14,6 +14,7 @@ from rapidfuzz import fuzz, process
 from leftoff.errors import UsageError
 from leftoff.handover.entries import KINDS
 from leftoff.handover.recall import terms_of
+from leftoff.memory.blocks import PLACES, Stored, StoredEdit, unpacked, unpacked_edits
 from leftoff.memory.index import opened
 from leftoff.memory.lookup import quoted
 
@@ -91,17 +92,38 @@ _OF_SESSION = (
     "coalesce(s.session, ''), s.path, coalesce(s.project, ''), coalesce(s.branch, ''),"
     " coalesce(s.title, ''), coalesce(s.started, ''), coalesce(s.ended, '')"
 )
-ENTRIES = (
-    f"SELECT e.kind, e.speaker, e.text, e.note, e.path, e.message, {_OF_SESSION}, e.until{{}}"  # noqa: S608 - our own names
-    " FROM entries e JOIN sessions s ON s.id = e.session"
+_ENTRIES = (
+    f"SELECT e.kind, e.speaker, e.data, {_OF_SESSION} FROM blocks e"  # noqa: S608 - our own names
+    " JOIN sessions s ON s.id = e.session WHERE"
 )
-"""Entries as the fields of `Hit`; further columns in the braces."""
 
-EDITS = (
-    f"SELECT 'edit', 'agent', e.hunk, '', e.path, e.message, {_OF_SESSION}"  # noqa: S608
-    " FROM edits e JOIN sessions s ON s.id = e.session"
-)
-"""Edits as the fields of `Hit`."""
+
+def entries(db: sqlite3.Connection, which: str, values: Sequence[Any] = ()) -> Iterator[Hit]:
+    """The entries of the blocks `e` of sessions `s` that an SQL condition chooses."""
+    for kind, speaker, data, *session in db.execute(f"{_ENTRIES} {which}", values):
+        for entry in unpacked(data):
+            if entry is not None:
+                yield _hit(kind, speaker, entry, session)
+
+
+def _hit(kind: str, speaker: str, entry: Stored, session: Sequence[Any]) -> Hit:
+    text, note, path, message, until = entry
+    return Hit(kind, speaker, text, note, path, message, *session, until=until)
+
+
+def edits(
+    db: sqlite3.Connection, which: str, values: Sequence[Any] = ()
+) -> Iterator[tuple[int, Hit, StoredEdit]]:
+    """The edits of the rows `e` of sessions `s` that an SQL condition chooses: number of the
+    session, the edit with its first changed lines, and what it replaced."""
+    for number, path, data, *session in db.execute(
+        f"SELECT e.session, e.path, e.data, {_OF_SESSION} FROM edits e"  # noqa: S608
+        f" JOIN sessions s ON s.id = e.session WHERE {which}",
+        values,
+    ):
+        for edit in unpacked_edits(data):
+            hit = Hit("edit", "agent", edit[3], "", path, edit[0], *session)
+            yield number, hit, edit
 
 
 class Filters(Struct, frozen=True):
@@ -136,7 +158,7 @@ class Filters(Struct, frozen=True):
                     raise UsageError(f"{what} is one of {', '.join(known)}, not {name!r}")
 
     def condition(self) -> tuple[str, list[Any]]:
-        """SQL over the tables `entries e` and `sessions s`, and its values."""
+        """SQL over the tables `blocks e` and `sessions s`, and its values."""
         found: list[tuple[str, list[Any]]] = []
         if self.project:
             below = self.project.rstrip("/") + "/"
@@ -189,14 +211,17 @@ def ranked(
     """The best entries for any of the terms, each text once."""
     condition, values = filters.condition()
     best: dict[str, Hit] = {}
+    blocks: dict[int, list[Stored | None]] = {}
     for query in _queries(db, terms):
         rows = db.execute(
-            f"{ENTRIES.format(', -bm25(terms)')} JOIN terms ON terms.rowid = e.id"
+            f"SELECT terms.rowid, e.kind, e.speaker, {_OF_SESSION}, -bm25(terms) FROM terms"  # noqa: S608
+            " JOIN blocks e ON e.id = terms.rowid / ? JOIN sessions s ON s.id = e.session"
             f" WHERE terms MATCH ?{condition} ORDER BY rank LIMIT ?",
-            (query, *values, CANDIDATES),
-        )
-        for *columns, score in rows:
-            hit = Hit(*columns)
+            (PLACES, query, *values, CANDIDATES),
+        ).fetchall()
+        for number, kind, speaker, *session, score in rows:
+            entry = _entry(db, blocks, number)
+            hit = _hit(kind, speaker, entry, session)
             own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
@@ -208,6 +233,17 @@ def ranked(
             break
     ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
     return ordered[:limit]
+
+
+def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:
+    block, place = divmod(at, PLACES)
+    if block not in known:
+        query = "SELECT data FROM blocks WHERE id = ?"
+        known[block] = unpacked(db.execute(query, (block,)).fetchone()[0])
+    entry = known[block][place]
+    if entry is None:
+        raise sqlite3.DatabaseError("a word of an entry that does not exist")
+    return entry
 
 
 def _later_first(time: str) -> tuple[int, ...]:
