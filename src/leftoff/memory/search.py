@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -46,6 +47,14 @@ WEIGHTS = {
 }
 """What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
 the measure."""
+
+SAME_PATH = 2.0
+"""How much more an entry counts that is about the very file of the query. Chosen by hand."""
+
+ONLY_READ = 0.3
+"""Weight of an entry that only says that a file was read. Chosen by hand."""
+
+_PATH = re.compile(r"[^\s'\"`<>|;,(){}=]*(?:[\\/]|\w\.[a-z]\w{0,4}\b)[^\s'\"`<>|;,(){}:]*")
 
 SPEAKERS = ("person", "agent", "tool")
 
@@ -108,7 +117,7 @@ def entries(db: sqlite3.Connection, which: str, values: Sequence[Any] = ()) -> I
 
 def _hit(kind: str, speaker: str, entry: Stored, session: Sequence[Any]) -> Hit:
     text, note, path, message, until = entry
-    return Hit(kind, speaker, text, note, path, message, *session, until=until)
+    return Hit(kind, speaker, text, note, path, message, *session, until)
 
 
 def edits(
@@ -202,13 +211,18 @@ def search(index: Path, query: str, filters: Filters = ALL, *, limit: int = 10) 
         unknown = [term for term in terms if not counts[term]]
         if 2 * len(unknown) >= len(terms):  # misspelt, or never mentioned
             terms = [t for t in terms if counts[t]] + nearest_terms(db, unknown)
-        return ranked(db, terms, filters, limit)
+        return ranked(db, terms, filters, limit, _paths(query))
 
 
 def ranked(
-    db: sqlite3.Connection, terms: Sequence[str], filters: Filters, limit: int
+    db: sqlite3.Connection,
+    terms: Sequence[str],
+    filters: Filters,
+    limit: int,
+    paths: Sequence[tuple[str, ...]] = (),
 ) -> list[Hit]:
-    """The best entries for any of the terms, each text once."""
+    """The best entries for any of the terms, each text once; what is about one of the paths
+    first."""
     condition, values = filters.condition()
     best: dict[str, Hit] = {}
     blocks: dict[int, list[Stored | None]] = {}
@@ -225,7 +239,7 @@ def ranked(
             own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
-            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share)
+            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share) * _about(hit, paths)
             known = best.get(hit.text)
             if known is None or (score, hit.ended) > (known.score, known.ended):
                 best[hit.text] = replace(hit, score=score)
@@ -244,6 +258,35 @@ def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: in
     if entry is None:
         raise sqlite3.DatabaseError("a word of an entry that does not exist")
     return entry
+
+
+def _paths(text: str) -> list[tuple[str, ...]]:
+    """The paths in a text by component, the last one first."""
+    found = []
+    for path in _PATH.findall(text.casefold()):
+        parts = [part for part in re.split(r"[\\/]+", path) if part not in {"", "."}]
+        if parts:
+            found.append(tuple(reversed(parts)))
+    return found
+
+
+def _about(hit: Hit, paths: Sequence[tuple[str, ...]]) -> float:
+    """How much more an entry counts that is about one of the paths, and less where it only says
+    that a file was read."""
+    head = hit.text.partition("\n")[0]
+    weight = ONLY_READ if hit.kind == "file" and hit.note == "read" else 1.0
+    if not paths or hit.kind not in {"file", "seen", "command", "check"}:
+        return weight
+    best = 0.0
+    for subject in _paths(hit.path or head):
+        for path in paths:
+            same = 0
+            for one, other in zip(subject, path, strict=False):
+                if one != other:
+                    break
+                same += 1
+            best = max(best, same / min(len(subject), len(path)))
+    return weight * (1 + SAME_PATH * best)
 
 
 def _later_first(time: str) -> tuple[int, ...]:
