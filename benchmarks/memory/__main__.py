@@ -144,6 +144,9 @@ def _rediscovery(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dic
     found = {}
     for name in ("memory", "bm25", "lines"):
         found[name] = _share([hits[name] for hits in by_project.values()])
+    for other in ("bm25", "lines"):
+        pairs = [(hits["memory"], hits[other]) for hits in by_project.values()]
+        found[f"above {other}"] = _difference(pairs)
     return {"projects": len(by_project), **found}
 
 
@@ -420,6 +423,19 @@ def _share(groups: Sequence[Sequence[bool]]) -> dict[str, Any]:
         "share": round(sum(map(sum, groups)) / total, 3),
         "interval": [round(draws[25], 3), round(draws[974], 3)],
     }
+
+
+def _difference(groups: Sequence[tuple[Sequence[bool], Sequence[bool]]]) -> dict[str, Any]:
+    """How far one share is above another over the same calls, with an interval over groups."""
+    picked = random.Random(7)
+    draws = []
+    for number in range(1_001):
+        drawn = picked.choices(groups, k=len(groups)) if number else groups
+        total = sum(len(one) for one, _ in drawn)
+        draws.append(sum(sum(one) - sum(other) for one, other in drawn) / total)
+    first, *rest = draws
+    rest.sort()
+    return {"share": round(first, 3), "interval": [round(rest[25], 3), round(rest[974], 3)]}
 
 
 if __name__ == "__main__":

@@ -161,6 +161,55 @@ def test_a_misspelt_name_is_found_and_parts_of_names_are(
         assert memory.search(query)[0].text.startswith("Look at"), query
 
 
+def test_a_query_for_a_file_gives_what_was_seen_of_it_and_not_that_it_was_read(
+    recorder: Recorder, index: Path
+) -> None:
+    path = f"{PROJECT}/shop/cart/totals.py"
+    code = "def sum_of_items(items):\n    return apply_voucher(items)\n\ndef tax_rate():\n"
+    recorder.session(
+        ("person", "Why is cart/totals.py in shop slow? Look at shop and cart and totals.py"),
+        ("Read", {"file_path": f"{PROJECT}/shop/cart/items.py"}, "ITEMS = 3\n"),
+        ("Read", {"file_path": path}, code),
+        ("agent", "It is fine."),
+    )
+    read_all(index, recorder)
+    first, *others = Memory(index).search(f"./{path.removeprefix(PROJECT)}")
+    assert first.kind == "seen"
+    assert first.text.splitlines()[1:] == [
+        "def sum_of_items",
+        "def tax_rate",
+        "apply_voucher",
+    ]
+    assert not [h for h in others if h.text.startswith(path)]
+
+
+def test_a_repeated_command_is_one_result_with_its_last_outcome(
+    recorder: Recorder, index: Path
+) -> None:
+    recorder.session(
+        ("person", "Run the tests"),
+        ("Bash", "python -m pytest -q tests/cart", "FAILED tests/cart.py::test_sum\n1 failed"),
+        ("Bash", "python -m pytest -q tests/cart", "tests/cart.py\n3 passed in 0.10s"),
+        ("agent", "Clean."),
+    )
+    read_all(index, recorder)
+    hits = Memory(index).search("python -m pytest -q tests/cart")
+    (found,) = [h for h in hits if h.kind in {"seen", "command", "check"}]
+    assert found.kind == "seen"
+    assert found.note.startswith("passed")
+    assert "3 passed" in found.text
+
+
+def test_a_reason_is_not_repeated(recorder: Recorder, index: Path) -> None:
+    recorder.session(
+        ("person", "Store the cart"),
+        ("agent", "I decided against localStorage because two tabs race, so SQLite it is."),
+    )
+    read_all(index, recorder)
+    found = Memory(index).search("localStorage", Filters(kinds=("decision",)))
+    assert [hit.note for hit in found] == [""]
+
+
 def test_chinese_text_is_found_by_part(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。"))
     read_all(index, recorder)

@@ -126,7 +126,8 @@ def telling_lines(output: str) -> str:
     text = _ENVELOPE.sub("", _LINE_NUMBER.sub("", clean(output[:_MAX_LOOKED])))
     if not is_quiet(text):
         text = Redactor().text(text)  # before the cut: no rule recognises half of a secret
-    found = [m[0].strip() for m in islice(_SYMBOL.finditer("\n" + text), MAX_SEEN)]
+    defined = (m[0].strip() for m in _SYMBOL.finditer("\n" + text))
+    found = list(islice(dict.fromkeys(defined), MAX_SEEN))
     if len(found) < 2:
         lines = (line.strip() for line in text.splitlines())
         found = list(islice((li for li in lines if any(map(str.isalpha, li))), 12))
@@ -139,7 +140,7 @@ def telling_lines(output: str) -> str:
 _MAX_LOOKED = 16_000
 """Code points of an output that are looked at. Chosen by hand."""
 
-_MAX_LINES = 240
+_MAX_LINES = 160
 """Code points of its lines, before its names. Chosen by hand."""
 
 _NAME = re.compile(

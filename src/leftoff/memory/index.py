@@ -123,12 +123,20 @@ class MemoryIndex(Index):
 
     def __init__(self, path: str, rules: str, looked: int) -> None:
         super().__init__(path, rules, looked)
+        self._added = 0
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
                 self._empty()
             self._db.executescript(_TABLES)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
+
+    def close(self) -> None:
+        """Commits and closes; after a first build the full-text index is made one piece."""
+        with suppress(sqlite3.Error):
+            if 2 * self._added > self.count():
+                self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
+        super().close()
 
     def _empty(self) -> None:
         names = (
@@ -148,6 +156,7 @@ class MemoryIndex(Index):
         for row in rows:
             session = self._session(row)
             current.add(session)
+            self._added += 1
             self._replace(session, entries.get(row.key))
             self._db.executemany(
                 "INSERT OR REPLACE INTO session_files VALUES (?, ?, ?)",

@@ -51,6 +51,10 @@ the measure."""
 SAME_PATH = 2.0
 """How much more an entry counts that is about the very file of the query. Chosen by hand."""
 
+SAME_CALL = 80
+"""First code points in which two entries of one session are about the same call: commands are
+cut at different lengths. Chosen by hand."""
+
 ONLY_READ = 0.3
 """Weight of an entry that only says that a file was read. Chosen by hand."""
 
@@ -236,7 +240,7 @@ def ranked(
         for number, kind, speaker, *session, score in rows:
             entry = _entry(db, blocks, number)
             hit = _hit(kind, speaker, entry, session)
-            own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
+            own = f"{hit.text} {hit.note} {hit.path}".casefold()
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
             score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share) * _about(hit, paths)
@@ -246,7 +250,25 @@ def ranked(
         if best:
             break
     ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
-    return ordered[:limit]
+    return _merged(ordered)[:limit]
+
+
+def _merged(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits with one for each call: what it showed, and what became of it."""
+    found: dict[object, Hit] = {}
+    for hit in hits:
+        head = hit.text.partition("\n")[0]
+        only_read = hit.kind == "file" and hit.note == "read"
+        if not only_read and hit.kind not in {"seen", "command", "check"}:
+            found[id(hit)] = hit
+            continue
+        call = hit.recording, " ".join(head.split())[:SAME_CALL]
+        known = found.setdefault(call, hit)
+        if known.kind != "seen" and hit.kind == "seen":
+            found[call] = replace(hit, note=known.note, score=known.score)
+        elif known is not hit and not known.note:
+            found[call] = replace(known, note=hit.note)
+    return list(found.values())
 
 
 def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:
