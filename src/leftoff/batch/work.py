@@ -32,6 +32,7 @@ from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, U
 from leftoff.handover.entries import SessionEntries, session_entries
 from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable
 from leftoff.incremental.saved_positions import (
+    MIN_SIZE,
     SavedPosition,
     feed_file,
     resume_pass,
@@ -43,6 +44,11 @@ from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, open_regular, read_head
 from leftoff.summary import ContextSummary
+
+RECENT, MIN_MEMORY_SIZE = 2 * 86_400_000_000_000, 1 << 18
+"""Of the memory of projects: nanoseconds since the last change, and bytes, of a recording whose
+state is saved, so that one more turn is added in less than 100 ms. From the figures in
+docs/memory.md."""
 
 
 def run_chunk(data: bytes) -> bytes:
@@ -128,8 +134,17 @@ class _Opener:
             reading.feed_lines(lines)
         return self._closed(reading, path, None)
 
+    def _may_grow(self, path: str) -> bool:
+        """Whether a recording was changed lately. In a long history hardly one grows again, and
+        their states would take more room than what is known of them."""
+        since = time.time_ns() - RECENT
+        return any(f.path == path and f.modified > since for f in self._job.files)
+
     def _closed(self, reading: Pass, path: str, cursor: Cursor | None) -> Pass:
-        saved = save_position(reading, cursor) if cursor else None
+        memory = self._wanted.what == "memory"
+        saved = None
+        if cursor and (not memory or self._may_grow(path)):
+            saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else MIN_SIZE)
         if saved is not None:
             self.states[path] = saved
         reading.close()

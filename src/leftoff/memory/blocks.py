@@ -21,7 +21,9 @@ SIZE = 4_000
 third of their length, and with twice as much 5 % less, but a search reads a block for each
 result."""
 
-PLACES = 256
+PLACES = 64
+"""Most entries of a block. More would make the numbers, and with them the full-text index,
+larger: 256 by about a tenth."""
 
 Stored: TypeAlias = tuple[str, str, str, int, int]
 """Text, note, path, message and until of an `handover.entries.Entry`."""

@@ -46,6 +46,10 @@ from leftoff.stores.atomic import create_and_open
 MEMORY_SCHEMA = "2"
 """Raised when the tables or `terms_of` change: the index is then built anew."""
 
+MAX_STATES = 50
+"""Recordings of which it is stored how to go on reading them, those that grew last. Chosen by
+hand."""
+
 LOCK_TIMEOUT = 0.1
 """Seconds to wait for another process that updates the index. Chosen by hand: that process does
 the work that this one would do."""
@@ -123,20 +127,12 @@ class MemoryIndex(Index):
 
     def __init__(self, path: str, rules: str, looked: int) -> None:
         super().__init__(path, rules, looked)
-        self._added = 0
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
                 self._empty()
             self._db.executescript(_TABLES)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
-
-    def close(self) -> None:
-        """Commits and closes; after a first build the full-text index is made one piece."""
-        with suppress(sqlite3.Error):
-            if 2 * self._added > self.count():
-                self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
-        super().close()
 
     def _empty(self) -> None:
         names = (
@@ -156,7 +152,6 @@ class MemoryIndex(Index):
         for row in rows:
             session = self._session(row)
             current.add(session)
-            self._added += 1
             self._replace(session, entries.get(row.key))
             self._db.executemany(
                 "INSERT OR REPLACE INTO session_files VALUES (?, ?, ?)",
@@ -169,6 +164,10 @@ class MemoryIndex(Index):
             "DELETE FROM jobs WHERE files = ?", ((old,) for old in {*known.values()} - {mine})
         )
         super().add(job, replace(result, tables=(), memory=()))
+        self._db.execute(
+            "DELETE FROM states WHERE rowid <= (SELECT max(rowid) FROM states) - ?",
+            (MAX_STATES,),
+        )
 
     def _sessions_of(self, files: Sequence[bytes]) -> dict[int, bytes]:
         """The sessions that were read from any of the files, each with the key of its job."""

@@ -121,7 +121,8 @@ def entries(db: sqlite3.Connection, which: str, values: Sequence[Any] = ()) -> I
 
 def _hit(kind: str, speaker: str, entry: Stored, session: Sequence[Any]) -> Hit:
     text, note, path, message, until = entry
-    return Hit(kind, speaker, text, note, path, message, *session, until)
+    values = (kind, speaker, text, note, path, message, *session, until)
+    return Hit(*values)
 
 
 def edits(
