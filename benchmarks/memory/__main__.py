@@ -1,7 +1,7 @@
 """How useful the memory of projects is, on recorded sessions that followed others of their
 project.
 
-    python -m benchmarks.memory FOLDER... [--json FILE]
+    python -m benchmarks.memory FOLDER... [--json FILE] [--index FILE] [--only MEASURE]
 
 rediscovery: of the reads, searches and repeated commands of a session, the share whose answer
     stands in the first three results for a query of the call's own words, in an index of the
@@ -11,8 +11,8 @@ rediscovery: of the reads, searches and repeated commands of a session, the shar
 blame: lines of files rebuilt from recorded edits whose origin (session and turn) is right.
 fix: failures that were mended and look like one of another session: share in which the first
     answer is such a failure.
-repeated: corrections and constraints that a person had given in an earlier session already:
-    share that the ledger of the earlier sessions holds.
+repeated: constraints, corrections and decisions of a person that an earlier session held
+    already: share that the ledger of the earlier sessions holds.
 
 Intervals are bootstrapped over projects (95 %).
 """
@@ -26,6 +26,7 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 import tempfile
 from collections import Counter, defaultdict
@@ -65,10 +66,16 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", action="append")
+    parser.add_argument(
+        "--index", type=Path, help="an index of these folders; it is not changed"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "memory.sqlite3"
-        update(index, [str(f) for f in given.folders], environ=os.environ)
+        if given.index:
+            shutil.copyfile(given.index, index)
+        else:
+            update(index, [str(f) for f in given.folders], environ=os.environ)
         projects = _projects(index)
         found: dict[str, Any] = {
             "projects": len(projects),
@@ -383,7 +390,7 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
                     for hit in entries(
                         db,
                         "s.path = ? AND e.speaker = 'person'"
-                        " AND e.kind IN ('constraint', 'correction')",
+                        " AND e.kind IN ('constraint', 'correction', 'decision')",
                         (path,),
                     )
                 )
@@ -394,7 +401,8 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
                 if len(terms_of(text)) < 3 or not any(_same(text, other) for other in before):
                     continue
                 standing = ledger(index, Filters(project=project, until=started))
-                given.append(any(_same(text, one.last.text) for one in standing))
+                held = (h for one in standing for h in (one.last, *one.others))
+                given.append(any(_same(text, hit.text) for hit in held))
             by_project.append(given)
     return {"ledger": _share(by_project)}
 

@@ -32,7 +32,6 @@ from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, U
 from leftoff.handover.entries import SessionEntries, session_entries
 from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable
 from leftoff.incremental.saved_positions import (
-    MIN_SIZE,
     SavedPosition,
     feed_file,
     resume_pass,
@@ -144,7 +143,7 @@ class _Opener:
         memory = self._wanted.what == "memory"
         saved = None
         if cursor and (not memory or self._may_grow(path)):
-            saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else MIN_SIZE)
+            saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else 0)
         if saved is not None:
             self.states[path] = saved
         reading.close()
