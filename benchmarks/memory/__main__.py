@@ -66,9 +66,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", action="append")
-    parser.add_argument(
-        "--index", type=Path, help="an index of these folders; it is not changed"
-    )
+    parser.add_argument("--index", type=Path, help="an index of these folders")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "memory.sqlite3"
