@@ -299,34 +299,34 @@ def _prompts(path: str) -> list[int]:
 
 
 def _versions(path: str) -> dict[str, list[tuple[int, str]]]:
-    """The whole texts that a session gave its files, by path, from calls that succeeded."""
-    failed = {
-        part.call_id
-        for message in api.read(path)
-        for part in message.parts
-        if isinstance(part, ToolResult) and part.status not in {"ok", "unknown"}
-    }
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    """The whole texts that a session gave its files, by path, from calls that succeeded; a file
+    whose text is not known all the time is left out."""
+    made: list[tuple[int, str, ToolCall]] = []
+    waiting: dict[str, tuple[int, str, ToolCall]] = {}  # ids are used again in joined sessions
     for message in api.read(path):
         for part in message.parts:
-            if not isinstance(part, ToolCall) or part.id in failed:
-                continue
-            file = argument(part, "path")
-            if not isinstance(file, str):
-                continue
-            if not file.startswith("/") and message.cwd:
-                file = f"{message.cwd.rstrip('/')}/{file}"
-            content = argument(part, "content")
-            old, new = argument(part, "old"), argument(part, "new")
-            if isinstance(content, str):
-                found[file].append((message.index, content))
-            elif isinstance(old, str) and isinstance(new, str) and found[file] and old:
-                text = found[file][-1][1]
-                if text.count(old) == 1:
-                    found[file].append((message.index, text.replace(old, new)))
-                else:
-                    found.pop(file)  # not rebuilt: edited by something else in between
-    return found
+            if isinstance(part, ToolCall):
+                file = argument(part, "path")
+                if isinstance(file, str):
+                    at = file if file.startswith("/") else f"{message.cwd.rstrip('/')}/{file}"
+                    waiting[part.id] = (message.index, at if message.cwd else file, part)
+            elif isinstance(part, ToolResult) and part.call_id in waiting:
+                answered = waiting.pop(part.call_id)
+                if part.status in {"ok", "unknown"}:
+                    made.append(answered)
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    lost: set[str] = set()
+    for index, file, call in sorted(made, key=lambda m: m[0]):
+        content, old, new = (argument(call, name) for name in ("content", "old", "new"))
+        if isinstance(content, str):
+            found[file].append((index, content))
+        elif isinstance(old, str) and isinstance(new, str) and old and found[file]:
+            text = found[file][-1][1]
+            if text.count(old) == 1:
+                found[file].append((index, text.replace(old, new)))
+            else:
+                lost.add(file)  # edited by something else in between
+    return {file: versions for file, versions in found.items() if file not in lost}
 
 
 def _by_difference(versions: Sequence[tuple[int, str]]) -> tuple[str, list[int]]:
