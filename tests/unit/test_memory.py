@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from leftoff.errors import SourceError, StateError, UsageError
+from leftoff.handover.ledger import standing
 from leftoff.memory.blame import blame
 from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters, edits, entries
+from leftoff.memory.search import Filters, Hit, edits, entries
 
 PROJECT = "/home/dev/shop"
 
@@ -429,6 +430,24 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
     assert not only.ended
     assert only.last.session.startswith("00000002")
     assert ledger(index, Filters(project="/home/dev/other")) == []
+
+
+def test_the_ledger_lists_neither_bare_approvals_nor_long_tasks() -> None:
+    def said(kind: str, text: str, recording: str = "one.jsonl") -> Hit:
+        return Hit(kind, "person", text, "", "", 1, "s", recording, "", "", "", "", "")
+
+    long = "No, the export of the voucher table still fails: " + "row is broken, " * 30
+    statements = [
+        said("decision", "Shall I fix the reader of vouchers the same way? → yes"),
+        said("decision", "Which table for the vouchers? → one with the amount"),
+        said("correction", long),
+        said("correction", long, "two.jsonl"),
+        said("constraint", "Never round the prices of parcels."),
+    ]
+    assert [s.last.text for s in standing(statements)] == [
+        statements[1].text,
+        statements[4].text,
+    ]
 
 
 def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Path) -> None:

@@ -22,6 +22,10 @@ HOLDS, REPEATED = ("constraint", "decision"), "correction"
 """Kinds of entries that hold beyond their session, and the kind that does only if it was said
 in more than one."""
 
+MAX_RULE = 300
+"""Code points of a constraint or correction; a longer one is a task, often with pasted output.
+Chosen by hand."""
+
 GO_AHEAD = re.compile(
     r" → \W*(?:(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|go ahead|please|do (?:it|that))\W*)+$",
     re.IGNORECASE,
@@ -78,6 +82,8 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
     for one in statements:
         terms = set(terms_of(one.text))
         if len(terms) < MIN_TERMS or GO_AHEAD.search(one.text):
+            continue
+        if one.kind != "decision" and len(one.text) > MAX_RULE:
             continue
         same = next(_same(terms, groups, by_term), None)
         if same is not None:
