@@ -41,9 +41,11 @@ from leftoff.errors import LeftoffError
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, argument, kind_of
 from leftoff.handover.recall import terms_of
 from leftoff.memory.blame import origins
+from leftoff.memory.blocks import PLACES, unpacked
 from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import opened, update
 from leftoff.memory.ledger import ledger
+from leftoff.memory.lookup import quoted
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters, edits, entries
 from leftoff.model import Text, ToolCall, ToolResult
@@ -354,6 +356,7 @@ def _fix(index: Path) -> dict[str, Any]:
     rows = [(h.text, h.session, h.recording, h.note) for h in failed]
     plain = [normalized_error(text.partition(": ")[2]) for text, *_ in rows]
     found: list[list[bool]] = []
+    searched: list[list[bool]] = []
     bm25: list[list[bool]] = []
     for number, (text, session, path, _) in enumerate(rows):
         if not session or len(terms_of(plain[number])) < 3:
@@ -369,8 +372,24 @@ def _fix(index: Path) -> dict[str, Any]:
         answers = fixes(index, error, Filters(without=session), limit=1)
         found.append([bool(answers) and answers[0].failure.text in same])
         first = Memory(index).search(error, Filters(without=session), limit=1)
-        bm25.append([bool(first) and first[0].text in same])
-    return {"failures": len(found), "fix": _share(found), "search": _share(bm25)}
+        searched.append([bool(first) and first[0].text in same])
+        bm25.append([_plain_bm25(index, error, session) in same])
+    shares = {"fix": _share(found), "search": _share(searched), "bm25": _share(bm25)}
+    return {"failures": len(found), **shares}
+
+
+def _plain_bm25(index: Path, error: str, session: str) -> str:
+    """The entry of another session that BM25 alone puts first."""
+    words = " OR ".join(quoted(term) for term in dict.fromkeys(terms_of(error)))
+    with opened(index) as db:
+        rows = db.execute(
+            "SELECT e.data, terms.rowid % ? FROM terms JOIN blocks e ON e.id = terms.rowid / ?"
+            " JOIN sessions s ON s.id = e.session WHERE terms MATCH ? AND s.session IS NOT ?"
+            " ORDER BY rank LIMIT 1",
+            (PLACES, PLACES, words, session),
+        )
+        entry = next((unpacked(data)[place] for data, place in rows), None)
+    return entry[0] if entry is not None else ""
 
 
 # -- what was said before --------------------------------------------------------------------

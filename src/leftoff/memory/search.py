@@ -245,13 +245,21 @@ def ranked(
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
             score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share) * _about(hit, paths)
-            known = best.get(hit.text)
-            if known is None or (score, hit.ended) > (known.score, known.ended):
-                best[hit.text] = replace(hit, score=score)
+            hit, known = replace(hit, score=score), best.get(hit.text)
+            if known is None:
+                best[hit.text] = hit
+            else:
+                chosen = max(hit, known, key=_preferred)
+                best[hit.text] = replace(chosen, score=max(score, known.score))
         if best:
             break
     ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
     return _merged(ordered)[:limit]
+
+
+def _preferred(hit: Hit) -> tuple[bool, float, str]:
+    """Of hits with the same text: the failure that was mended, the best, the latest."""
+    return hit.kind == "error" and bool(hit.note), hit.score, hit.ended
 
 
 def _merged(hits: Iterable[Hit]) -> list[Hit]:
