@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from leftoff.batch import work
 from leftoff.errors import SourceError, StateError, UsageError
 from leftoff.handover.ledger import standing
 from leftoff.memory.blame import blame
@@ -237,6 +238,37 @@ def test_a_session_that_grew_is_replaced_not_doubled(recorder: Recorder, index: 
     read_all(index, recorder)
     assert statistics(index)["not read"] == 1
     assert Memory(index).search("voucher") == []
+
+
+def test_of_a_session_that_goes_on_only_the_new_lines_are_read(
+    recorder: Recorder, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "MIN_MEMORY_SIZE", 1)
+    events: list[tuple[Any, ...]] = [("person", "Add a voucher field")]
+    events += [
+        ("Read", {"file_path": f"{PROJECT}/{n}.txt"}, "Amount of a voucher.\n" * 500)
+        for n in range(20)
+    ]
+    path = recorder.session(*events)
+    os.utime(path)
+    read_all(index, recorder)
+    recorder.sessions -= 1
+    recorder.session(*events, ("person", "Vouchers must never stack."))
+    os.utime(path)
+    assert read_all(index, recorder).read < 0.1 * path.stat().st_size
+    assert Memory(index).search("vouchers never stack")[0].text == "Vouchers must never stack."
+
+
+def test_an_index_of_another_version_is_built_anew(recorder: Recorder, index: Path) -> None:
+    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    read_all(index, recorder)
+    with closing(sqlite3.connect(index)) as db:
+        db.execute("UPDATE about SET value = '1' WHERE name = 'memory'")
+        db.commit()
+    with pytest.raises(StateError, match="of another version"):
+        Memory(index).search("voucher")
+    read_all(index, recorder)
+    assert len(Memory(index).search("voucher")) == 1
 
 
 def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) -> None:

@@ -10,7 +10,7 @@ A hook reads blocks: nothing of the engine may be imported here.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from leftoff import codec
@@ -37,9 +37,8 @@ def entry_number(block: int, place: int) -> int:
     return block * PLACES + place
 
 
-def is_full(entries: Iterable[Stored | None]) -> bool:
+def is_full(entries: Sequence[Stored | None]) -> bool:
     """Whether no further entry goes into a block."""
-    entries = list(entries)
     size = sum(len(e[0]) + len(e[1]) for e in entries if e is not None)
     return size >= SIZE or len(entries) >= PLACES
 

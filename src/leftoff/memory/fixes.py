@@ -37,8 +37,7 @@ class Fix(Struct, frozen=True):
     """An earlier failure, what mended it, and what was edited in between.
 
     Attributes:
-        likeness: to the failure that was asked for, 0 to 100: the mean of what their words and
-            what their texts have in common.
+        likeness: to the failure that was asked for, 0 to 100.
         edits: of the files that were changed between the failure and the clean run.
     """
 
@@ -74,11 +73,9 @@ def fixes(index: Path, error: str, filters: Filters = ALL, *, limit: int = 5) ->
         found: list[Fix] = []
         for hit in ranked(db, terms, filters, CANDIDATES):
             other = normalized_error(hit.text.partition(": ")[2] or hit.text)
-            one, two = shown.casefold(), other.casefold()
-            likeness = fuzz.token_set_ratio(one, two)
+            likeness = fuzz.token_set_ratio(shown.casefold(), other.casefold())
             if likeness >= MIN_LIKENESS:
-                # Any text that holds all words of a short one is 100 % alike.
-                found.append(Fix(hit, (likeness + fuzz.ratio(one, two)) / 2))
+                found.append(Fix(hit, likeness))
         found.sort(key=lambda f: (not f.failure.note, -f.likeness, -f.failure.score))
         return [replace(f, edits=_edits_between(db, f.failure)) for f in found[:limit]]
 
