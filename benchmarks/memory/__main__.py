@@ -1,7 +1,7 @@
 """How useful the memory of projects is, on recorded sessions that followed others of their
 project.
 
-    python -m benchmarks.memory FOLDER... [--json FILE]
+    python -m benchmarks.memory FOLDER... [--json FILE] [--index FILE] [--only MEASURE]
 
 rediscovery: of the reads, searches and repeated commands of a session, the share whose answer
     stands in the first three results for a query of the call's own words, in an index of the
@@ -11,8 +11,8 @@ rediscovery: of the reads, searches and repeated commands of a session, the shar
 blame: lines of files rebuilt from recorded edits whose origin (session and turn) is right.
 fix: failures that were mended and look like one of another session: share in which the first
     answer is such a failure.
-repeated: corrections and constraints that a person had given in an earlier session already:
-    share that the ledger of the earlier sessions holds.
+repeated: constraints, corrections and decisions of a person that an earlier session held
+    already: share that the ledger of the earlier sessions holds.
 
 Intervals are bootstrapped over projects (95 %).
 """
@@ -26,6 +26,7 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 import tempfile
 from collections import Counter, defaultdict
@@ -40,11 +41,13 @@ from leftoff.errors import LeftoffError
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, argument, kind_of
 from leftoff.handover.recall import terms_of
 from leftoff.memory.blame import origins
+from leftoff.memory.blocks import PLACES, unpacked
 from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import opened, update
 from leftoff.memory.ledger import ledger
+from leftoff.memory.lookup import quoted
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters
+from leftoff.memory.search import Filters, edits, entries
 from leftoff.model import Text, ToolCall, ToolResult
 
 SHOWN, LENGTH = 3, 400
@@ -65,10 +68,14 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", action="append")
+    parser.add_argument("--index", type=Path, help="an index of these folders")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "memory.sqlite3"
-        update(index, [str(f) for f in given.folders], environ=os.environ)
+        if given.index:
+            shutil.copyfile(given.index, index)
+        else:
+            update(index, [str(f) for f in given.folders], environ=os.environ)
         projects = _projects(index)
         found: dict[str, Any] = {
             "projects": len(projects),
@@ -144,6 +151,9 @@ def _rediscovery(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dic
     found = {}
     for name in ("memory", "bm25", "lines"):
         found[name] = _share([hits[name] for hits in by_project.values()])
+    for other in ("bm25", "lines"):
+        pairs = [(hits["memory"], hits[other]) for hits in by_project.values()]
+        found[f"above {other}"] = _difference(pairs)
     return {"projects": len(by_project), **found}
 
 
@@ -245,18 +255,18 @@ def _blame(index: Path) -> dict[str, Any]:
     by_file: list[list[bool]] = []
     turns: list[list[bool]] = []
     with opened(index) as db:
-        rows = db.execute(
-            "SELECT s.path, d.path, count(*) FROM edits d JOIN sessions s ON s.id = d.session"
-            " WHERE d.message >= 0 GROUP BY 1, 2 HAVING max(d.whole) AND count(*) > 1"
-        ).fetchall()
+        made: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        for _, hit, edit in edits(db, "1"):
+            if hit.message >= 0:
+                made[hit.recording, hit.path].append(edit[1])
         owners = dict(
             db.execute(
                 "SELECT path, count(DISTINCT session) FROM edits GROUP BY path"
             ).fetchall()
         )
     recorded: dict[str, dict[str, list[tuple[int, str]]]] = {}
-    for path, file, _ in rows:
-        if owners[file] > 1:
+    for (path, file), whole in sorted(made.items()):
+        if owners[file] > 1 or len(whole) < 2 or not any(whole):
             continue  # another session wrote it too, perhaps beside this one
         if path not in recorded:
             recorded[path] = _versions(path)
@@ -291,34 +301,34 @@ def _prompts(path: str) -> list[int]:
 
 
 def _versions(path: str) -> dict[str, list[tuple[int, str]]]:
-    """The whole texts that a session gave its files, by path, from calls that succeeded."""
-    failed = {
-        part.call_id
-        for message in api.read(path)
-        for part in message.parts
-        if isinstance(part, ToolResult) and part.status not in {"ok", "unknown"}
-    }
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    """The whole texts that a session gave its files, by path, from calls that succeeded; a file
+    whose text is not known all the time is left out."""
+    made: list[tuple[int, str, ToolCall]] = []
+    waiting: dict[str, tuple[int, str, ToolCall]] = {}  # ids are used again in joined sessions
     for message in api.read(path):
         for part in message.parts:
-            if not isinstance(part, ToolCall) or part.id in failed:
-                continue
-            file = argument(part, "path")
-            if not isinstance(file, str):
-                continue
-            if not file.startswith("/") and message.cwd:
-                file = f"{message.cwd.rstrip('/')}/{file}"
-            content = argument(part, "content")
-            old, new = argument(part, "old"), argument(part, "new")
-            if isinstance(content, str):
-                found[file].append((message.index, content))
-            elif isinstance(old, str) and isinstance(new, str) and found[file] and old:
-                text = found[file][-1][1]
-                if text.count(old) == 1:
-                    found[file].append((message.index, text.replace(old, new)))
-                else:
-                    found.pop(file)  # not rebuilt: edited by something else in between
-    return found
+            if isinstance(part, ToolCall):
+                file = argument(part, "path")
+                if isinstance(file, str):
+                    at = file if file.startswith("/") else f"{message.cwd.rstrip('/')}/{file}"
+                    waiting[part.id] = (message.index, at if message.cwd else file, part)
+            elif isinstance(part, ToolResult) and part.call_id in waiting:
+                answered = waiting.pop(part.call_id)
+                if part.status in {"ok", "unknown"}:
+                    made.append(answered)
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    lost: set[str] = set()
+    for index, file, call in sorted(made, key=lambda m: m[0]):
+        content, old, new = (argument(call, name) for name in ("content", "old", "new"))
+        if isinstance(content, str):
+            found[file].append((index, content))
+        elif isinstance(old, str) and isinstance(new, str) and old and found[file]:
+            text = found[file][-1][1]
+            if text.count(old) == 1:
+                found[file].append((index, text.replace(old, new)))
+            else:
+                lost.add(file)  # edited by something else in between
+    return {file: versions for file, versions in found.items() if file not in lost}
 
 
 def _by_difference(versions: Sequence[tuple[int, str]]) -> tuple[str, list[int]]:
@@ -342,12 +352,11 @@ def _by_difference(versions: Sequence[tuple[int, str]]) -> tuple[str, list[int]]
 
 def _fix(index: Path) -> dict[str, Any]:
     with opened(index) as db:
-        rows = db.execute(
-            "SELECT e.text, s.session, s.path, e.note FROM entries e"
-            " JOIN sessions s ON s.id = e.session WHERE e.kind = 'error'"
-        ).fetchall()
+        failed = list(entries(db, "e.kind = 'error'"))
+    rows = [(h.text, h.session, h.recording, h.note) for h in failed]
     plain = [normalized_error(text.partition(": ")[2]) for text, *_ in rows]
     found: list[list[bool]] = []
+    searched: list[list[bool]] = []
     bm25: list[list[bool]] = []
     for number, (text, session, path, _) in enumerate(rows):
         if not session or len(terms_of(plain[number])) < 3:
@@ -363,8 +372,24 @@ def _fix(index: Path) -> dict[str, Any]:
         answers = fixes(index, error, Filters(without=session), limit=1)
         found.append([bool(answers) and answers[0].failure.text in same])
         first = Memory(index).search(error, Filters(without=session), limit=1)
-        bm25.append([bool(first) and first[0].text in same])
-    return {"failures": len(found), "fix": _share(found), "search": _share(bm25)}
+        searched.append([bool(first) and first[0].text in same])
+        bm25.append([_plain_bm25(index, error, session) in same])
+    shares = {"fix": _share(found), "search": _share(searched), "bm25": _share(bm25)}
+    return {"failures": len(found), **shares}
+
+
+def _plain_bm25(index: Path, error: str, session: str) -> str:
+    """The entry of another session that BM25 alone puts first."""
+    words = " OR ".join(quoted(term) for term in dict.fromkeys(terms_of(error)))
+    with opened(index) as db:
+        rows = db.execute(
+            "SELECT e.data, terms.rowid % ? FROM terms JOIN blocks e ON e.id = terms.rowid / ?"
+            " JOIN sessions s ON s.id = e.session WHERE terms MATCH ? AND s.session IS NOT ?"
+            " ORDER BY rank LIMIT 1",
+            (PLACES, PLACES, words, session),
+        )
+        entry = next((unpacked(data)[place] for data, place in rows), None)
+    return entry[0] if entry is not None else ""
 
 
 # -- what was said before --------------------------------------------------------------------
@@ -377,11 +402,14 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
             said = [
                 (path, started, text)
                 for path, started in sessions
-                for (text,) in db.execute(
-                    "SELECT e.text FROM entries e JOIN sessions s ON s.id = e.session"
-                    " WHERE s.path = ? AND e.speaker = 'person'"
-                    " AND e.kind IN ('constraint', 'correction')",
-                    (path,),
+                for text in sorted(
+                    hit.text
+                    for hit in entries(
+                        db,
+                        "s.path = ? AND e.speaker = 'person'"
+                        " AND e.kind IN ('constraint', 'correction', 'decision')",
+                        (path,),
+                    )
                 )
             ]
             given: list[bool] = []
@@ -390,7 +418,8 @@ def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[s
                 if len(terms_of(text)) < 3 or not any(_same(text, other) for other in before):
                     continue
                 standing = ledger(index, Filters(project=project, until=started))
-                given.append(any(_same(text, one.last.text) for one in standing))
+                held = (h for one in standing for h in (one.last, *one.others))
+                given.append(any(_same(text, hit.text) for hit in held))
             by_project.append(given)
     return {"ledger": _share(by_project)}
 
@@ -419,6 +448,19 @@ def _share(groups: Sequence[Sequence[bool]]) -> dict[str, Any]:
         "share": round(sum(map(sum, groups)) / total, 3),
         "interval": [round(draws[25], 3), round(draws[974], 3)],
     }
+
+
+def _difference(groups: Sequence[tuple[Sequence[bool], Sequence[bool]]]) -> dict[str, Any]:
+    """How far one share is above another over the same calls, with an interval over groups."""
+    picked = random.Random(7)
+    draws = []
+    for number in range(1_001):
+        drawn = picked.choices(groups, k=len(groups)) if number else groups
+        total = sum(len(one) for one, _ in drawn)
+        draws.append(sum(sum(one) - sum(other) for one, other in drawn) / total)
+    first, *rest = draws
+    rest.sort()
+    return {"share": round(first, 3), "interval": [round(rest[25], 3), round(rest[974], 3)]}
 
 
 if __name__ == "__main__":

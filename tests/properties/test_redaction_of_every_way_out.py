@@ -30,6 +30,7 @@ from leftoff.memory import text
 from leftoff.memory.blame import origins
 from leftoff.memory.index import opened, update
 from leftoff.memory.memory import Memory
+from leftoff.memory.search import edits, entries
 from leftoff.text.sanitize import UNSAFE
 
 ALNUM = string.ascii_letters + string.digits
@@ -271,6 +272,8 @@ def _memory(path: Path) -> Iterator[str]:
     yield "\n".join(text.surest_lines(standing))
     with opened(index) as db:
         paths = [row[0] for row in db.execute("SELECT DISTINCT path FROM edits")]
+        # What is compressed in the file.
+        yield repr((list(entries(db, "1")), list(edits(db, "1"))))
     assert paths
     for name in paths:
         found = origins(index, name, ["a = 1", "b = 2"])

@@ -37,12 +37,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.reliability import harness
 
 from leftoff import codec
 from leftoff.errors import LeftoffError, StateError
+from leftoff.memory.blocks import entry_number, unpacked
+from leftoff.memory.search import edits, entries
 from leftoff.stores.files import FileStore
 from leftoff.stores.protocol import KINDS
 
@@ -396,28 +398,6 @@ _LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")
 
 
 MEMORY = "memory.sqlite3"
-MEMORY_ROWS = (
-    "SELECT session, path, project, title, started, ended, failure FROM sessions",
-    (
-        "SELECT s.session, e.kind, e.speaker, e.text, e.note, e.path, e.message, e.until"
-        " FROM entries e JOIN sessions s ON s.id = e.session"
-    ),
-    (
-        "SELECT s.session, d.path, d.message, d.whole, d.replaced, d.hunk"
-        " FROM edits d JOIN sessions s ON s.id = d.session"
-    ),
-)
-MEMORY_CHECKS = {
-    "entries twice": "SELECT count(*) FROM (SELECT 1 FROM entries"
-    " GROUP BY session, kind, speaker, text, note, path, message, until HAVING count(*) > 1)",
-    "entries without words": "SELECT count(*) FROM entries"
-    " WHERE id NOT IN (SELECT id FROM terms_docsize)",
-    "words without entry": "SELECT count(*) FROM terms_docsize"
-    " WHERE id NOT IN (SELECT id FROM entries)",
-    "rows without session": "SELECT count(*) FROM (SELECT session FROM entries UNION"
-    " SELECT session FROM edits) WHERE session NOT IN (SELECT id FROM sessions)",
-    "sessions twice": "SELECT count(*) - count(DISTINCT path) FROM sessions",
-}
 
 
 def scrubbed(words: str) -> str:
@@ -489,23 +469,40 @@ def _content(path: Path) -> str:
 
 def memory_rows(path: Path) -> str:
     """The sessions, entries and edits of an index; an index without a session is as none."""
+    query = "SELECT session, path, project, title, started, ended, failure FROM sessions"
     try:
         with closing(sqlite3.connect(path)) as base:
-            lines = [
-                str(row)
-                for query in MEMORY_ROWS
-                for row in sorted(map(repr, base.execute(query)))
+            rows = [
+                *base.execute(query),
+                *entries(base, "1"),
+                *(hit for _, hit, _ in edits(base, "1")),
             ]
     except sqlite3.Error as error:
         return "" if "no such table" in str(error) else str(error)
-    return "\n".join(lines)
+    return "\n".join(sorted(map(repr, rows)))
 
 
 def _memory_faults(path: Path) -> Iterator[str]:
     """What is wrong in an index: rows twice, entries that are not found, words of none."""
     with closing(sqlite3.connect(path)) as base, suppress(sqlite3.OperationalError):
-        for what, query in MEMORY_CHECKS.items():
-            (count,) = base.execute(query).fetchone()
+        blocks = base.execute("SELECT id, session, kind, speaker, data FROM blocks").fetchall()
+        places: dict[int, Any] = {
+            entry_number(block, place): (*about, entry)
+            for block, *about, data in blocks
+            for place, entry in enumerate(unpacked(data))
+            if entry is not None
+        }
+        words = {row[0] for row in base.execute("SELECT id FROM terms_docsize")}
+        sessions = [row[0] for row in base.execute("SELECT path FROM sessions")]
+        owners = {row[0] for row in base.execute("SELECT id FROM sessions")}
+        edited = {row[0] for row in base.execute("SELECT session FROM edits")}
+        for what, count in {
+            "entries twice": len(places) - len(set(places.values())),
+            "entries without words": len(places.keys() - words),
+            "words without entry": len(words - places.keys()),
+            "rows without session": len(({b[1] for b in blocks} | edited) - owners),
+            "sessions twice": len(sessions) - len(set(sessions)),
+        }.items():
             if count:
                 yield f"{path.name}: {count} {what}"
 

@@ -6,19 +6,22 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from leftoff.batch import work
 from leftoff.errors import SourceError, StateError, UsageError
+from leftoff.handover.ledger import standing
 from leftoff.memory.blame import blame
 from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters
+from leftoff.memory.search import Filters, Hit, edits, entries
 
 PROJECT = "/home/dev/shop"
 
@@ -160,6 +163,55 @@ def test_a_misspelt_name_is_found_and_parts_of_names_are(
         assert memory.search(query)[0].text.startswith("Look at"), query
 
 
+def test_a_query_for_a_file_gives_what_was_seen_of_it_and_not_that_it_was_read(
+    recorder: Recorder, index: Path
+) -> None:
+    path = f"{PROJECT}/shop/cart/totals.py"
+    code = "def sum_of_items(items):\n    return apply_voucher(items)\n\ndef tax_rate():\n"
+    recorder.session(
+        ("person", "Why is cart/totals.py in shop slow? Look at shop and cart and totals.py"),
+        ("Read", {"file_path": f"{PROJECT}/shop/cart/items.py"}, "ITEMS = 3\n"),
+        ("Read", {"file_path": path}, code),
+        ("agent", "It is fine."),
+    )
+    read_all(index, recorder)
+    first, *others = Memory(index).search(f"./{path.removeprefix(PROJECT)}")
+    assert first.kind == "seen"
+    assert first.text.splitlines()[1:] == [
+        "def sum_of_items",
+        "def tax_rate",
+        "apply_voucher",
+    ]
+    assert not [h for h in others if h.text.startswith(path)]
+
+
+def test_a_repeated_command_is_one_result_with_its_last_outcome(
+    recorder: Recorder, index: Path
+) -> None:
+    recorder.session(
+        ("person", "Run the tests"),
+        ("Bash", "python -m pytest -q tests/cart", "FAILED tests/cart.py::test_sum\n1 failed"),
+        ("Bash", "python -m pytest -q tests/cart", "tests/cart.py\n3 passed in 0.10s"),
+        ("agent", "Clean."),
+    )
+    read_all(index, recorder)
+    hits = Memory(index).search("python -m pytest -q tests/cart")
+    (found,) = [h for h in hits if h.kind in {"seen", "command", "check"}]
+    assert found.kind == "seen"
+    assert found.note.startswith("passed")
+    assert "3 passed" in found.text
+
+
+def test_a_reason_is_not_repeated(recorder: Recorder, index: Path) -> None:
+    recorder.session(
+        ("person", "Store the cart"),
+        ("agent", "I decided against localStorage because two tabs race, so SQLite it is."),
+    )
+    read_all(index, recorder)
+    found = Memory(index).search("localStorage", Filters(kinds=("decision",)))
+    assert [hit.note for hit in found] == [""]
+
+
 def test_chinese_text_is_found_by_part(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。"))
     read_all(index, recorder)
@@ -188,6 +240,37 @@ def test_a_session_that_grew_is_replaced_not_doubled(recorder: Recorder, index: 
     assert Memory(index).search("voucher") == []
 
 
+def test_of_a_session_that_goes_on_only_the_new_lines_are_read(
+    recorder: Recorder, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "MIN_MEMORY_SIZE", 1)
+    events: list[tuple[Any, ...]] = [("person", "Add a voucher field")]
+    events += [
+        ("Read", {"file_path": f"{PROJECT}/{n}.txt"}, "Amount of a voucher.\n" * 500)
+        for n in range(20)
+    ]
+    path = recorder.session(*events)
+    os.utime(path)
+    read_all(index, recorder)
+    recorder.sessions -= 1
+    recorder.session(*events, ("person", "Vouchers must never stack."))
+    os.utime(path)
+    assert read_all(index, recorder).read < 0.1 * path.stat().st_size
+    assert Memory(index).search("vouchers never stack")[0].text == "Vouchers must never stack."
+
+
+def test_an_index_of_another_version_is_built_anew(recorder: Recorder, index: Path) -> None:
+    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    read_all(index, recorder)
+    with closing(sqlite3.connect(index)) as db:
+        db.execute("UPDATE about SET value = '1' WHERE name = 'memory'")
+        db.commit()
+    with pytest.raises(StateError, match="of another version"):
+        Memory(index).search("voucher")
+    read_all(index, recorder)
+    assert len(Memory(index).search("voucher")) == 1
+
+
 def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) -> None:
     path = recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
     recorder.session(("person", "Remove the banner"), ("agent", "Removed."))
@@ -199,7 +282,7 @@ def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) ->
     assert Memory(index).search("voucher") == []
     assert Memory(index).search("banner")
     db = sqlite3.connect(index)
-    stored = db.execute("SELECT count(*) FROM entries").fetchone()[0]
+    stored = db.execute("SELECT sum(count) FROM blocks").fetchone()[0]
     indexed = db.execute("SELECT count(*) FROM terms_docsize").fetchone()[0]
     db.close()
     assert stored == indexed
@@ -236,6 +319,8 @@ def test_secrets_are_not_in_the_index(recorder: Recorder, index: Path) -> None:
     read_all(index, recorder)
     data = b"".join(p.read_bytes() for p in index.parent.glob("memory.sqlite3*"))
     assert secret.encode() not in data
+    with closing(sqlite3.connect(index)) as db:
+        assert secret not in repr((list(entries(db, "1")), list(edits(db, "1"))))
     assert Memory(index).search("token upload")
 
 
@@ -377,6 +462,24 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
     assert not only.ended
     assert only.last.session.startswith("00000002")
     assert ledger(index, Filters(project="/home/dev/other")) == []
+
+
+def test_the_ledger_lists_neither_bare_approvals_nor_long_tasks() -> None:
+    def said(kind: str, text: str, recording: str = "one.jsonl") -> Hit:
+        return Hit(kind, "person", text, "", "", 1, "s", recording, "", "", "", "", "")
+
+    long = "No, the export of the voucher table still fails: " + "row is broken, " * 30
+    statements = [
+        said("decision", "Shall I fix the reader of vouchers the same way? → yes"),
+        said("decision", "Which table for the vouchers? → one with the amount"),
+        said("correction", long),
+        said("correction", long, "two.jsonl"),
+        said("constraint", "Never round the prices of parcels."),
+    ]
+    assert [s.last.text for s in standing(statements)] == [
+        statements[1].text,
+        statements[4].text,
+    ]
 
 
 def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Path) -> None:

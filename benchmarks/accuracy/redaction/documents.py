@@ -15,6 +15,7 @@ import logging
 import os
 import random
 import re
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -222,6 +223,7 @@ def outputs(recording: bytes) -> Iterator[tuple[str, str]]:
                 yield "checkpoint show", _run(("checkpoint", "show", name))
                 yield "checkpoint inject", _run(("checkpoint", "inject", name))
         yield from _reviewed(place)
+        yield "memory", indexed(place)
         for path in sorted(place.rglob("*")):
             if path.is_file() and path.name not in {"session.jsonl", "summary.json"}:
                 data = path.read_bytes()
@@ -250,6 +252,21 @@ def _run(words: tuple[str, ...]) -> str:
     if words[:4] == ("summarize", "S", "-f", "json"):
         Path("summary.json").write_text(text.rpartition("exit ")[0], encoding="utf-8")
     return text
+
+
+def indexed(place: Path) -> str:
+    """What the memory of projects stores of the session, uncompressed, and its index."""
+    from leftoff.memory.index import opened, update
+    from leftoff.memory.search import edits, entries
+
+    index = place / "index" / "memory.sqlite3"
+    update(index, [place / "session.jsonl"], environ={})
+    with opened(index) as db:
+        found = repr((list(entries(db, "1")), list(edits(db, "1"))))
+        words = db.execute("SELECT block FROM terms_data").fetchall()
+    stored = b"".join(block for (block,) in words) + index.read_bytes()
+    shutil.rmtree(index.parent)
+    return found.replace("\\n", "\n") + stored.decode("utf-8", "replace")
 
 
 def _reviewed(place: Path) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ and `analysis.files.edits` leaves it out.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar
@@ -114,28 +115,44 @@ class Seen(Struct):
             call = view.calls.get(number)
             if type(part) is not ToolResult or call is None or call.kind not in _SEEN:
                 continue
-            shown = _telling_lines(part.text)
-            if shown and call.text and part.status != "error":
-                gate = Redactor()  # before the cut: no rule recognises half of a secret
-                words = whole(gate.text(clean(call.text)), MAX_SEEN_WORDS)
-                text = whole(gate.text(shown), MAX_SEEN)
-                yield Saw(call.message, call.part, call.kind, words, text)
+            if call.text and part.status != "error" and (shown := telling_lines(part.text)):
+                words = whole(Redactor().text(clean(call.text)), MAX_SEEN_WORDS)
+                yield Saw(call.message, call.part, call.kind, words, shown)
 
 
-def _telling_lines(output: str) -> str:
-    """Of a file the lines that define something, else the first lines with letters."""
-    text = clean(output[:_MAX_LOOKED])
-    defined = [m[0].strip() for m in _SYMBOL.finditer("\n" + _LINE_NUMBER.sub("", text))]
-    if len(defined) >= 2:
-        return "\n".join(defined)[: 4 * MAX_SEEN]
-    lines = (line.strip() for line in text.splitlines())
-    return "\n".join(islice((li for li in lines if any(map(str.isalpha, li))), 12))[
-        : 4 * MAX_SEEN
-    ]
+def telling_lines(output: str) -> str:
+    """What an output is about, redacted: of a file the lines that define something, else the
+    first lines with letters; then the names that occur most often."""
+    text = _ENVELOPE.sub("", _LINE_NUMBER.sub("", clean(output[:_MAX_LOOKED])))
+    if not is_quiet(text):
+        text = Redactor().text(text)  # before the cut: no rule recognises half of a secret
+    defined = (m[0].strip() for m in _SYMBOL.finditer("\n" + text))
+    found = list(islice(dict.fromkeys(defined), MAX_SEEN))
+    if len(found) < 2:
+        lines = (line.strip() for line in text.splitlines())
+        found = list(islice((li for li in lines if any(map(str.isalpha, li))), 12))
+    names = Counter(_NAME.findall(text)).most_common(MAX_SEEN // 4)
+    shown = whole("\n".join(found), _MAX_LINES)
+    new = (name for name, _ in names if name not in shown)
+    return whole("\n".join(filter(None, (shown, " ".join(new)))), MAX_SEEN)
 
 
-_MAX_LOOKED = 40_000
+_MAX_LOOKED = 16_000
 """Code points of an output that are looked at. Chosen by hand."""
+
+_MAX_LINES = 160
+"""Code points of its lines, before its names. Chosen by hand."""
+
+_NAME = re.compile(
+    r"\b(?=[a-zA-Z]*(?:_[a-zA-Z]|[a-z][A-Z]))[A-Za-z]\w{3,39}\b|\b[\w-]+\.[a-z]{1,4}\b"
+)
+"""Identifiers of several words, and names of files."""
+
+_ENVELOPE = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Process)"
+    r"\b[^\n]*\n)*(?:Output:[ \n])?"
+)
+"""What clients put before an output."""
 
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:→|\t|: |\|)", re.MULTILINE)
 """What readers put before the lines of a file."""

@@ -133,7 +133,8 @@ def _entries(s: Mapping[str, Any]) -> Iterator[Entry]:
         yield _entry(kind, "person", r["text"], note, r["ref"])
     for d in s["key_decisions"]:
         speaker = "person" if d["owner"] == "user" else "agent"
-        note = d["status"] if d["status"] != "made" else d["rationale"]
+        reason = d["rationale"] if d["rationale"] not in d["text"] else ""
+        note = d["status"] if d["status"] != "made" else reason
         yield _entry("decision", speaker, d["text"], note, d["ref"])
     for c in s["checks"]:
         note = f"{c['verdict']}: {c['line']}" if c["line"] else c["verdict"]

@@ -3,6 +3,7 @@ one. Pure: `memory.ledger` and the report give it what they have."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -20,6 +21,16 @@ MIN_TERMS = 3
 HOLDS, REPEATED = ("constraint", "decision"), "correction"
 """Kinds of entries that hold beyond their session, and the kind that does only if it was said
 in more than one."""
+
+MAX_RULE = 300
+"""Code points of a constraint or correction; a longer one is a task, often with pasted output.
+Chosen by hand."""
+
+GO_AHEAD = re.compile(
+    r" → \W*(?:(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|go ahead|please|do (?:it|that))\W*)+$",
+    re.IGNORECASE,
+)
+"""An answer that lets one step go on, or stops it: nothing holds beyond it."""
 
 ENDED = ("reversed", "superseded", "withdrawn")
 """Notes of statements that do not hold any more."""
@@ -70,7 +81,9 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
     by_term: dict[str, list[int]] = {}
     for one in statements:
         terms = set(terms_of(one.text))
-        if len(terms) < MIN_TERMS:
+        if len(terms) < MIN_TERMS or GO_AHEAD.search(one.text):
+            continue
+        if one.kind != "decision" and len(one.text) > MAX_RULE:
             continue
         same = next(_same(terms, groups, by_term), None)
         if same is not None:

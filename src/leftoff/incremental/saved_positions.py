@@ -36,10 +36,14 @@ MIN_SIZE = 1 << 20
 """Bytes: the state of a smaller file is not saved. Chosen by hand; not measured."""
 
 
-def save_position(reading: Pass, cursor: Cursor) -> SavedPosition | None:
+def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> SavedPosition | None:
     """The state of a pass that has read a file up to a cursor behind its last whole line; None
-    if it cannot be resumed or contains secrets."""
-    if cursor.offset < MIN_SIZE or reading.format is None or reading.format.shape != "lines":
+    if it is smaller than `least` (`MIN_SIZE` if 0), cannot be resumed or contains secrets."""
+    if (
+        cursor.offset < (least or MIN_SIZE)
+        or reading.format is None
+        or reading.format.shape != "lines"
+    ):
         return None
     if len(reading.sessions) > 1:
         return None  # only the last of them would be in it

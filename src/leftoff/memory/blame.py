@@ -6,14 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from leftoff import codec
 from leftoff.errors import UsageError
 from leftoff.memory.index import opened
-from leftoff.memory.search import EDITS, ENTRIES, Hit
+from leftoff.memory.search import Hit, edits, entries
 from leftoff.sources.open import open_regular
 from leftoff.text.line_hashes import Replaced, line_hash, unpacked_hashes
 
@@ -24,6 +23,9 @@ to the edit that wrote the lines beside it. Chosen by hand."""
 MAX_DECISIONS = 3
 """Decisions of the turn that are given with a line. Chosen by hand."""
 
+
+_LAST = 1 << 40
+"""The edits of subagents, whose message is -1, come after those of their session."""
 
 ASKED = ("request", "constraint", "correction")
 """Kinds of entries that a turn begins with."""
@@ -49,9 +51,8 @@ class Origin(Struct, frozen=True):
 
 
 class _Edit(Struct, frozen=True):
-    id: int
+    hit: Hit
     session: int
-    message: int
     whole: bool
     replaced: tuple[Replaced, ...]
 
@@ -87,43 +88,34 @@ def origins(
 
 def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
     """The edits of a file, through its renames, the oldest first."""
-    rows: dict[int, tuple[Any, ...]] = {}
+    found: list[_Edit] = []
     names, done = [path], set[str]()
     while names:
         name = names.pop()
         if name in done:
             continue
         done.add(name)
-        for row in db.execute(
-            "SELECT coalesce(s.ended, ''), d.session, d.id, d.message, d.whole, d.replaced"
-            " FROM edits d JOIN sessions s ON s.id = d.session WHERE d.path = ?"
-            " OR d.path = substr(?, length(s.project) + 2)"
-            " AND substr(?, 1, length(s.project) + 1) = s.project || '/'",
+        for session, hit, edit in edits(
+            db,
+            "e.path = ? OR e.path = substr(?, length(s.project) + 2)"
+            " AND substr(?, 1, length(s.project) + 1) = s.project || '/' ORDER BY e.id",
             (name, name, name),
         ):
-            rows[row[2]] = row
+            found.append(_Edit(hit, session, edit[1], edit[2]))
         names += _earlier_names(db, name)
-    return [
-        _Edit(
-            id_, session, message, bool(whole), codec.unpack_state(data, tuple[Replaced, ...])
-        )
-        for _, session, id_, message, whole, data in sorted(rows.values())
-    ]
+    return sorted(found, key=lambda e: (e.hit.ended, e.session, e.hit.message % _LAST))
 
 
 def _earlier_names(db: sqlite3.Connection, path: str) -> list[str]:
     """The paths that a file had before sessions renamed it."""
-    tail = path.rpartition("/")[2]
-    found = []
-    for project, now, note in db.execute(
-        "SELECT coalesce(s.project, ''), e.path, e.note FROM entries e"
-        " JOIN sessions s ON s.id = e.session"
-        " WHERE e.kind = 'file' AND e.note LIKE '% from %' AND e.path LIKE ?",
-        (f"%{tail}",),
-    ):
-        if _joined(project, now) == path:
-            found.append(_joined(project, note.partition(" from ")[2].partition(" +")[0]))
-    return found
+    return [
+        _joined(project, before)
+        for project, now, before in db.execute(
+            "SELECT coalesce(s.project, ''), r.path, r.before FROM renames r"
+            " JOIN sessions s ON s.id = r.session"
+        )
+        if _joined(project, now) == path
+    ]
 
 
 def _joined(project: str, path: str) -> str:
@@ -228,7 +220,7 @@ def _origins(
     at = 0
     while at < len(writers):
         end = at
-        while end + 1 < len(writers) and writers[end + 1] == writers[at]:
+        while end + 1 < len(writers) and writers[end + 1] is writers[at]:
             end += 1
         found.append(_origin(db, writers[at], first + at, first + end))
         at = end + 1
@@ -238,23 +230,28 @@ def _origins(
 def _origin(db: sqlite3.Connection, edit: _Edit | None, first: int, last: int) -> Origin:
     if edit is None:
         return Origin(first, last)
-    row = db.execute(f"{EDITS} WHERE e.id = ?", (edit.id,)).fetchone()
-    written = Hit(*row)
-    if edit.message < 0:
+    written = edit.hit
+    if written.message < 0:
         return Origin(first, last, written)  # by a subagent, whose messages have other numbers
-    rows = db.execute(
-        f"{ENTRIES.format('')} WHERE e.session = ?"
-        " AND e.kind IN ('request', 'constraint', 'correction', 'decision', 'git')"
-        " ORDER BY e.message",
-        (edit.session,),
+    around = sorted(
+        entries(
+            db,
+            "e.session = ?"
+            " AND e.kind IN ('request', 'constraint', 'correction', 'decision', 'git')",
+            (edit.session,),
+        ),
+        key=_at,
     )
-    around = [Hit(*row) for row in rows]
     asked = [h for h in around if h.kind in ASKED and h.speaker == "person"]
-    request = max((h for h in asked if 0 <= h.message <= edit.message), default=None, key=_at)
+    request = max(
+        (h for h in asked if 0 <= h.message <= written.message), default=None, key=_at
+    )
     begin = request.message if request is not None else 0
-    decided = [h for h in around if h.kind == "decision" and begin <= h.message <= edit.message]
+    decided = [
+        h for h in around if h.kind == "decision" and begin <= h.message <= written.message
+    ]
     commits = [h for h in around if h.kind == "git" and h.text.startswith("commit ")]
-    commit = min((h for h in commits if h.message >= edit.message), default=None, key=_at)
+    commit = min((h for h in commits if h.message >= written.message), default=None, key=_at)
     return Origin(first, last, written, request, tuple(decided[-MAX_DECISIONS:]), commit)
 
 

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 from leftoff.errors import UsageError
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
-from leftoff.memory.search import ALL, EDITS, Filters, Hit, ranked
+from leftoff.memory.search import ALL, Filters, Hit, edits, ranked
 
 CANDIDATES = 60
 """Failures by BM25 that are compared word by word. Chosen by hand."""
@@ -82,8 +82,9 @@ def fixes(index: Path, error: str, filters: Filters = ALL, *, limit: int = 5) ->
 
 def _edits_between(db: sqlite3.Connection, failure: Hit) -> tuple[Hit, ...]:
     """The edits between a failure and the clean run of the same call."""
-    rows = db.execute(
-        f"{EDITS} WHERE s.path = ? AND e.message > ? AND e.message < ? ORDER BY e.id LIMIT ?",
-        (failure.recording, failure.message, failure.until, MAX_EDITS),
-    )
-    return tuple(Hit(*row) for row in rows)
+    made = [
+        hit
+        for _, hit, _ in edits(db, "s.path = ?", (failure.recording,))
+        if failure.message < hit.message < failure.until
+    ]
+    return tuple(sorted(made, key=lambda h: h.message)[:MAX_EDITS])

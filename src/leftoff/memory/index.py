@@ -24,20 +24,31 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from leftoff import codec
 from leftoff.batch.index import Index, index_error, job_key, path_digest
 from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
 from leftoff.batch.rows import SessionRow
 from leftoff.batch.run import ProgressListener, Report, Run
 from leftoff.errors import SourceError, StateError
-from leftoff.handover.entries import Entry, SessionEntries
+from leftoff.handover.entries import SessionEntries
 from leftoff.handover.recall import terms_of
+from leftoff.memory.blocks import (
+    Stored,
+    StoredEdit,
+    entry_number,
+    is_full,
+    packed,
+    unpacked,
+)
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
-MEMORY_SCHEMA = "1"
+MEMORY_SCHEMA = "2"
 """Raised when the tables or `terms_of` change: the index is then built anew."""
+
+MAX_STATES = 50
+"""Recordings of which it is stored how to go on reading them, those that grew last. Chosen by
+hand."""
 
 LOCK_TIMEOUT = 0.1
 """Seconds to wait for another process that updates the index. Chosen by hand: that process does
@@ -52,17 +63,18 @@ CREATE INDEX IF NOT EXISTS by_project ON sessions (project);
 CREATE TABLE IF NOT EXISTS session_files (
     path BLOB, session INTEGER, job BLOB, PRIMARY KEY (path, session)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS entries (
-    id INTEGER PRIMARY KEY, session INTEGER, kind TEXT, speaker TEXT, text TEXT, note TEXT,
-    path TEXT, message INTEGER, until INTEGER
+CREATE TABLE IF NOT EXISTS blocks (
+    id INTEGER PRIMARY KEY, session INTEGER, kind TEXT, speaker TEXT, count INTEGER, data BLOB
 );
-CREATE INDEX IF NOT EXISTS by_session ON entries (session);
+CREATE INDEX IF NOT EXISTS by_session ON blocks (session);
 CREATE TABLE IF NOT EXISTS edits (
-    id INTEGER PRIMARY KEY, session INTEGER, path TEXT, message INTEGER, whole INTEGER,
-    replaced BLOB, hunk TEXT
+    id INTEGER PRIMARY KEY, session INTEGER, path TEXT, count INTEGER, data BLOB
 );
 CREATE INDEX IF NOT EXISTS edits_by_path ON edits (path);
 CREATE INDEX IF NOT EXISTS edits_by_session ON edits (session);
+CREATE TABLE IF NOT EXISTS renames (
+    session INTEGER, path TEXT, before TEXT, PRIMARY KEY (session, path, before)
+) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
     words, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '._-/$'"
 );
@@ -123,7 +135,9 @@ class MemoryIndex(Index):
             self._db.commit()
 
     def _empty(self) -> None:
-        names = ("sessions", "session_files", "entries", "edits", "terms")
+        names = (
+            "sessions", "session_files", "entries", "blocks", "edits", "renames", "terms"
+        )  # fmt: skip
         self._db.executescript("".join(f"DROP TABLE IF EXISTS {name};" for name in names))
         self._db.execute("DELETE FROM jobs")
 
@@ -150,6 +164,10 @@ class MemoryIndex(Index):
             "DELETE FROM jobs WHERE files = ?", ((old,) for old in {*known.values()} - {mine})
         )
         super().add(job, replace(result, tables=(), memory=()))
+        self._db.execute(
+            "DELETE FROM states WHERE rowid <= (SELECT max(rowid) FROM states) - ?",
+            (MAX_STATES,),
+        )
 
     def _sessions_of(self, files: Sequence[bytes]) -> dict[int, bytes]:
         """The sessions that were read from any of the files, each with the key of its job."""
@@ -177,46 +195,91 @@ class MemoryIndex(Index):
 
     def _replace(self, session: int, given: SessionEntries | None) -> None:
         """Writes what differs from the entries and edits that the session has."""
-        wanted = {_values(e): e for e in given.entries} if given is not None else {}
-        for number, *values in self._db.execute(
-            "SELECT id, kind, speaker, text, note, path, message, until FROM entries"
-            " WHERE session = ?",
+        wanted: dict[tuple[str, str], dict[Stored, None]] = {}
+        for e in given.entries if given is not None else ():
+            value = (e.text, e.note, e.path, e.message, e.until)
+            wanted.setdefault((e.kind, e.speaker), {})[value] = None
+        last: dict[tuple[str, str], tuple[int, list[Stored | None]]] = {}
+        for block, kind, speaker, data in self._db.execute(
+            "SELECT id, kind, speaker, data FROM blocks WHERE session = ? ORDER BY id",
             (session,),
         ).fetchall():
-            if wanted.pop(tuple(values), None) is None:
-                self._remove_entry(number, values)
-        for entry in wanted.values():
-            cursor = self._db.execute(
-                "INSERT INTO entries (session, kind, speaker, text, note, path, message, until)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (session, *_values(entry)),
-            )
-            self._db.execute(
-                "INSERT INTO terms (rowid, words) VALUES (?, ?)",
-                (cursor.lastrowid, indexed_words(entry.text, entry.note, entry.path)),
-            )
-        edits = list(given.edits) if given is not None else []
-        count = self._db.execute("SELECT count(*) FROM edits WHERE session = ?", (session,))
-        done: int = count.fetchone()[0]
-        if done > len(edits) or not edits:
-            self._db.execute("DELETE FROM edits WHERE session = ?", (session,))
-            done = 0
-        # Evidence is append-only: the edits that are stored are the first ones.
-        self._db.executemany(
-            "INSERT INTO edits (session, path, message, whole, replaced, hunk)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (session, e.path, e.message, e.whole, codec.pack_state(e.replaced), e.hunk)
-                for e in edits[done:]
-            ),
+            stored, new = unpacked(data), wanted.get((kind, speaker), {})
+            kept = [e if e is not None and e in new else None for e in stored]
+            for place, (old, entry) in enumerate(zip(stored, kept, strict=True)):
+                if entry is not None:
+                    del new[entry]
+                elif old is not None:
+                    self._index_words("'delete', ", block, place, old)
+            if kept != stored:
+                self._write_block(block, kept, len(kept), ())
+            if any(kept):
+                last[kind, speaker] = block, kept
+        for about, new in wanted.items():
+            block, entries = last.get(about, (0, [])) if new else (0, [])
+            first = len(entries)
+            for entry in new:
+                if is_full(entries):
+                    self._write_block(block, entries, first, (session, *about))
+                    block, entries, first = 0, [], 0
+                entries.append(entry)
+            self._write_block(block, entries, first, (session, *about))
+        self._replace_edits(session, given)
+
+    def _index_words(self, command: str, block: int, place: int, entry: Stored) -> None:
+        """Adds the words of an entry, or with the command `delete` removes them."""
+        column = "terms, " if command else ""
+        self._db.execute(
+            f"INSERT INTO terms ({column}rowid, words) VALUES ({command}?, ?)",  # noqa: S608
+            (entry_number(block, place), indexed_words(*entry[:3])),
         )
 
-    def _remove_entry(self, number: int, values: Sequence[Any]) -> None:
-        self._db.execute(
-            "INSERT INTO terms (terms, rowid, words) VALUES ('delete', ?, ?)",
-            (number, indexed_words(values[2], values[3], values[4])),
+    def _write_block(
+        self, block: int, entries: Sequence[Stored | None], first: int, about: tuple[Any, ...]
+    ) -> None:
+        """Writes a block, a new one if its number is 0; the words of its entries from the place
+        `first` on are new."""
+        count = sum(e is not None for e in entries)
+        if not block and count:
+            cursor = self._db.execute(
+                "INSERT INTO blocks (session, kind, speaker, count, data)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (*about, count, packed(entries)),
+            )
+            block = cursor.lastrowid or 0
+        elif count:
+            values = (count, packed(entries), block)
+            self._db.execute("UPDATE blocks SET count = ?, data = ? WHERE id = ?", values)
+        else:
+            self._db.execute("DELETE FROM blocks WHERE id = ?", (block,))
+        for place, entry in enumerate(entries[first:], first):
+            if entry is not None:
+                self._index_words("", block, place, entry)
+
+    def _replace_edits(self, session: int, given: SessionEntries | None) -> None:
+        by_path: dict[str, list[StoredEdit]] = {}
+        for e in given.edits if given is not None else ():
+            by_path.setdefault(e.path, []).append((e.message, e.whole, e.replaced, e.hunk))
+        for row, path, count in self._db.execute(
+            "SELECT id, path, count FROM edits WHERE session = ?", (session,)
+        ).fetchall():
+            if len(by_path.get(path, ())) == count:  # evidence is append-only
+                by_path.pop(path)
+            else:
+                self._db.execute("DELETE FROM edits WHERE id = ?", (row,))
+        self._db.executemany(
+            "INSERT INTO edits (session, path, count, data) VALUES (?, ?, ?, ?)",
+            ((session, path, len(edits), packed(edits)) for path, edits in by_path.items()),
         )
-        self._db.execute("DELETE FROM entries WHERE id = ?", (number,))
+        self._db.execute("DELETE FROM renames WHERE session = ?", (session,))
+        self._db.executemany(
+            "INSERT OR IGNORE INTO renames VALUES (?, ?, ?)",
+            (
+                (session, e.path, e.note.partition(" from ")[2].partition(" +")[0])
+                for e in (given.entries if given is not None else ())
+                if e.kind == "file" and " from " in e.note
+            ),
+        )
 
     def _remove(self, session: int) -> None:
         self._replace(session, None)
@@ -254,10 +317,6 @@ def _file_of(path: str) -> str:
     """The file of a recording: a conversation in a database is named `FILE.sqlite3:ID`."""
     head, ending, _ = path.partition(".sqlite3:")
     return f"{head}.sqlite3" if ending else path
-
-
-def _values(entry: Entry) -> tuple[Any, ...]:
-    return tuple(getattr(entry, name) for name in entry.__struct_fields__)
 
 
 def indexed_words(*texts: str) -> str:
@@ -312,7 +371,7 @@ def statistics(path: Path) -> dict[str, Any]:
         sessions, failed, projects = db.execute(
             "SELECT count(*), count(failure), count(DISTINCT project) FROM sessions"
         ).fetchone()
-        kinds = db.execute("SELECT kind, count(*) FROM entries GROUP BY kind ORDER BY kind")
+        kinds = db.execute("SELECT kind, sum(count) FROM blocks GROUP BY kind ORDER BY kind")
         return {
             "index": str(path),
             "bytes": path.stat().st_size,

@@ -9,7 +9,7 @@ from leftoff.handover.ledger import HOLDS, MIN_TERMS, REPEATED, standing
 from leftoff.handover.ledger import Standing as StandingOf
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
-from leftoff.memory.search import ENTRIES, Filters, Hit
+from leftoff.memory.search import Filters, Hit, entries
 
 TAKEN_UP = 0.5
 """Share of an open item's terms that a later request, commit or decision has to hold. Chosen by
@@ -57,9 +57,5 @@ def _entries(index: Path, filters: Filters, which: str) -> list[Hit]:
     """The entries that a condition chooses, those of the latest session first."""
     condition, values = filters.condition()
     with opened(index) as db:
-        rows = db.execute(
-            f"{ENTRIES.format('')} WHERE {which}{condition}"
-            " ORDER BY s.ended DESC, s.id DESC, e.message DESC",
-            values,
-        )
-        return [Hit(*row) for row in rows]
+        found = sorted(entries(db, f"{which}{condition}", values), key=lambda h: -h.message)
+    return sorted(found, key=lambda h: (h.ended, h.recording), reverse=True)

@@ -25,6 +25,7 @@ from leftoff.handover.recall import (
     loaded_index,
     terms_of,
 )
+from leftoff.memory.blocks import PLACES, unpacked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -116,24 +117,23 @@ def _candidates(
             (project, f"{project}/", f"{project}0", but, MAX_SESSIONS),
         )
     )
-    entries: set[int] = set()
-    for number in sessions:
-        entries.update(
-            n for (n,) in db.execute("SELECT id FROM entries WHERE session = ?", (number,))
-        )
-    if not entries:
+    marks = ", ".join("?" * len(sessions))
+    query = f"SELECT id, session, kind, speaker, count FROM blocks WHERE session IN ({marks})"  # noqa: S608
+    blocks = {row[0]: row[1:] for row in db.execute(query, [*sessions])}
+    if not blocks:
         return [], None
-    total, counts = len(entries), dict[str, int]()
+    first, last = min(blocks) * PLACES, max(blocks) * PLACES + PLACES
+    total, counts = sum(b[-1] for b in blocks.values()), dict[str, int]()
     weights: dict[int, float] = {}
     for term in terms:
         found = {
             n
             for (n,) in db.execute(
                 "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?",
-                (quoted(term), min(entries), max(entries), MAX_POSTINGS),
+                (quoted(term), first, last, MAX_POSTINGS),
             )
         }
-        own = found & entries
+        own = {n for n in found if n // PLACES in blocks}
         counts[term] = len(own)
         if len(found) == MAX_POSTINGS:  # there are more: it is common
             counts[term] = max(len(own), int(MAX_SHARE * total) + 4)
@@ -141,8 +141,14 @@ def _candidates(
             for number in own:
                 weights[number] = weights.get(number, 0) + inverse_frequency(len(own), total)
     best = sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]
-    query = "SELECT session, kind, speaker, text, note, message FROM entries WHERE id = ?"
-    rows = [db.execute(query, (number,)).fetchone() for number in best]
+    rows = []
+    for number in best:
+        block, place = divmod(number, PLACES)
+        query = "SELECT data FROM blocks WHERE id = ?"
+        entry = unpacked(db.execute(query, (block,)).fetchone()[0])[place]
+        if entry is not None:
+            text, note, _, message, _ = entry
+            rows.append((*blocks[block][:3], text, note, message))
     return _indexes(sessions, rows, set(terms)), Frequencies(total, counts)
 
 

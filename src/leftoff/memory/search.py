@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from rapidfuzz import fuzz, process
 from leftoff.errors import UsageError
 from leftoff.handover.entries import KINDS
 from leftoff.handover.recall import terms_of
+from leftoff.memory.blocks import PLACES, Stored, StoredEdit, unpacked, unpacked_edits
 from leftoff.memory.index import opened
 from leftoff.memory.lookup import quoted
 
@@ -45,6 +47,18 @@ WEIGHTS = {
 }
 """What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
 the measure."""
+
+SAME_PATH = 2.0
+"""How much more an entry counts that is about the very file of the query. Chosen by hand."""
+
+SAME_CALL = 80
+"""First code points in which two entries of one session are about the same call: commands are
+cut at different lengths. Chosen by hand."""
+
+ONLY_READ = 0.3
+"""Weight of an entry that only says that a file was read. Chosen by hand."""
+
+_PATH = re.compile(r"[^\s'\"`<>|;,(){}=]*(?:[\\/]|\w\.[a-z]\w{0,4}\b)[^\s'\"`<>|;,(){}:]*")
 
 SPEAKERS = ("person", "agent", "tool")
 
@@ -91,17 +105,39 @@ _OF_SESSION = (
     "coalesce(s.session, ''), s.path, coalesce(s.project, ''), coalesce(s.branch, ''),"
     " coalesce(s.title, ''), coalesce(s.started, ''), coalesce(s.ended, '')"
 )
-ENTRIES = (
-    f"SELECT e.kind, e.speaker, e.text, e.note, e.path, e.message, {_OF_SESSION}, e.until{{}}"  # noqa: S608 - our own names
-    " FROM entries e JOIN sessions s ON s.id = e.session"
+_ENTRIES = (
+    f"SELECT e.kind, e.speaker, e.data, {_OF_SESSION} FROM blocks e"  # noqa: S608 - our own names
+    " JOIN sessions s ON s.id = e.session WHERE"
 )
-"""Entries as the fields of `Hit`; further columns in the braces."""
 
-EDITS = (
-    f"SELECT 'edit', 'agent', e.hunk, '', e.path, e.message, {_OF_SESSION}"  # noqa: S608
-    " FROM edits e JOIN sessions s ON s.id = e.session"
-)
-"""Edits as the fields of `Hit`."""
+
+def entries(db: sqlite3.Connection, which: str, values: Sequence[Any] = ()) -> Iterator[Hit]:
+    """The entries of the blocks `e` of sessions `s` that an SQL condition chooses."""
+    for kind, speaker, data, *session in db.execute(f"{_ENTRIES} {which}", values):
+        for entry in unpacked(data):
+            if entry is not None:
+                yield _hit(kind, speaker, entry, session)
+
+
+def _hit(kind: str, speaker: str, entry: Stored, session: Sequence[Any]) -> Hit:
+    text, note, path, message, until = entry
+    values = (kind, speaker, text, note, path, message, *session, until)
+    return Hit(*values)
+
+
+def edits(
+    db: sqlite3.Connection, which: str, values: Sequence[Any] = ()
+) -> Iterator[tuple[int, Hit, StoredEdit]]:
+    """The edits of the rows `e` of sessions `s` that an SQL condition chooses: number of the
+    session, the edit with its first changed lines, and what it replaced."""
+    for number, path, data, *session in db.execute(
+        f"SELECT e.session, e.path, e.data, {_OF_SESSION} FROM edits e"  # noqa: S608
+        f" JOIN sessions s ON s.id = e.session WHERE {which}",
+        values,
+    ):
+        for edit in unpacked_edits(data):
+            hit = Hit("edit", "agent", edit[3], "", path, edit[0], *session)
+            yield number, hit, edit
 
 
 class Filters(Struct, frozen=True):
@@ -136,7 +172,7 @@ class Filters(Struct, frozen=True):
                     raise UsageError(f"{what} is one of {', '.join(known)}, not {name!r}")
 
     def condition(self) -> tuple[str, list[Any]]:
-        """SQL over the tables `entries e` and `sessions s`, and its values."""
+        """SQL over the tables `blocks e` and `sessions s`, and its values."""
         found: list[tuple[str, list[Any]]] = []
         if self.project:
             below = self.project.rstrip("/") + "/"
@@ -180,34 +216,108 @@ def search(index: Path, query: str, filters: Filters = ALL, *, limit: int = 10) 
         unknown = [term for term in terms if not counts[term]]
         if 2 * len(unknown) >= len(terms):  # misspelt, or never mentioned
             terms = [t for t in terms if counts[t]] + nearest_terms(db, unknown)
-        return ranked(db, terms, filters, limit)
+        return ranked(db, terms, filters, limit, _paths(query))
 
 
 def ranked(
-    db: sqlite3.Connection, terms: Sequence[str], filters: Filters, limit: int
+    db: sqlite3.Connection,
+    terms: Sequence[str],
+    filters: Filters,
+    limit: int,
+    paths: Sequence[tuple[str, ...]] = (),
 ) -> list[Hit]:
-    """The best entries for any of the terms, each text once."""
+    """The best entries for any of the terms, each text once; what is about one of the paths
+    first."""
     condition, values = filters.condition()
     best: dict[str, Hit] = {}
+    blocks: dict[int, list[Stored | None]] = {}
     for query in _queries(db, terms):
         rows = db.execute(
-            f"{ENTRIES.format(', -bm25(terms)')} JOIN terms ON terms.rowid = e.id"
+            f"SELECT terms.rowid, e.kind, e.speaker, {_OF_SESSION}, -bm25(terms) FROM terms"  # noqa: S608
+            " JOIN blocks e ON e.id = terms.rowid / ? JOIN sessions s ON s.id = e.session"
             f" WHERE terms MATCH ?{condition} ORDER BY rank LIMIT ?",
-            (query, *values, CANDIDATES),
-        )
-        for *columns, score in rows:
-            hit = Hit(*columns)
-            own = set(terms_of(f"{hit.text} {hit.note} {hit.path}"))
+            (PLACES, query, *values, CANDIDATES),
+        ).fetchall()
+        for number, kind, speaker, *session, score in rows:
+            entry = _entry(db, blocks, number)
+            hit = _hit(kind, speaker, entry, session)
+            own = f"{hit.text} {hit.note} {hit.path}".casefold()
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
-            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share)
-            known = best.get(hit.text)
-            if known is None or (score, hit.ended) > (known.score, known.ended):
-                best[hit.text] = replace(hit, score=score)
+            score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share) * _about(hit, paths)
+            hit, known = replace(hit, score=score), best.get(hit.text)
+            if known is None:
+                best[hit.text] = hit
+            else:
+                chosen = max(hit, known, key=_preferred)
+                best[hit.text] = replace(chosen, score=max(score, known.score))
         if best:
             break
     ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
-    return ordered[:limit]
+    return _merged(ordered)[:limit]
+
+
+def _preferred(hit: Hit) -> tuple[bool, float, str]:
+    """Of hits with the same text: the failure that was mended, the best, the latest."""
+    return hit.kind == "error" and bool(hit.note), hit.score, hit.ended
+
+
+def _merged(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits with one for each call: what it showed, and what became of it."""
+    found: dict[object, Hit] = {}
+    for hit in hits:
+        head = hit.text.partition("\n")[0]
+        only_read = hit.kind == "file" and hit.note == "read"
+        if not only_read and hit.kind not in {"seen", "command", "check"}:
+            found[id(hit)] = hit
+            continue
+        call = hit.recording, " ".join(head.split())[:SAME_CALL]
+        known = found.setdefault(call, hit)
+        if known.kind != "seen" and hit.kind == "seen":
+            found[call] = replace(hit, note=known.note, score=known.score)
+        elif known is not hit and not known.note:
+            found[call] = replace(known, note=hit.note)
+    return list(found.values())
+
+
+def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:
+    block, place = divmod(at, PLACES)
+    if block not in known:
+        query = "SELECT data FROM blocks WHERE id = ?"
+        known[block] = unpacked(db.execute(query, (block,)).fetchone()[0])
+    entry = known[block][place]
+    if entry is None:
+        raise sqlite3.DatabaseError("a word of an entry that does not exist")
+    return entry
+
+
+def _paths(text: str) -> list[tuple[str, ...]]:
+    """The paths in a text by component, the last one first."""
+    found = []
+    for path in _PATH.findall(text.casefold()):
+        parts = [part for part in re.split(r"[\\/]+", path) if part not in {"", "."}]
+        if parts:
+            found.append(tuple(reversed(parts)))
+    return found
+
+
+def _about(hit: Hit, paths: Sequence[tuple[str, ...]]) -> float:
+    """How much more an entry counts that is about one of the paths, and less where it only says
+    that a file was read."""
+    head = hit.text.partition("\n")[0]
+    weight = ONLY_READ if hit.kind == "file" and hit.note == "read" else 1.0
+    if not paths or hit.kind not in {"file", "seen", "command", "check"}:
+        return weight
+    best = 0.0
+    for subject in _paths(hit.path or head):
+        for path in paths:
+            same = 0
+            for one, other in zip(subject, path, strict=False):
+                if one != other:
+                    break
+                same += 1
+            best = max(best, same / min(len(subject), len(path)))
+    return weight * (1 + SAME_PATH * best)
 
 
 def _later_first(time: str) -> tuple[int, ...]:
