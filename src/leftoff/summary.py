@@ -425,6 +425,26 @@ class CallOutcome(Shown, frozen=True):
     line: str = ""
 
 
+class Step(Shown, frozen=True):
+    """One step of the turn in work: words of the agent, or calls in a row that did the same.
+
+    Attributes:
+        kind: said | edited | looked | ran.
+        text: the words, the command, or the paths and patterns.
+        status: of the last call as in `CallOutcome`; of a check passed | failed | unknown.
+        line: the line that says why it failed.
+        ref: the last call, or the message of the words.
+        count: how many calls.
+    """
+
+    kind: str
+    text: str
+    status: str
+    ref: Ref
+    line: str = ""
+    count: int = 1
+
+
 class ToDo(Shown, frozen=True):
     """An item of the agent's to-do list as it stood last.
     status: pending | in_progress | completed."""
@@ -463,6 +483,11 @@ class WorkingSet(Shown, frozen=True):
         recent: its latest sentences that may matter, the latest first, at most 200.
         calls: the last calls in order, at most 12.
         to_dos: the to-do list at the end, in its order.
+        steps: what the agent did since its turn began, in order, at most 30.
+        report: the end of the words with which it ended its turn before that, at most 2,000
+            code points.
+        running: calls that started something in the background whose end is not seen.
+        queued: prompts that were typed and not delivered to the agent.
     """
 
     commit: str = ""
@@ -474,6 +499,10 @@ class WorkingSet(Shown, frozen=True):
     recent: tuple[Words, ...] = ()
     calls: tuple[CallOutcome, ...] = ()
     to_dos: tuple[ToDo, ...] = ()
+    steps: tuple[Step, ...] = ()
+    report: Words = Words()
+    running: tuple[CallOutcome, ...] = ()
+    queued: tuple[str, ...] = ()
 
 
 class CompactionInfo(Shown, frozen=True):

@@ -9,6 +9,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Ran, Returned
+from leftoff.extraction.requests import Requests
 from leftoff.session_view import SessionView
 from leftoff.summary import Command, Words, WorkingSet
 
@@ -48,6 +49,8 @@ def working_set(view: SessionView) -> WorkingSet:
         names=names_in_use(view),
         last_words=_last_words(view),
         recent=_recent(view),
+        report=_report(view),
+        queued=view.state.header.queued,
     )
 
 
@@ -56,6 +59,13 @@ def _last_words(view: SessionView) -> Words:
     if recording.last_at in view.abandoned:
         return Words()
     return Words(recording.last_words, recording.last_at)
+
+
+def _report(view: SessionView) -> Words:
+    heard = view.state.extractors.get("requests")
+    if not isinstance(heard, Requests) or heard.report[0] in view.abandoned:
+        return Words()
+    return Words(heard.report[1], heard.report[0])
 
 
 def _recent(view: SessionView) -> tuple[Words, ...]:

@@ -68,6 +68,7 @@ from leftoff.extraction.extractor import (
     FAILED,
     FILE,
     HIT,
+    NOTICE,
     OUTPUT,
     PLAN,
     RESULT,
@@ -228,7 +229,9 @@ class Collector(LineReader):
             header.models.append(m.model)
         if m.usage is not None:
             self._record_usage(session, m, m.usage)
-        flags = TYPED if m.typed or m.origin == "injected" and is_plan(m.text) else 0
+        flags = TYPED if m.typed else 0
+        if m.origin == "injected":
+            flags |= TYPED * is_plan(m.text) | NOTICE * ("<task-id>" in m.text)
         # Most messages need none of these, and some have ten thousand parts.
         hits = calls = outputs = _EMPTY
         crowded = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -44,6 +45,10 @@ from leftoff.model import (
     Unknown,
     Usage,
 )
+from leftoff.text.truncation import whole
+
+MAX_WAITING = 400
+"""Code points of a prompt that waits in the queue. Chosen by hand."""
 
 NO_MESSAGE = frozenset(
     {
@@ -301,6 +306,17 @@ class ClaudeReader(Struct):
         """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
         a user line, `remove` means that it was inserted into the running turn, `popAll`
         withdraws it."""
+        before = self._waiting()
+        found = self._after_queue_operation(line, cursor)
+        waiting = self._waiting()
+        return found if waiting == before else (*found, SessionFacts(queued=waiting))
+
+    def _waiting(self) -> tuple[str, ...]:
+        """The first prompts in the queue; notices of the client wait there, too."""
+        typed = (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
+        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(typed, 5))
+
+    def _after_queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         operation = line.operation
         if operation == "enqueue":
             content = line.content if isinstance(line.content, str) else ""
