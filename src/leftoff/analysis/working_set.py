@@ -8,7 +8,7 @@ from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
-from leftoff.extraction.evidence import Ran, Returned
+from leftoff.extraction.evidence import Asked, Ran, Returned
 from leftoff.extraction.requests import Requests
 from leftoff.session_view import SessionView
 from leftoff.summary import Command, Words, WorkingSet
@@ -50,7 +50,7 @@ def working_set(view: SessionView) -> WorkingSet:
         last_words=_last_words(view),
         recent=_recent(view),
         report=_report(view),
-        queued=view.state.header.queued,
+        queued=_queued(view),
     )
 
 
@@ -59,6 +59,13 @@ def _last_words(view: SessionView) -> Words:
     if recording.last_at in view.abandoned:
         return Words()
     return Words(recording.last_words, recording.last_at)
+
+
+def _queued(view: SessionView) -> tuple[str, ...]:
+    """The prompts that wait; one that stands in the conversation was delivered."""
+    waiting = view.state.header.queued
+    known = {asked.text.strip() for asked in view.active(Asked)} if waiting else set()
+    return tuple(text for text in waiting if text.strip() not in known)
 
 
 def _report(view: SessionView) -> Words:

@@ -7,7 +7,7 @@ Where it lives, what each line means and what is odd about it: docs/formats/clau
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -311,10 +311,12 @@ class ClaudeReader(Struct):
         waiting = self._waiting()
         return found if waiting == before else (*found, SessionFacts(queued=waiting))
 
+    def _typed_in_queue(self) -> Iterator[str]:
+        """The prompts in the queue; notices of the client wait there, too."""
+        return (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
+
     def _waiting(self) -> tuple[str, ...]:
-        """The first prompts in the queue; notices of the client wait there, too."""
-        typed = (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
-        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(typed, 5))
+        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(self._typed_in_queue(), 5))
 
     def _after_queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         operation = line.operation
@@ -326,6 +328,9 @@ class ClaudeReader(Struct):
             self.queue.clear()
         elif self.queue and operation in {"dequeue", "remove"}:
             wanted = line.content if isinstance(line.content, str) else None
+            if wanted not in self.queue and operation == "remove":
+                # It does not say which. Notices, which stand as lines of their own, stay behind.
+                wanted = next(iter(self._typed_in_queue()), None)
             prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
             if operation == "remove" and prompt not in self.delivered:
                 return self._queued_message(prompt, line, cursor)
