@@ -19,7 +19,6 @@ from leftoff.extraction.errors import is_frame
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
-    CallOutcome,
     Check,
     ContextSummary,
     ErrorSeen,
@@ -29,6 +28,8 @@ from leftoff.summary import (
     Name,
     UnknownEffect,
     UserRequest,
+    Words,
+    WorkingSet,
 )
 from leftoff.text.markdown import blocks_of
 from leftoff.text.truncation import short
@@ -45,9 +46,6 @@ MAX_FIX = 140
 MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
 is shown nearly whole. Chosen by hand."""
-
-COMMANDS = frozenset({"shell", "powershell", "script"})
-"""Kinds of tools whose call is a command line, which stands alone."""
 
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
@@ -116,7 +114,11 @@ class Handover(Struct, frozen=True):
         said: the person's other messages.
         constraints: what the person required or forbade, in order of weight.
         last_words: the agent's last words.
-        calls: the last calls, in order.
+        steps: what the agent said and did since its turn began, in order: its words, calls
+            (tool) and what was changed or looked at in a row (leftoff).
+        report: the blocks of the words with which it ended the turn before that.
+        running: what was started in the background and is not seen to have ended.
+        queued: what the person typed and the agent has not been given.
         to_dos: items in progress, then pending; `to_dos_done` counts the others.
         open_items: what else was left to do.
         checks: the last run of each check.
@@ -137,7 +139,10 @@ class Handover(Struct, frozen=True):
     said: tuple[Fact, ...] = ()
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
-    calls: tuple[Fact, ...] = ()
+    steps: tuple[Fact, ...] = ()
+    report: tuple[Fact, ...] = ()
+    running: tuple[Fact, ...] = ()
+    queued: tuple[Fact, ...] = ()
     to_dos: tuple[Fact, ...] = ()
     to_dos_done: int = 0
     open_items: tuple[Fact, ...] = ()
@@ -169,7 +174,10 @@ def handover_of(summary: ContextSummary) -> Handover:
     )
     decisions = _decisions(summary.key_decisions, wholes)
     decided = {d.text for d in decisions}
-    working = summary.working_set
+    working, folder = summary.working_set, summary.session.cwd
+    steps = tuple(_steps(working, folder))
+    report = _report(working.report)
+    shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
         goal=_request(first) if first else None,
@@ -190,16 +198,13 @@ def handover_of(summary: ContextSummary) -> Handover:
             if working.last_words.text
             else None
         ),
-        calls=tuple(
-            Fact(
-                _inside(_call(c), summary.session.cwd),
-                c.status,
-                c.ref.message,
-                "tool",
-                more=c.line,
-            )
-            for c in working.calls
+        steps=steps,
+        report=report,
+        running=tuple(
+            Fact(_inside(c.text or c.tool, folder), f"job {c.line}", c.ref.message, "tool")
+            for c in working.running
         ),
+        queued=tuple(Fact(text, "", -1, "person", 1.0) for text in working.queued),
         to_dos=tuple(
             Fact(t.text, t.status.replace("_", " "), t.ref.message)
             for wanted in ("in_progress", "pending")
@@ -214,7 +219,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and s.text not in decided
             and (s.status == "question" or _is_statement(s.text, moves=True))
         ),
-        checks=_checks(summary.checks, summary.session.cwd),
+        checks=_checks(summary.checks, folder),
         files=tuple(changed),
         unnamed=summary.unknown_effects,
         read=tuple(
@@ -236,6 +241,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             if w.text not in decided
             and w.text not in working.last_words.text
             and _is_statement(w.text)
+            and not any(w.text in text for text in shown)
         ),
         names=_names(summary, changed),
         commands=tuple(
@@ -439,11 +445,31 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
     return tuple(found)
 
 
-def _call(call: CallOutcome) -> str:
-    """A call in words: a command alone, else the tool with what it was called on."""
-    if call.text and kind_of(call.tool) not in COMMANDS:
-        return f"{call.tool} {call.text}"
-    return call.text or call.tool
+_DID = {"edited": "edited", "looked": "looked at"}
+
+
+def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
+    """The steps without the last words, which stand alone; the later weigh more, and what
+    only looks less."""
+    for place, step in enumerate(working.steps):
+        weight = place / 100 - (0.1 if step.kind == "looked" else 0.0)
+        at, text = step.ref.message, _inside(step.text, folder)
+        if step.kind != "said":
+            speaker = "tool" if step.kind == "ran" else "leftoff"
+            text = text if speaker == "tool" else f"{_DID[step.kind]} {text}"
+            yield Fact(text, step.status, at, speaker, weight, step.line)
+        elif at != working.last_words.message:
+            yield Fact(step.text, "", at, "agent", weight)
+
+
+def _report(words: Words) -> tuple[Fact, ...]:
+    """The blocks of a report; of one that was cut at its beginning, those after the cut."""
+    blocks = [words.text[start:end] for start, end, _ in blocks_of(words.text)[0]]
+    blocks = [block for block in blocks if _LETTER.search(block)]
+    return tuple(
+        Fact(block, "", words.message, "agent", 1 - n / (len(blocks) + 1))
+        for n, block in enumerate(blocks)
+    )
 
 
 def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:

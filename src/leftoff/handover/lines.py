@@ -41,15 +41,19 @@ CONDENSED = {"person": (240, 90), "agent": (120,), "leftoff": (120,)}
 (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
 anything that weighs less is shown."""
 
-STATE = "state"
+STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
 FAILURES = "Failed, no later clean run seen"
 NAMES = "Names in use"
+RUNNING = "Started in the background, no end seen"
+QUEUED = "Typed by the person, not given to the agent yet"
+REPORT = "The agent's report before that"
 PLANS = "Planned on the way, may have changed since"
 
 SHOWN = {
     "The task": "The session began with",
+    STEPS: "What the agent did last, in order",
     "Left open": "Left open, as the agent said then",
     "Decided": "Decided at the time",
     "Found out": "Found out, as the agent said then",
@@ -65,7 +69,6 @@ FILLERS = frozenset(
         "Other commands",
         "Git",
         "Found out",
-        "Last calls",
         SHOWN["Found out"],
     }
 )
@@ -134,7 +137,10 @@ def parts(
         Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
-        Part("Last calls", _calls(h.calls[-5:], bullet), 0.04, 0.08, 4),
+        Part(STEPS, _steps(h.steps, bullet), 0.05, 0.16, 1, 0.12),
+        Part(RUNNING, _lines(h.running, bullet), 0.02, 0.05, 0),
+        Part(QUEUED, _lines(h.queued, bullet), 0.02, 0.1, 0),
+        Part(REPORT, _lines(h.report, bullet), 0.0, 0.12, 3),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         Part("Left open", _lines(left, bullet), 0.02, 0.06, 5),
         Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.05, 3),
@@ -251,14 +257,23 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _calls(calls: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
-    """The last calls in order; the later weigh more."""
+def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+    """What the agent did last, in order."""
     found = []
-    for place, call in enumerate(calls):
-        outcome = call.note or "no result recorded"
-        text = f"{bullet}{inline_code(call.text, SHORT)}: {outcome} #{call.message + 1}"
-        more = f": {inline_code(call.more, SHORT)}" if call.more else ""
-        found.append(Line(tuple(dict.fromkeys((text + more, text))), place / 100))
+    for step in steps:
+        place = f" #{step.message + 1}"
+        if step.speaker == "agent":
+            forms = [inline_prose(step.text, limit) + place for limit in (DECISION, SHORT)]
+            forms.append(inline_prose(condensed(step.text), CONDENSED["agent"][0]) + place)
+        else:
+            show = inline_code if step.speaker == "tool" else inline_prose
+            outcome = step.note or "no result recorded"
+            outcome = "" if step.speaker == "leftoff" and outcome == "ok" else f": {outcome}"
+            text = f"{outcome}{place}"
+            more = f": {inline_code(step.more, SHORT)}" if step.more else ""
+            forms = [show(step.text, SHORT) + text + more, show(step.text, SHORT) + text]
+            forms.append(show(step.text, LEAST) + text)
+        found.append(_line(forms, bullet, step.weight))
     return tuple(found)
 
 
@@ -397,7 +412,8 @@ def _shares() -> Mapping[str, Part]:
     fact, other, file = Fact("x"), Fact("y"), FileModification("x", "modified", 1, ())
     one = Handover(
         state=State(question="?"), goal=fact, task=(fact,), last_message=fact, said=(fact,),
-        constraints=(fact,), last_words=fact, calls=(fact,), to_dos=(fact,),
+        constraints=(fact,), last_words=fact, steps=(fact,), report=(fact,),
+        running=(fact,), queued=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
         decisions=(fact, Fact("z", weight=0.0)), git=(fact,), findings=(fact,),
@@ -425,8 +441,9 @@ def stored_part(
     Args:
         title: what it is shown under, if not its kind; "" for nothing.
     """
+    kind = STEPS if kind == "Last calls" else kind  # as earlier versions wrote
     share = _shares().get(kind, Part(kind, (), 0.0, 0.25, 6))
-    step = -1 if kind == "Last calls" else 1  # those are listed with the latest last
+    step = -1 if kind == STEPS else 1  # those are listed with the latest last
     lines = tuple(
         Line(_stored_forms(kind, item, bullet), -place * step / 1000)
         for place, item in enumerate(items)
