@@ -464,10 +464,12 @@ class Name(Shown, frozen=True):
 
 
 class Words(Shown, frozen=True):
-    """Something that the agent said, and the index of its message."""
+    """Something that the agent said, and the index of its message. `weight`: how likely it is
+    that it states a decision, 0 to 1."""
 
     text: str = ""
     message: int = -1
+    weight: float = 0.0
 
 
 class WorkingSet(Shown, frozen=True):

@@ -236,7 +236,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             if f.text not in decided and _is_statement(f.text)
         ),
         sentences=tuple(
-            Fact(w.text, "", w.message, weight=0.6 if _REASON.search(w.text) else 0.5)
+            Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in decided
             and w.text not in working.last_words.text
@@ -284,7 +284,12 @@ def _is_statement(text: str, *, moves: bool = False) -> bool:
     behind it, nor, unless with a reason or with `moves`, what the agent does next."""
     if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
         return False
-    return moves or not _MOVE.match(text.strip("* ")) or _REASON.search(text) is not None
+    return moves or not _is_move(text)
+
+
+def _is_move(text: str) -> bool:
+    """Whether words announce what the agent does next, and give no reason."""
+    return _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
 
 
 def _place(request: UserRequest) -> tuple[int, int, int]:
@@ -530,6 +535,8 @@ def _decisions(decisions: Sequence[KeyDecision], requests: Sequence[UserRequest]
         weight = 1.0 if decision.owner == "user" else decision.confidence
         speaker = "person" if decision.owner == "user" else "agent"
         text, why = decision.text, decision.rationale
+        if speaker == "agent" and not notes and _is_move(text):
+            continue  # a move: by now it was made, or it is among the last steps
         more = "" if why in text else why
         found.append(
             Fact(text, ", ".join(notes), decision.message_index, speaker, weight, more)
