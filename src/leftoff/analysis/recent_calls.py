@@ -18,6 +18,7 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import CallOutcome, Step, ToDo
+from leftoff.text.truncation import short
 
 MAX_CALLS = 12
 """The last calls of a session that are listed. Chosen by hand."""
@@ -25,8 +26,9 @@ MAX_CALLS = 12
 MAX_STEPS, MAX_STEP_CALLS = 30, 200
 """Steps of a turn, and calls that they are made of: the last. Chosen by hand."""
 
-MAX_TARGETS = 6
-"""Files or patterns of one step that are named: the last. Chosen by hand."""
+MAX_TARGETS, MAX_TARGET = 6, 50
+"""Files or patterns of one step that are named: the last, with their code points. Chosen by
+hand."""
 
 _STATUS = {"ok": "ok", "denied": "denied", "running": "running", "unknown": "unknown"}
 _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})
@@ -87,16 +89,17 @@ def steps(view: SessionView) -> tuple[Step, ...]:
         kind, text, status, line = "ran", call.text or call.tool, call.status, call.line
         check = judged.get(place)
         if made.kind in EDITS:
-            kind, text = "edited", relative(made.text, cwd)
+            kind, text = "edited", made.text
         elif check is not None:
             status, line = check.verdict, check.line if check.verdict == "failed" else ""
         elif status in {"ok", "unknown"} and (
             made.kind in READ_ONLY_KINDS or _LOOKS.issuperset(did.get(place, ("run",)))
         ):
             kind = "looked"
-            text = relative(text, cwd) if made.kind == "read" else text
         elif made.kind not in {"shell", "powershell", "script"}:
             text = f"{call.tool} {call.text}".rstrip()
+        if kind != "ran":
+            text = _target(relative(text, cwd))
         found.append((place, Step(kind, text, status, call.ref, line)))
     found.sort(key=itemgetter(0))
     merged: list[list[Step]] = []
@@ -111,6 +114,14 @@ def steps(view: SessionView) -> tuple[Step, ...]:
             merged.append(same[key])
         same[key].append(step)
     return tuple(map(_merged, merged[-MAX_STEPS:]))
+
+
+def _target(text: str) -> str:
+    """What a call looked at or changed, in short: the end of a path, the beginning of a
+    pattern or command."""
+    if " " in text or "\n" in text:
+        return short(text, MAX_TARGET, "…")
+    return "/".join(text.split("/")[-3:])
 
 
 def _merged(several: list[Step]) -> Step:

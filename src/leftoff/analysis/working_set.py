@@ -79,10 +79,13 @@ def _recent(view: SessionView) -> tuple[Words, ...]:
     """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
     from leftoff.analysis.decisions import select
-    odds={d.text:d.confidence for d in select._agent_decisions(view, select.MODEL, 0.0)}
+
+    odds = {d.text: d.confidence for d in select._agent_decisions(view, select.MODEL, 0.0)}
     for said in reversed(view.sentences("decision")):
         if len(said.text) > 20:
-            found.setdefault(said.text, Words(said.text, said.ref.message, odds.get(said.text,0.0)))
+            found.setdefault(
+                said.text, Words(said.text, said.ref.message, odds.get(said.text, 0.0))
+            )
             if len(found) == MAX_SENTENCES:
                 break
     # The newest message first, its sentences in the order in which they are read.

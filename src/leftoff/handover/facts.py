@@ -451,13 +451,15 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
 
 
 _DID = {"edited": "edited", "looked": "looked at"}
+_STEP_WEIGHTS = {"ran": 0.05, "looked": -0.1}
+"""A hundredth is worth one step. Chosen by hand; not measured."""
 
 
 def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
-    """The steps without the last words, which stand alone; the later weigh more, and what
-    only looks less."""
+    """The steps without the last words, which stand alone; the later weigh more, commands that
+    do something more, and what only looks less."""
     for place, step in enumerate(working.steps):
-        weight = place / 100 - (0.1 if step.kind == "looked" else 0.0)
+        weight = place / 100 + _STEP_WEIGHTS.get(step.kind, 0.0)
         at, text = step.ref.message, _inside(step.text, folder)
         if step.kind != "said":
             speaker = "tool" if step.kind == "ran" else "leftoff"
@@ -472,7 +474,7 @@ def _report(words: Words) -> tuple[Fact, ...]:
     blocks = [words.text[start:end] for start, end, _ in blocks_of(words.text)[0]]
     blocks = [block for block in blocks if _LETTER.search(block)]
     return tuple(
-        Fact(block, "", words.message, "agent", 1 - n / (len(blocks) + 1))
+        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)
     )
 

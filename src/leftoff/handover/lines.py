@@ -53,7 +53,7 @@ PLANS = "Planned on the way, may have changed since"
 
 SHOWN = {
     "The task": "The session began with",
-    STEPS: "What the agent did last, in order",
+    STEPS: "What the agent did, latest first",
     "Left open": "Left open, as the agent said then",
     "Decided": "Decided at the time",
     "Found out": "Found out, as the agent said then",
@@ -210,9 +210,27 @@ def words_of(fact: Fact, limit: int) -> str:
 def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
-        _line([words_of(f, limit) for limit in (LONG, MIDDLE, SHORT, LEAST)], bullet, f.weight)
+        _line(
+            [
+                words_of(f, LONG),
+                *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
+                *(words_of(f, limit) for limit in (SHORT, LEAST)),
+            ],
+            bullet,
+            f.weight,
+        )
         for f in facts
     )
+
+
+def _ends_of(fact: Fact, limit: int) -> str:
+    """A long text of which more of the end is shown: there an agent says what is left, and
+    asks."""
+    if fact.speaker != "agent" or len(fact.text) <= limit:
+        return words_of(fact, limit)
+    start = inline_prose(fact.text, limit // 3)
+    end = fact.text[-(limit - len(start)) :]
+    return f"{start} {inline_prose(end[end.find(' ') + 1 :], limit)}{_note(fact)}"
 
 
 def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[Line, ...]:
@@ -258,23 +276,38 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
 
 
 def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
-    """What the agent did last, in order."""
-    found = []
+    """What the agent did last, the latest first; words stand with what was done upon them."""
+    found: list[Line] = []
+    words: Fact | None = None
     for step in steps:
-        place = f" #{step.message + 1}"
         if step.speaker == "agent":
-            forms = [inline_prose(step.text, limit) + place for limit in (DECISION, SHORT)]
-            forms.append(inline_prose(condensed(step.text), CONDENSED["agent"][0]) + place)
+            found += [_step(words, None, bullet)] if words else []
+            words = step
         else:
-            show = inline_code if step.speaker == "tool" else inline_prose
-            outcome = step.note or "no result recorded"
-            outcome = "" if step.speaker == "leftoff" and outcome == "ok" else f": {outcome}"
-            text = f"{outcome}{place}"
-            more = f": {inline_code(step.more, SHORT)}" if step.more else ""
-            forms = [show(step.text, SHORT) + text + more, show(step.text, SHORT) + text]
-            forms.append(show(step.text, LEAST) + text)
-        found.append(_line(forms, bullet, step.weight))
-    return tuple(found)
+            found.append(_step(words, step, bullet))
+            words = None
+    found += [_step(words, None, bullet)] if words else []
+    return tuple(reversed(found))
+
+
+def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
+    """A step: what the agent said, and what it did then with its outcome."""
+    said = [""]
+    if words:
+        said = [inline_prose(words.text, limit) for limit in (DECISION, SHORT)]
+        said.append(inline_prose(condensed(words.text), CONDENSED["agent"][0]))
+    acts = [""]
+    if done:
+        show = inline_code if done.speaker == "tool" else inline_prose
+        outcome = done.note or "no result recorded"
+        outcome = "" if done.speaker == "leftoff" and outcome == "ok" else f": {outcome}"
+        end = f"{outcome} #{done.message + 1}"
+        more = f": {inline_code(done.more, SHORT)}" if done.more else ""
+        acts = [show(done.text, SHORT) + end + more, show(done.text, LEAST) + end]
+    joined = " → " if words and done else ""
+    forms = [said[0] + joined + acts[0]]
+    forms += [text + joined + acts[-1] for text in said]
+    return _line(forms, bullet, max(f.weight for f in (words, done) if f))
 
 
 def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
