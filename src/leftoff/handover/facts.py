@@ -175,8 +175,9 @@ def handover_of(summary: ContextSummary) -> Handover:
     decisions = _decisions(summary.key_decisions, wholes)
     decided = {d.text for d in decisions}
     working, folder = summary.working_set, summary.session.cwd
+    said_at = working.last_words.message
     steps = tuple(_steps(working, folder))
-    report = _report(working.report)
+    report = () if working.report.message == said_at else _report(working.report)
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
@@ -420,7 +421,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         )
         verdict = check.verdict if check.verdict != "unknown" else "result unknown"
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        note += ", files were edited since" if check.edited_since else ""
+        note += ", edited since" if check.edited_since else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
             telling = f"{telling}: {check.line}" if telling else check.line

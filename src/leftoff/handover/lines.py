@@ -74,6 +74,9 @@ FILLERS = frozenset(
 )
 """Titles of what fills room: how much of it is left out is of no use."""
 
+REMARKS = ("Decided", SHOWN["Decided"], PLANS, "Found out", SHOWN["Found out"], "Also said")
+"""Titles of what the agent said in single sentences, the surest first."""
+
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
 
