@@ -338,6 +338,9 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     its place: something else may have made the file again since."""
     counted = file.added is not None
     notes = [] if file.action == "modified" and counted else [file.action]
+    first = min((ref.message for ref in file.refs), default=file.last_message)
+    if file.action == "created" and not counted and first < file.last_message:
+        notes = ["created, later modified"]
     if file.renamed_from:
         base, was = _base(file.path), _base(file.renamed_from)
         folder = file.renamed_from.rpartition("/")[0]
