@@ -6,6 +6,7 @@ import re
 
 from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
+from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Asked, Ran, Returned
@@ -78,14 +79,9 @@ def _report(view: SessionView) -> Words:
 def _recent(view: SessionView) -> tuple[Words, ...]:
     """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
-    from leftoff.analysis.decisions import select
-
-    odds = {d.text: d.confidence for d in select._agent_decisions(view, select.MODEL, 0.0)}
-    for said in reversed(view.sentences("decision")):
+    for said, chance in reversed(list(chances(view))):
         if len(said.text) > 20:
-            found.setdefault(
-                said.text, Words(said.text, said.ref.message, odds.get(said.text, 0.0))
-            )
+            found.setdefault(said.text, Words(said.text, said.ref.message, chance))
             if len(found) == MAX_SENTENCES:
                 break
     # The newest message first, its sentences in the order in which they are read.

@@ -32,14 +32,15 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
-LEAST = 70
-"""Code points of the person's last message and the agent's last words in a very small budget.
-Chosen by hand."""
+LEAST, STEP = 70, 100
+"""Code points of the person's last message and the agent's last words in a very small budget;
+of what it said in a step where there is little room. Chosen by hand."""
 
-CONDENSED = {"person": (240, 90), "agent": (120,), "leftoff": (120,)}
+CONDENSED = {"person": (240, 110), "agent": (130,), "leftoff": (120,)}
 """Code points of the shortest forms of a text without the words that say nothing
 (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
-anything that weighs less is shown."""
+anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
+ones no longer state what the message does, longer ones leave out others."""
 
 STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
@@ -146,7 +147,7 @@ def parts(
         Part(REPORT, _lines(h.report, bullet), 0.0, 0.12, 3),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         Part("Left open", _lines(left, bullet), 0.02, 0.06, 5),
-        Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.05, 3),
+        Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.03, 3),
         Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
@@ -160,7 +161,7 @@ def parts(
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
+        Part(NAMES, name_lines(h.names, bullet), 0.04, 0.12, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
@@ -298,7 +299,7 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     said = [""]
     if words:
         said = [inline_prose(words.text, limit) for limit in (DECISION, SHORT)]
-        said.append(inline_prose(condensed(words.text), CONDENSED["agent"][0]))
+        said.append(inline_prose(condensed(words.text), STEP))
     acts = [""]
     if done:
         show = inline_code if done.speaker == "tool" else inline_prose
