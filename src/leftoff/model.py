@@ -222,6 +222,7 @@ class SessionFacts(Struct, frozen=True, omit_defaults=True):
 
     `title` and `queued` are the exceptions: the last one is used. `queued`: prompts that were
     typed while the agent was at work and wait to be delivered; None: nothing is said of them.
+    `ended`: a job in the background that has ended.
     """
 
     id: str = ""
@@ -236,6 +237,7 @@ class SessionFacts(Struct, frozen=True, omit_defaults=True):
     window: int | None = None
     link: str = ""
     queued: tuple[str, ...] | None = None
+    ended: str = ""
 
 
 class Compaction(Struct, frozen=True):

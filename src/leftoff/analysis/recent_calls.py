@@ -90,6 +90,8 @@ def steps(view: SessionView) -> tuple[Step, ...]:
         check = judged.get(place)
         if made.kind in EDITS:
             kind, text = "edited", made.text
+        elif status == "running":
+            status = "started in the background"
         elif check is not None:
             status, line = check.verdict, check.line if check.verdict == "failed" else ""
         elif status in {"ok", "unknown"} and (
@@ -144,7 +146,9 @@ def running(view: SessionView) -> tuple[CallOutcome, ...]:
     return tuple(
         CallOutcome(call.name, call.text, "running", view.ref(Ref(message=at, part=part)), job)
         for job, (at, part) in heard.open.items()
-        if at not in view.abandoned and (call := view.calls.get((at, part))) is not None
+        if at not in view.abandoned
+        and job not in view.state.header.ended_jobs
+        and (call := view.calls.get((at, part))) is not None
     )
 
 

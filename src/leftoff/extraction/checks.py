@@ -22,6 +22,7 @@ from leftoff.extraction.evidence import Checked, Evidence, Printed
 from leftoff.extraction.extractor import CALL, NOTICE, RESULT, Pending, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
+from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
 
@@ -121,16 +122,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _STARTED = re.compile(
     r"(?:running in (?:the )?background with (?:task )?ID:? |running with session ID:? "
-    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: |agentId: )"
+    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: |agentId: "
+    r"|Monitor started \(task )"
     r"([\w.-]+[\w-])"
 )
 _UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
-_ENDED = re.compile(
-    r"<task-id>\s*([\w.-]+)\s*</task-id>(?:(?!<task-id>)[\s\S]){0,1000}?"
-    r"<status>(?!running|pending)"
-)
-"""A notice of the client that a job has ended."""
-_STILL_RUNNING = ("Script running with cell ID", "Command running in background")
+_STILL_RUNNING = (
+    "Script running with cell ID", "Command running in background", "Monitor started (task "
+)  # fmt: skip
 _RUNNING = "Process running with session ID"
 _JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
 _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
@@ -170,7 +169,7 @@ class Checks(Struct):
         for number, part in enumerate(view.message.parts):
             if type(part) is Text:
                 if view.message.origin == "injected":
-                    for ended in _ENDED.finditer(part.text):
+                    for ended in JOB_ENDED.finditer(part.text):
                         self.open.pop(ended[1], None)
             elif type(part) is ToolCall:
                 if part.id and (part.kind in {"poll", "script"} or self.logs):

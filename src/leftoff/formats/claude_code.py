@@ -24,7 +24,7 @@ from leftoff.formats.claude_code_records import (
     Result,
     Tokens,
 )
-from leftoff.formats.injected import is_continuation, is_interruption
+from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
 from leftoff.formats.lenient_json import dict_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
@@ -309,6 +309,8 @@ class ClaudeReader(Struct):
         before = self._waiting()
         found = self._after_queue_operation(line, cursor)
         waiting = self._waiting()
+        if line.operation == "enqueue" and (job := JOB_ENDED.search(self.queue[-1])):
+            return (SessionFacts(ended=job[1]),)
         return found if waiting == before else (*found, SessionFacts(queued=waiting))
 
     def _typed_in_queue(self) -> Iterator[str]:
@@ -316,7 +318,8 @@ class ClaudeReader(Struct):
         return (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
 
     def _waiting(self) -> tuple[str, ...]:
-        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(self._typed_in_queue(), 5))
+        words = (prompt for prompt in self._typed_in_queue() if not prompt.startswith("/"))
+        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(words, 5))
 
     def _after_queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         operation = line.operation
@@ -329,7 +332,7 @@ class ClaudeReader(Struct):
         elif self.queue and operation in {"dequeue", "remove"}:
             wanted = line.content if isinstance(line.content, str) else None
             if wanted not in self.queue and operation == "remove":
-                # It does not say which. Notices, which stand as lines of their own, stay behind.
+                # It does not say which. Notices stand as lines of their own, too.
                 wanted = next(iter(self._typed_in_queue()), None)
             prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
             if operation == "remove" and prompt not in self.delivered:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.extraction.errors import is_frame
+from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -31,7 +32,7 @@ from leftoff.summary import (
     Words,
     WorkingSet,
 )
-from leftoff.text.markdown import blocks_of
+from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
 MIN_SPLIT_LENGTH = 400
@@ -53,6 +54,12 @@ _FILTER = re.compile(
 _MOVE = re.compile(
     r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
     r"(?:let me|let['’]?s|i(?:['’]ll| will|['’]m going to| need to))\b",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
+    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?(?:running|in progress)\b"
+    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -289,7 +296,10 @@ def _is_statement(text: str, *, moves: bool = False) -> bool:
 
 
 def _is_move(text: str) -> bool:
-    """Whether words announce what the agent does next, and give no reason."""
+    """Whether words announce what the agent does next and give no reason, or say what goes on
+    at the moment."""
+    if _GOES_ON.search(text):
+        return True
     return _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
 
 
@@ -471,9 +481,15 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
 
 
 def _report(words: Words) -> tuple[Fact, ...]:
-    """The blocks of a report; of one that was cut at its beginning, those after the cut."""
-    blocks = [words.text[start:end] for start, end, _ in blocks_of(words.text)[0]]
-    blocks = [block for block in blocks if _LETTER.search(block)]
+    """The blocks of a report, without code; of one that was cut, those after the cut."""
+    text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
+    blocks = [
+        block
+        for start, end, kind in blocks_of(text)[0]
+        for block in (text[start:end],)
+        if kind in PROSE_KINDS
+        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+    ]
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)

@@ -54,6 +54,7 @@ PLANS = "Planned on the way, may have changed since"
 
 SHOWN = {
     "The task": "The session began with",
+    PLANS: "Considered on the way, may have changed since",
     STEPS: "What the agent did, latest first",
     "Left open": "Left open, as the agent said then",
     "Decided": "Decided at the time",
@@ -75,7 +76,9 @@ FILLERS = frozenset(
 )
 """Titles of what fills room: how much of it is left out is of no use."""
 
-REMARKS = ("Decided", SHOWN["Decided"], PLANS, "Found out", SHOWN["Found out"], "Also said")
+REMARKS = tuple(
+    SHOWN.get(title, title) for title in ("Decided", PLANS, "Found out", "Also said")
+)
 """Titles of what the agent said in single sentences, the surest first."""
 
 MAX_FAILURES = 5
