@@ -72,7 +72,7 @@ def test_only_likely_decisions_that_stand_are_told_as_decided() -> None:
     )
     found = shown(Handover(decisions=decisions))
     assert found[SHOWN["Decided"]] == ["- use a queue"]
-    assert found[PLANS] == ["- use a stack (reversed)", "- try a heap"]
+    assert found[SHOWN[PLANS]] == ["- use a stack (reversed)", "- try a heap"]
 
 
 def test_a_first_request_that_others_followed_is_not_told_as_the_task() -> None:
@@ -98,7 +98,7 @@ def test_a_file_committed_before_its_last_edits_says_so() -> None:
     )  # fmt: skip
     made = Handover(files=(changed,), git=(Fact("add a", "commit 1a2b3c4", 5),))
     (line,) = shown(made)[FILES]
-    assert line == "- a.py (created, last edits not committed, #10)"
+    assert line == "- a.py (created, later modified, last edits not committed, #10)"
 
 
 @pytest.mark.parametrize(

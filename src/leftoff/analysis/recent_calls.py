@@ -11,7 +11,7 @@ from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.insights import to_dos
 from leftoff.extraction.checks import Checks
-from leftoff.extraction.evidence import Called, Edited, Failed, Ran, Touched
+from leftoff.extraction.evidence import Asked, Called, Edited, Failed, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
@@ -93,7 +93,9 @@ def steps(view: SessionView) -> tuple[Step, ...]:
         elif status == "running":
             status = "started in the background"
         elif check is not None:
-            status, line = check.verdict, check.line if check.verdict == "failed" else ""
+            status = check.verdict
+            names = ", ".join(check.failing[:2]) if status == "failed" else ""
+            line = ": ".join(filter(None, (names, check.line))) if status == "failed" else ""
         elif status in {"ok", "unknown"} and (
             made.kind in READ_ONLY_KINDS or _LOOKS.issuperset(did.get(place, ("run",)))
         ):
@@ -106,8 +108,14 @@ def steps(view: SessionView) -> tuple[Step, ...]:
     found.sort(key=itemgetter(0))
     merged: list[list[Step]] = []
     same: dict[tuple[str, ...], list[Step]] = {}  # since the last words or other command
-    for _, step in found:
+    typed = [
+        asked.ref.message for asked in view.active(Asked) if asked.ref.message > heard.since
+    ]
+    for (at, _), step in found:
         quiet = step.kind in {"edited", "looked"}
+        if typed and typed[0] < at:
+            typed = [message for message in typed if message > at]
+            same.clear()
         key = (step.kind, step.status) if quiet else (step.kind, step.text)
         if key not in same:
             if not quiet:

@@ -201,7 +201,8 @@ class Checks(Struct):
     ) -> Checked | None:
         text = result.text
         task = self.jobs.pop(result.call_id, "") if result.call_id else ""
-        if not task and call.kind not in _KINDS and result.status != "running":
+        judged = bool(task) or call.kind in _KINDS
+        if not judged and result.status != "running":
             return None
         code = job = None
         if '"chunk_id"' in text[:400] or '"session_id"' in text[:400]:
@@ -229,7 +230,7 @@ class Checks(Struct):
             _bound(self.open)
         elif task:
             self.open.pop(task, None)
-        if call.kind not in _KINDS and call.kind != "poll":
+        if not judged:
             return None
         known = bool(task) or may_run_a_check(call.text)
         if not known and not (text and len(call.text) >= 300):
