@@ -41,6 +41,10 @@ MIN_SPLIT_LENGTH = 400
 MIN_WORDS = 4
 """Words of a statement of the agent. Chosen by hand."""
 
+LEAST_LIKELY = 0.02
+"""Probability that a sentence states a decision, 0 where it is not known, from which it may
+fill room. By `leftoff eval resume`: below it are remarks like "Good, the file is there"."""
+
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
 
@@ -250,6 +254,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and w.text not in working.last_words.text
             and _is_statement(w.text)
             and not any(w.text in text for text in shown)
+            and not 0 < w.weight < LEAST_LIKELY
         ),
         names=_names(summary, changed),
         commands=tuple(
