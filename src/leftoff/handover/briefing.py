@@ -45,9 +45,9 @@ MAX_BYTES = 8_000
 
 _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 
-SAME = 0.75
-"""Share of the content words of a remark that another line holds if it says the same. Chosen by
-hand; not measured."""
+SAME, MIN_SAME = 0.75, 6
+"""Share of the content words of a remark that another line holds if it says the same, and how
+many of them it needs: in a shorter one each may make the difference. Chosen by hand."""
 
 DEFAULT_PROMPT = 2_000
 """Tokens of the prompt form. Chosen by hand."""
@@ -159,7 +159,8 @@ def _fresh(whole: Sequence[Part], lines: Mapping[str, Sequence[str]]) -> list[Pa
             fresh = set()
             for line in sorted(part.lines, key=lambda one: -one.weight):
                 words = content_words(line.forms[0])
-                if not any(len(words & one) >= SAME * len(words) for one in known):
+                least = max(MIN_SAME, SAME * len(words))
+                if not any(len(words & one) >= least or words <= one for one in known):
                     known.append(words)
                     fresh.add(line)
             part = replace(part, lines=tuple(line for line in part.lines if line in fresh))
