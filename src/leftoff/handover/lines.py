@@ -36,7 +36,7 @@ LEAST, STEP = 70, 100
 """Code points of the person's last message and the agent's last words in a very small budget;
 of what it said in a step where there is little room. Chosen by hand."""
 
-CONDENSED = {"person": (240, 110), "agent": (130,), "leftoff": (120,)}
+CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 """Code points of the shortest forms of a text without the words that say nothing
 (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
 anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
@@ -157,14 +157,14 @@ def parts(
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then mended", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(likely, bullet, DECISION), 0.05, 0.1, 2),
-        Part(PLANS, _lines(plans, bullet, DECISION), 0.02, 0.1, 2),
+        Part("Decided", _lines(likely, bullet, DECISION), 0.08, 0.1, 2),
+        Part(PLANS, _lines(plans, bullet, DECISION), 0.03, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.04, 0.12, 5),
+        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
+        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
