@@ -45,6 +45,9 @@ LEAST_LIKELY = 0.02
 """Probability that a sentence states a decision, 0 where it is not known, from which it may
 fill room. By `leftoff eval resume`: below it are remarks like "Good, the file is there"."""
 
+MAX_LOOSE = 2
+"""So many files without a later commit are named with the state. Chosen by hand."""
+
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
 
@@ -104,6 +107,7 @@ class State(Struct, frozen=True):
         failed: why the agent could not go on.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
+        loose: the names of these, the latest first, where they are few.
     """
 
     turn: str = ""
@@ -113,6 +117,7 @@ class State(Struct, frozen=True):
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
+    loose: tuple[str, ...] = ()
 
 
 class Handover(Struct, frozen=True):
@@ -387,6 +392,9 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         branch=branch or summary.session.branch,
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
+        loose=tuple(f.path.rpartition("/")[2] for f in loose)
+        if len(loose) <= MAX_LOOSE
+        else (),
     )
 
 

@@ -110,7 +110,11 @@ def state_lines(state: State) -> list[str]:
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
     git += [f"last commit {inline(state.commit)[:12]}"] if state.commit else []
     if state.uncommitted:
-        git.append(f"{plural(state.uncommitted, 'changed file')} not seen committed")
+        names = ", ".join(brief(name, 80) for name in state.loose)
+        git.append(
+            f"{plural(state.uncommitted, 'changed file')} not seen committed"
+            + (f" ({names})" if names else "")
+        )
     lines = ["State: " + "; ".join(first) + "."] if first else []
     lines += ["Git: " + ", ".join(git) + "."] if git else []
     return lines
@@ -164,7 +168,7 @@ def parts(
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
+        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.122, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
