@@ -66,9 +66,14 @@ _MOVE = re.compile(
 _GOES_ON = re.compile(
     r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
     r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?(?:running|in progress)\b"
-    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b",
+    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
+    r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
+    r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
+    r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|clean|succeeds?|succeeded)\b"
+    r"|\bcompiles? cleanly\b",
     re.IGNORECASE,
 )
+"""What goes on or is so at the moment; how a check ended is said by its last run."""
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )

@@ -166,9 +166,9 @@ def parts(
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
-        Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
+        Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.122, 5),
+        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
