@@ -65,7 +65,8 @@ _MOVE = re.compile(
 )
 _GOES_ON = re.compile(
     r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
-    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?(?:running|in progress)\b"
+    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
+    r"|\b(?:is|are) running(?: now| in the background|[.:!]?\s*$)"
     r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
     r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
     r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
