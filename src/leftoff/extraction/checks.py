@@ -19,7 +19,7 @@ import re2
 from msgspec import Struct, field
 
 from leftoff.extraction.evidence import Checked, Evidence, Printed
-from leftoff.extraction.extractor import CALL, NOTICE, RESULT, Pending, View
+from leftoff.extraction.extractor import CALL, RESULT, TYPED, Pending, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
@@ -159,7 +159,7 @@ class Checks(Struct):
     """
 
     name: ClassVar[str] = "checks"
-    wants: ClassVar[int] = RESULT | CALL | NOTICE
+    wants: ClassVar[int] = RESULT | CALL | TYPED
 
     jobs: dict[str, str] = field(default_factory=dict)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -80,6 +80,11 @@ def is_plan(text: str) -> bool:
     return _PLAN.match(text) is not None
 
 
+def is_event(text: str) -> bool:
+    """Whether an inserted text is a plan, or a notice about a job in the background."""
+    return "<task-id>" in text or is_plan(text)
+
+
 def is_interruption(text: str) -> bool:
     """Whether the text is the recorder's mark of an interruption."""
     return text.startswith("[") and _INTERRUPTED.match(text) is not None
