@@ -220,7 +220,9 @@ class Message(Struct, frozen=True, gc=False):
 class SessionFacts(Struct, frozen=True, omit_defaults=True):
     """What a record says about the session as a whole; the first value of a field is used.
 
-    `title` is the exception: the last one is used.
+    `title` and `queued` are the exceptions: the last one is used. `queued`: prompts that were
+    typed while the agent was at work and wait to be delivered; None: nothing is said of them.
+    `ended`: a job in the background that has ended.
     """
 
     id: str = ""
@@ -234,6 +236,8 @@ class SessionFacts(Struct, frozen=True, omit_defaults=True):
     started: str = ""
     window: int | None = None
     link: str = ""
+    queued: tuple[str, ...] | None = None
+    ended: str = ""
 
 
 class Compaction(Struct, frozen=True):

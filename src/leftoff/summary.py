@@ -403,9 +403,8 @@ class NextStep(Shown, frozen=True):
 
 
 class Command(Shown, frozen=True):
-    """A command line and how it ended when it was last run: `passed` is None where the
-    recording does not tell. kind: test | build | lint | run | install. `count`: how often it
-    was run."""
+    """A command line, how often it was run, and how it ended last: `passed` is None where the
+    recording does not tell. kind: test | build | lint | run | install."""
 
     text: str
     kind: str
@@ -425,6 +424,18 @@ class CallOutcome(Shown, frozen=True):
     line: str = ""
 
 
+class Step(Shown, frozen=True):
+    """A step of the turn in work: words of the agent, or `count` calls in a row that did the
+    same. kind: said | edited | looked | ran. The rest as in `CallOutcome`, of the last call."""
+
+    kind: str
+    text: str
+    status: str
+    ref: Ref
+    line: str = ""
+    count: int = 1
+
+
 class ToDo(Shown, frozen=True):
     """An item of the agent's to-do list as it stood last.
     status: pending | in_progress | completed."""
@@ -435,8 +446,7 @@ class ToDo(Shown, frozen=True):
 
 
 class Name(Shown, frozen=True):
-    """A path or identifier in the agent's own words and calls: in how many messages, and the
-    index of the last of them."""
+    """A path or identifier in the agent's own words and calls, its messages and their last."""
 
     text: str
     count: int
@@ -444,25 +454,27 @@ class Name(Shown, frozen=True):
 
 
 class Words(Shown, frozen=True):
-    """Something that the agent said, and the index of its message."""
+    """Words of the agent, their message, and in `recent` how likely they are a decision."""
 
     text: str = ""
     message: int = -1
+    weight: float = 0.0
 
 
 class WorkingSet(Shown, frozen=True):
     """What whoever goes on would have to find out again.
 
     Attributes:
-        commit: the last commit that the session made, as far as a tool showed it; "" if none.
-        commit_at_start: the one that it began at, "" where the recorder does not tell.
+        commit, commit_at_start: the last that it made, as far as a tool showed it, and the one
+            that it began at; "" where that is not known.
         commands: checks as they last ended, then others that worked, the latest first.
         variables: names of environment variables in commands; never values.
         names: those that came up often and late first, at most 200.
         last_words: the agent's last words, at most 2,000 code points.
         recent: its latest sentences that may matter, the latest first, at most 200.
-        calls: the last calls in order, at most 12.
-        to_dos: the to-do list at the end, in its order.
+        calls, to_dos: the last calls in order, at most 12; the to-do list at the end.
+        steps, report: what it did since its turn began; the words that ended the turn before.
+        running, queued: started in the background, no end seen; typed and not delivered.
     """
 
     commit: str = ""
@@ -474,6 +486,10 @@ class WorkingSet(Shown, frozen=True):
     recent: tuple[Words, ...] = ()
     calls: tuple[CallOutcome, ...] = ()
     to_dos: tuple[ToDo, ...] = ()
+    steps: tuple[Step, ...] = ()
+    report: Words = Words()
+    running: tuple[CallOutcome, ...] = ()
+    queued: tuple[str, ...] = ()
 
 
 class CompactionInfo(Shown, frozen=True):

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.handover.facts import Fact, Handover, _request
-from leftoff.handover.lines import FILES, PLANS, SHOWN, parts
+from leftoff.handover.briefing import _fresh
+from leftoff.handover.facts import Fact, Handover, State, _request, handover_of
+from leftoff.handover.lines import FILES, PLANS, SHOWN, parts, state_lines
 from leftoff.handover.wording import condensed
 from leftoff.model import Ref
-from leftoff.summary import FileModification, UserRequest
+from leftoff.summary import (
+    ContextSummary,
+    FileModification,
+    KeyDecision,
+    SessionInfo,
+    Stats,
+    UserRequest,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +80,7 @@ def test_only_likely_decisions_that_stand_are_told_as_decided() -> None:
     )
     found = shown(Handover(decisions=decisions))
     assert found[SHOWN["Decided"]] == ["- use a queue"]
-    assert found[PLANS] == ["- use a stack (reversed)", "- try a heap"]
+    assert found[SHOWN[PLANS]] == ["- use a stack (reversed)", "- try a heap"]
 
 
 def test_a_first_request_that_others_followed_is_not_told_as_the_task() -> None:
@@ -98,7 +106,7 @@ def test_a_file_committed_before_its_last_edits_says_so() -> None:
     )  # fmt: skip
     made = Handover(files=(changed,), git=(Fact("add a", "commit 1a2b3c4", 5),))
     (line,) = shown(made)[FILES]
-    assert line == "- a.py (created, last edits not committed, #10)"
+    assert line == "- a.py (created, later modified, last edits not committed, #10)"
 
 
 @pytest.mark.parametrize(
@@ -113,3 +121,40 @@ def test_a_file_committed_before_its_last_edits_says_so() -> None:
 def test_an_answer_takes_up_the_question(said: str, kind: str, answers: bool) -> None:
     request = UserRequest(said, kind, "done", Ref(message=4), "Which cache shall I use?")
     assert bool(_request(request).more) is answers
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("I'll use a queue, because it keeps the order.", True),
+        ("The importer is running twice, which we prevent by a lock.", True),
+        ("Write a test that fails without the lock.", True),
+        ("A check that passes is no proof, so we compare the bytes.", True),
+        ("Let me look at the importer.", False),
+        ("The import of the old rows is still running.", False),
+        ("All existing tests pass now.", False),
+    ],
+)
+def test_moves_and_what_is_so_at_the_moment_are_no_decisions(text: str, shown: bool) -> None:
+    decided = KeyDecision(text, "other", 0.7, 1, Ref(message=1))
+    summary = ContextSummary(
+        "leftoff.summary/1", "0", "0", SessionInfo(), Stats(), key_decisions=(decided,)
+    )
+    assert bool(handover_of(summary).decisions) is shown
+
+
+def test_a_remark_that_another_line_says_is_left_out() -> None:
+    said = "The importer keeps the old rows in a second table until the check is green"
+    known = Fact(f"{said}.", message=3)
+    other = Fact("The importer drops its lock after the second table is written", message=4)
+    whole = parts(Handover(last_words=known, decisions=(Fact(said), other), sentences=(other,)))
+    lines = {part.title: [line.forms[0] for line in part.lines] for part in whole}
+    left = {part.title: len(part.lines) for part in _fresh(whole, lines)}
+    assert (left[SHOWN["Decided"]], left["Also said"]) == (1, 0)
+
+
+def test_one_or_two_files_that_are_not_committed_stand_with_the_state() -> None:
+    state = State("open", branch="main", uncommitted=2, loose=("rows.py", "head.py"))
+    assert state_lines(state)[1] == (
+        "Git: branch main, 2 changed files not seen committed (rows.py, head.py)."
+    )

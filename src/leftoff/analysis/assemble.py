@@ -15,7 +15,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.decisions import select
 from leftoff.analysis.files import track
 from leftoff.analysis.files.edits import with_changes
-from leftoff.analysis.recent_calls import recent_calls, to_do_list
+from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
 from leftoff.analysis.working_set import working_set
@@ -117,7 +117,11 @@ def assemble(
         errors=insights.errors(view),
         next_steps=_analysed(insights.next_steps, view),
         working_set=msgspec.structs.replace(
-            _analysed(working_set, view), calls=recent_calls(view), to_dos=to_do_list(view)
+            _analysed(working_set, view),
+            calls=recent_calls(view),
+            to_dos=to_do_list(view),
+            steps=steps(view),
+            running=running(view),
         ),
         context=context(view, spent, format),
         issues=tuple(

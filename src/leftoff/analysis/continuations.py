@@ -82,7 +82,13 @@ def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
         heard = recording.extractors.get("requests")
         if isinstance(heard, Requests) and heard.said in moved:
             place = moved[heard.said][0]
-            whole.extractors["requests"] = msgspec.structs.replace(heard, said=place)
+            whole.extractors["requests"] = msgspec.structs.replace(
+                heard,
+                said=place,
+                since=moved.get(heard.since, (-1,))[0],
+                report=(moved.get(heard.report[0], (-1,))[0], heard.report[1]),
+                trail=[(moved[at][0], text) for at, text in heard.trail if at in moved],
+            )
         if recording.last_at in fresh:
             whole.last_words, whole.last_at = recording.last_words, moved[recording.last_at][0]
     return whole

@@ -1,24 +1,42 @@
-"""The last calls with their outcomes, and the to-do list as it stood last."""
+"""The last calls with their outcomes, the steps of the turn in work, what still runs in the
+background, and the to-do list as it stood last."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
+from operator import itemgetter
 
+from leftoff.analysis.activities import activities
+from leftoff.analysis.checks import checks
 from leftoff.analysis.insights import to_dos
-from leftoff.extraction.evidence import Called, Edited, Failed, Ran, Touched
+from leftoff.extraction.checks import Checks
+from leftoff.extraction.evidence import Asked, Called, Edited, Failed, Ran, Touched
+from leftoff.extraction.requests import Requests
+from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
-from leftoff.summary import CallOutcome, ToDo
+from leftoff.shell.paths import relative
+from leftoff.summary import CallOutcome, Step, ToDo
+from leftoff.text.truncation import short
 
 MAX_CALLS = 12
 """The last calls of a session that are listed. Chosen by hand."""
 
+MAX_STEPS, MAX_STEP_CALLS = 30, 200
+"""Steps of a turn, and calls that they are made of: the last. Chosen by hand."""
+
+MAX_TARGETS, MAX_TARGET = 6, 50
+"""Files or patterns of one step that are named: the last, with their code points. Chosen by
+hand."""
+
 _STATUS = {"ok": "ok", "denied": "denied", "running": "running", "unknown": "unknown"}
+_LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})
 
 
-def recent_calls(view: SessionView) -> tuple[CallOutcome, ...]:
+def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome, ...]:
     """The last calls on the active branch, in order."""
-    calls = list(islice(reversed(view.active(Called)), MAX_CALLS))[::-1]
+    calls = list(islice(reversed(view.active(Called)), limit))[::-1]
     reasons = {(f.call_message, f.call_part): f.text for f in view.active(Failed)}
     edits = {(e.message, e.part): e for e in view.active(Edited)}
     places = _places(view, calls[0].message if calls else 0)
@@ -47,6 +65,99 @@ def _places(view: SessionView, first: int) -> dict[tuple[int, int | None], Ref]:
                 break
             found.setdefault((item.ref.message, item.ref.part), item.ref)
     return found
+
+
+def steps(view: SessionView) -> tuple[Step, ...]:
+    """What the agent said and did since its turn began: calls in a row that change files are
+    one step, and so are those that only look; other commands stand alone, with their verdict
+    where they check the work."""
+    heard = view.state.extractors.get("requests")
+    if not isinstance(heard, Requests):
+        return ()
+    did = activities(view)
+    judged = {(c.ref.message, c.ref.part): c for c in checks(view)}
+    cwd = view.state.header.cwd
+    found: list[tuple[tuple[int, int], Step]] = []
+    for at, words in heard.trail:
+        if at not in view.abandoned:
+            found.append(((at, -1), Step("said", words, "", view.ref(Ref(message=at)))))
+    for call in recent_calls(view, MAX_STEP_CALLS):
+        place = call.ref.message, call.ref.part or 0
+        made = view.calls.get(place)
+        if place[0] <= heard.since or made is None or made.kind in {"plan", "ask", "poll"}:
+            continue
+        kind, text, status, line = "ran", call.text or call.tool, call.status, call.line
+        check = judged.get(place)
+        if made.kind in EDITS:
+            kind, text = "edited", made.text
+        elif status == "running":
+            status = "started in the background"
+        elif check is not None:
+            status = check.verdict
+            names = ", ".join(check.failing[:2]) if status == "failed" else ""
+            line = ": ".join(filter(None, (names, check.line))) if status == "failed" else ""
+        elif status in {"ok", "unknown"} and (
+            made.kind in READ_ONLY_KINDS or _LOOKS.issuperset(did.get(place, ("run",)))
+        ):
+            kind = "looked"
+        elif made.kind not in {"shell", "powershell", "script"}:
+            text = f"{call.tool} {call.text}".rstrip()
+        if kind != "ran":
+            text = _target(relative(text, cwd))
+        found.append((place, Step(kind, text, status, call.ref, line)))
+    found.sort(key=itemgetter(0))
+    merged: list[list[Step]] = []
+    same: dict[tuple[str, ...], list[Step]] = {}  # since the last words or other command
+    typed = [
+        asked.ref.message for asked in view.active(Asked) if asked.ref.message > heard.since
+    ]
+    for (at, _), step in found:
+        quiet = step.kind in {"edited", "looked"}
+        if typed and typed[0] < at:
+            typed = [message for message in typed if message > at]
+            same.clear()
+        key = (step.kind, step.status) if quiet else (step.kind, step.text)
+        if key not in same:
+            if not quiet:
+                same.clear()
+            same[key] = []
+            merged.append(same[key])
+        same[key].append(step)
+    return tuple(map(_merged, merged[-MAX_STEPS:]))
+
+
+def _target(text: str) -> str:
+    """What a call looked at or changed, in short: the end of a path, the beginning of a
+    pattern or command."""
+    if " " in text or "\n" in text:
+        return short(text, MAX_TARGET, "…")
+    return "/".join(text.split("/")[-3:])
+
+
+def _merged(several: list[Step]) -> Step:
+    """Calls in a row as one step: each path or pattern once, with how often."""
+    last = several[-1]
+    text = last.text
+    if last.kind in {"edited", "looked"}:
+        counts = Counter(step.text for step in reversed(several))
+        named = list(islice(counts.items(), MAX_TARGETS))
+        text = ", ".join(f"{text} ×{n}" if n > 1 else text for text, n in named)
+        text += f" and {len(counts) - len(named)} more" if len(counts) > len(named) else ""
+    return Step(last.kind, text, last.status, last.ref, last.line, len(several))
+
+
+def running(view: SessionView) -> tuple[CallOutcome, ...]:
+    """The calls that started something in the background whose end is not seen."""
+    heard = view.state.extractors.get("checks")
+    if not isinstance(heard, Checks):
+        return ()
+    return tuple(
+        CallOutcome(call.name, call.text, "running", view.ref(Ref(message=at, part=part)), job)
+        for job, (at, part) in heard.open.items()
+        if at not in view.abandoned
+        and job not in view.state.header.ended_jobs
+        and (call := view.calls.get((at, part))) is not None
+    )
 
 
 def to_do_list(view: SessionView) -> tuple[ToDo, ...]:

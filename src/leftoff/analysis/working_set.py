@@ -6,9 +6,11 @@ import re
 
 from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
+from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
-from leftoff.extraction.evidence import Ran, Returned
+from leftoff.extraction.evidence import Asked, Ran, Returned
+from leftoff.extraction.requests import Requests
 from leftoff.session_view import SessionView
 from leftoff.summary import Command, Words, WorkingSet
 
@@ -48,6 +50,8 @@ def working_set(view: SessionView) -> WorkingSet:
         names=names_in_use(view),
         last_words=_last_words(view),
         recent=_recent(view),
+        report=_report(view),
+        queued=_queued(view),
     )
 
 
@@ -58,12 +62,26 @@ def _last_words(view: SessionView) -> Words:
     return Words(recording.last_words, recording.last_at)
 
 
+def _queued(view: SessionView) -> tuple[str, ...]:
+    """The prompts that wait; one that stands in the conversation was delivered."""
+    waiting = view.state.header.queued
+    known = {asked.text.strip() for asked in view.active(Asked)} if waiting else set()
+    return tuple(text for text in waiting if text.strip() not in known)
+
+
+def _report(view: SessionView) -> Words:
+    heard = view.state.extractors.get("requests")
+    if not isinstance(heard, Requests) or heard.report[0] in view.abandoned:
+        return Words()
+    return Words(heard.report[1], heard.report[0])
+
+
 def _recent(view: SessionView) -> tuple[Words, ...]:
     """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
-    for said in reversed(view.sentences("decision")):
+    for said, chance in reversed(list(chances(view))):
         if len(said.text) > 20:
-            found.setdefault(said.text, Words(said.text, said.ref.message))
+            found.setdefault(said.text, Words(said.text, said.ref.message, chance))
             if len(found) == MAX_SENTENCES:
                 break
     # The newest message first, its sentences in the order in which they are read.

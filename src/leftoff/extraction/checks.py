@@ -19,10 +19,11 @@ import re2
 from msgspec import Struct, field
 
 from leftoff.extraction.evidence import Checked, Evidence, Printed
-from leftoff.extraction.extractor import CALL, RESULT, Pending, View
+from leftoff.extraction.extractor import CALL, RESULT, TYPED, Pending, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
-from leftoff.model import ToolCall, ToolResult
+from leftoff.formats.injected import JOB_ENDED
+from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
 
 HEAD, TAIL = 6_000, 24_000
@@ -121,10 +122,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _STARTED = re.compile(
     r"(?:running in (?:the )?background with (?:task )?ID:? |running with session ID:? "
-    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: )"
+    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: |agentId: "
+    r"|Monitor started \(task )"
     r"([\w.-]+[\w-])"
 )
-_STILL_RUNNING = ("Script running with cell ID", "Command running in background")
+_UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
+_STILL_RUNNING = (
+    "Script running with cell ID", "Command running in background", "Monitor started (task "
+)  # fmt: skip
 _RUNNING = "Process running with session ID"
 _JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
 _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
@@ -149,19 +154,24 @@ class Checks(Struct):
     """Records what checks printed, and what jobs in the background printed later.
 
     `jobs` holds, by call id, the job that a pending call asks for; `open` the jobs that had not
-    ended; `logs` the job by the file that its output is written to.
+    ended, with message and part of the call that started each; `logs` the job by the file that
+    its output is written to.
     """
 
     name: ClassVar[str] = "checks"
-    wants: ClassVar[int] = RESULT | CALL
+    wants: ClassVar[int] = RESULT | CALL | TYPED
 
     jobs: dict[str, str] = field(default_factory=dict)
-    open: dict[str, bool] = field(default_factory=dict)
+    open: dict[str, tuple[int, int]] = field(default_factory=dict)
     logs: dict[str, str] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
         for number, part in enumerate(view.message.parts):
-            if type(part) is ToolCall:
+            if type(part) is Text:
+                if view.message.origin == "injected":
+                    for ended in JOB_ENDED.finditer(part.text):
+                        self.open.pop(ended[1], None)
+            elif type(part) is ToolCall:
                 if part.id and (part.kind in {"poll", "script"} or self.logs):
                     self._asks(part)
             elif type(part) is ToolResult:
@@ -191,7 +201,8 @@ class Checks(Struct):
     ) -> Checked | None:
         text = result.text
         task = self.jobs.pop(result.call_id, "") if result.call_id else ""
-        if not task and call.kind not in _KINDS:
+        judged = bool(task) or call.kind in _KINDS
+        if not judged and result.status != "running":
             return None
         code = job = None
         if '"chunk_id"' in text[:400] or '"session_id"' in text[:400]:
@@ -214,11 +225,13 @@ class Checks(Struct):
                 if log is not None:
                     self.logs[log[1]] = task
                     _bound(self.logs)
-        if task and running:
-            self.open[task] = True
+        if task and (running or _UNFINISHED.search(text, 0, 400)):
+            self.open.setdefault(task, (call.message, call.part))
             _bound(self.open)
         elif task:
             self.open.pop(task, None)
+        if not judged:
+            return None
         known = bool(task) or may_run_a_check(call.text)
         if not known and not (text and len(call.text) >= 300):
             return None

@@ -94,7 +94,7 @@ from leftoff.extraction.session_state import (
     Lines,
     SessionState,
 )
-from leftoff.formats.injected import is_plan
+from leftoff.formats.injected import is_event
 from leftoff.formats.reader import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.vocabulary import EDITS, text_argument
@@ -228,7 +228,7 @@ class Collector(LineReader):
             header.models.append(m.model)
         if m.usage is not None:
             self._record_usage(session, m, m.usage)
-        flags = TYPED if m.typed or m.origin == "injected" and is_plan(m.text) else 0
+        flags = TYPED if m.typed or m.origin == "injected" and is_event(m.text) else 0
         # Most messages need none of these, and some have ten thousand parts.
         hits = calls = outputs = _EMPTY
         crowded = False

@@ -19,10 +19,10 @@ from leftoff.registry import Registry
 TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT, STAGE = (1 << n for n in range(10))
 """Feature bits of a message; an extractor names in `wants` the ones that it needs.
 
-TYPED: a person's words. TEXT: the agent's visible words. HIT: a rule fired on them. CALL,
-RESULT: of any tool. FILE: a call that reads, changes or runs something. PLAN: a call that
-writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired. STAGE: a
-system message names a stage.
+TYPED: a person's words, an accepted plan, a notice about a job in the background. TEXT: the
+agent's visible words. HIT: a rule fired on them. CALL, RESULT: of any tool. FILE: a call that
+reads, changes or runs something. PLAN: a call that writes the to-do list. FAILED: a result
+that is an error. OUTPUT: an output rule fired. STAGE: a system message names a stage.
 """
 
 

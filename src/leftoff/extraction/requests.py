@@ -17,6 +17,7 @@ from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
+from leftoff.text.truncation import whole
 
 TAIL = 2000
 """Code points of the agent's last words that are searched for a question. Chosen by hand."""
@@ -33,6 +34,10 @@ MAX_QUESTION = 600
 
 MAX_QUESTIONS = 16
 """Questions of one call that are remembered."""
+
+MAX_TRAIL, MAX_REMARK = 30, 240
+"""What the agent said since its turn began: messages, and code points of each. Chosen by
+hand."""
 
 
 def _by_topic() -> dict[str, tuple[Rule, ...]]:
@@ -99,6 +104,11 @@ class Requests(Struct):
         ends: how the agent's words end that no call has followed so far: plain | code |
             announcing | "" where a call or a prompt has.
         went_on, stopped: how often the agent, or the person, was next after such words.
+        since: the prompt with which the agent's turn began, -1 before the first. One that
+            interrupts it, or is put into it, begins none.
+        report: the end of the words with which the turn before that one ended, with their
+            message.
+        trail: what the agent said since, with the message.
     """
 
     name: ClassVar[str] = "requests"
@@ -112,6 +122,9 @@ class Requests(Struct):
     ends: str = ""
     went_on: dict[str, int] = field(default_factory=dict)
     stopped: dict[str, int] = field(default_factory=dict)
+    since: int = -1
+    report: tuple[int, str] = (-1, "")
+    trail: list[tuple[int, str]] = field(default_factory=list)
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -123,6 +136,8 @@ class Requests(Struct):
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
                         self.tail = part.text[-TAIL:]
+                        self.trail.append((message.index, whole(part.text, MAX_REMARK)))
+                        del self.trail[:-MAX_TRAIL]
                         called, spoke = False, True
                 elif type(part) is ToolCall:
                     called = True
@@ -181,6 +196,10 @@ class Requests(Struct):
             before = typed
         if any(typed.via == "prompt" for typed in view.message.typed):
             self.questions = []
+            if self.ends or self.since < 0:
+                self.since = view.message.index
+                self.report = (self.said, self.tail) if self.ends else (-1, "")
+                self.trail = []
             if self.ends:
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
             self.ends = ""

@@ -74,6 +74,8 @@ class Header(Struct):
     window: int | None = None
     models: list[str] = field(default_factory=list)
     linked_titles: list[tuple[str, str]] = field(default_factory=list)
+    queued: tuple[str, ...] = ()
+    ended_jobs: list[str] = field(default_factory=list)
 
     def update(self, facts: SessionFacts) -> None:
         """Merges facts: the first value of each, but the last title, branch and version."""
@@ -89,6 +91,9 @@ class Header(Struct):
         self.branch = facts.branch or self.branch
         self.agent_version = facts.agent_version or self.agent_version
         self.title = facts.title or self.title
+        self.queued = self.queued if facts.queued is None else facts.queued
+        if facts.ended:
+            self.ended_jobs = [*self.ended_jobs[-63:], facts.ended]
         if facts.window and 0 < facts.window <= MAX_COUNT:
             self.window = facts.window
 

@@ -7,7 +7,8 @@ Where it lives, what each line means and what is odd about it: docs/formats/clau
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -23,7 +24,7 @@ from leftoff.formats.claude_code_records import (
     Result,
     Tokens,
 )
-from leftoff.formats.injected import is_continuation, is_interruption
+from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
 from leftoff.formats.lenient_json import dict_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
@@ -44,6 +45,10 @@ from leftoff.model import (
     Unknown,
     Usage,
 )
+from leftoff.text.truncation import whole
+
+MAX_WAITING = 400
+"""Code points of a prompt that waits in the queue. Chosen by hand."""
 
 NO_MESSAGE = frozenset(
     {
@@ -301,6 +306,22 @@ class ClaudeReader(Struct):
         """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
         a user line, `remove` means that it was inserted into the running turn, `popAll`
         withdraws it."""
+        before = self._waiting()
+        found = self._after_queue_operation(line, cursor)
+        waiting = self._waiting()
+        if line.operation == "enqueue" and (job := JOB_ENDED.search(self.queue[-1])):
+            return (SessionFacts(ended=job[1]),)
+        return found if waiting == before else (*found, SessionFacts(queued=waiting))
+
+    def _typed_in_queue(self) -> Iterator[str]:
+        """The prompts in the queue; notices of the client wait there, too."""
+        return (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
+
+    def _waiting(self) -> tuple[str, ...]:
+        words = (prompt for prompt in self._typed_in_queue() if not prompt.startswith("/"))
+        return tuple(whole(prompt, MAX_WAITING) for prompt in islice(words, 5))
+
+    def _after_queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         operation = line.operation
         if operation == "enqueue":
             content = line.content if isinstance(line.content, str) else ""
@@ -310,6 +331,9 @@ class ClaudeReader(Struct):
             self.queue.clear()
         elif self.queue and operation in {"dequeue", "remove"}:
             wanted = line.content if isinstance(line.content, str) else None
+            if wanted not in self.queue and operation == "remove":
+                # It does not say which. Notices stand as lines of their own, too.
+                wanted = next(iter(self._typed_in_queue()), None)
             prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
             if operation == "remove" and prompt not in self.delivered:
                 return self._queued_message(prompt, line, cursor)

@@ -28,6 +28,12 @@ _OPENING = re.compile(
     r"|hook_context|loaded_context|system_notification|timestamp|leftoff)\b"
     r"[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
 )
+JOB_ENDED = re.compile(
+    r"<task-id>\s*([\w.-]+)\s*</task-id>(?:(?!<task-id>)[\s\S]){0,1000}?"
+    r"<status>(?!running|pending)"
+)
+"""A notice of Claude Code that a job in the background has ended."""
+
 # leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
 # with the prompt; a resume log; a resume message. None of it was typed.
 CONTINUES = "Continue task: "
@@ -72,6 +78,11 @@ def is_plan(text: str) -> bool:
     """Whether a text hands an accepted plan to the agent: the agent's words from before, and
     the task now."""
     return _PLAN.match(text) is not None
+
+
+def is_event(text: str) -> bool:
+    """Whether an inserted text is a plan, or a notice about a job in the background."""
+    return "<task-id>" in text or is_plan(text)
 
 
 def is_interruption(text: str) -> bool:

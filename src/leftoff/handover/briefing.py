@@ -18,14 +18,23 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
-from leftoff.handover.lines import FILLERS, NAMES, earlier_parts, name_lines, parts, state_lines
+from leftoff.handover.lines import (
+    FILLERS,
+    NAMES,
+    REMARKS,
+    earlier_parts,
+    name_lines,
+    parts,
+    state_lines,
+)
 from leftoff.handover.packing import Chosen, Measure, Part, pack
+from leftoff.handover.text_match import content_words
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
@@ -35,6 +44,10 @@ MAX_BYTES = 8_000
 """Bytes (UTF-8) of the block."""
 
 _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
+
+SAME, MIN_SAME = 0.75, 6
+"""Share of the content words of a remark that another line holds if it says the same, and how
+many of them it needs: in a shorter one each may make the difference. Chosen by hand."""
 
 DEFAULT_PROMPT = 2_000
 """Tokens of the prompt form. Chosen by hand."""
@@ -104,24 +117,55 @@ def _packed(
     after: Sequence[Part] = (),
     unit: str = "tokens",
 ) -> str:
-    """The block; a name that stands in another line of it is not listed again."""
-    lines: list[str] = []
+    """The block; what another line of it says, and a name in one, is not listed again."""
+    lines: dict[str, list[str]] = {}
 
     def text(chosen: Sequence[Chosen]) -> str:
-        lines[:] = [line for part in chosen if part.title != NAMES for line, _ in part.lines]
+        lines.update((part.title, [line for line, _ in part.lines]) for part in chosen)
         return head + block_text(chosen) + "</leftoff>\n"
 
     whole = [*before, *parts(shown), *after]
     block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
-    named = set(_NAME.findall("\n".join(lines)))
+    fresh = _fresh(whole, lines)
+    if any(part.title in REMARKS for part in whole):
+        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
+    named = set(
+        _NAME.findall(
+            "\n".join(line for t, all_ in lines.items() if t != NAMES for line in all_)
+        )
+    )
     names = tuple(name for name in shown.names if name not in named)
     if len(names) < len(shown.names):
-        whole = [
+        fresh = [
             replace(part, lines=name_lines(names)) if part.title == NAMES else part
-            for part in whole
+            for part in fresh
         ]
-        block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
+        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
     return block
+
+
+def _fresh(whole: Sequence[Part], lines: Mapping[str, Sequence[str]]) -> list[Part]:
+    """The parts without remarks that say what a line of another part, or a better remark,
+    says."""
+    known = [
+        content_words(line)
+        for title, chosen in lines.items()
+        if title not in REMARKS
+        for line in chosen
+    ]
+    found = []
+    for part in whole:
+        if part.title in REMARKS:
+            fresh = set()
+            for line in sorted(part.lines, key=lambda one: -one.weight):
+                words = content_words(line.forms[0])
+                least = max(MIN_SAME, SAME * len(words))
+                if not any(len(words & one) >= least or words <= one for one in known):
+                    known.append(words)
+                    fresh.add(line)
+            part = replace(part, lines=tuple(line for line in part.lines if line in fresh))
+        found.append(part)
+    return found
 
 
 def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) -> str:

@@ -16,10 +16,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from leftoff.extraction.errors import is_frame
+from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import (
-    CallOutcome,
     Check,
     ContextSummary,
     ErrorSeen,
@@ -29,8 +29,10 @@ from leftoff.summary import (
     Name,
     UnknownEffect,
     UserRequest,
+    Words,
+    WorkingSet,
 )
-from leftoff.text.markdown import blocks_of
+from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
 MIN_SPLIT_LENGTH = 400
@@ -39,15 +41,19 @@ MIN_SPLIT_LENGTH = 400
 MIN_WORDS = 4
 """Words of a statement of the agent. Chosen by hand."""
 
+LEAST_LIKELY = 0.02
+"""Probability that a sentence states a decision, 0 where it is not known, from which it may
+fill room. By `leftoff eval resume`: below it are remarks like "Good, the file is there"."""
+
+MAX_LOOSE = 2
+"""So many files without a later commit are named with the state. Chosen by hand."""
+
 MAX_FIX = 140
 """Code points of what mended a failure. Chosen by hand."""
 
 MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
 is shown nearly whole. Chosen by hand."""
-
-COMMANDS = frozenset({"shell", "powershell", "script"})
-"""Kinds of tools whose call is a command line, which stands alone."""
 
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
@@ -57,6 +63,18 @@ _MOVE = re.compile(
     r"(?:let me|let['’]?s|i(?:['’]ll| will|['’]m going to| need to))\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(
+    r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
+    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
+    r"|\b(?:is|are) running(?: now| in the background|[.:!]?\s*$)"
+    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
+    r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
+    r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
+    r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|clean|succeeds?|succeeded)\b"
+    r"|\bcompiles? cleanly\b",
+    re.IGNORECASE,
+)
+"""What goes on or is so at the moment; how a check ended is said by its last run."""
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
@@ -95,6 +113,7 @@ class State(Struct, frozen=True):
         failed: why the agent could not go on.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
+        loose: the names of these, the latest first, where they are few.
     """
 
     turn: str = ""
@@ -104,6 +123,7 @@ class State(Struct, frozen=True):
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
+    loose: tuple[str, ...] = ()
 
 
 class Handover(Struct, frozen=True):
@@ -116,7 +136,11 @@ class Handover(Struct, frozen=True):
         said: the person's other messages.
         constraints: what the person required or forbade, in order of weight.
         last_words: the agent's last words.
-        calls: the last calls, in order.
+        steps: what the agent said and did since its turn began, in order: its words, calls
+            (tool) and what was changed or looked at in a row (leftoff).
+        report: the blocks of the words with which it ended the turn before that.
+        running: what was started in the background and is not seen to have ended.
+        queued: what the person typed and the agent has not been given.
         to_dos: items in progress, then pending; `to_dos_done` counts the others.
         open_items: what else was left to do.
         checks: the last run of each check.
@@ -137,7 +161,10 @@ class Handover(Struct, frozen=True):
     said: tuple[Fact, ...] = ()
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
-    calls: tuple[Fact, ...] = ()
+    steps: tuple[Fact, ...] = ()
+    report: tuple[Fact, ...] = ()
+    running: tuple[Fact, ...] = ()
+    queued: tuple[Fact, ...] = ()
     to_dos: tuple[Fact, ...] = ()
     to_dos_done: int = 0
     open_items: tuple[Fact, ...] = ()
@@ -171,7 +198,11 @@ def handover_of(summary: ContextSummary) -> Handover:
     )
     decisions = _decisions(summary.key_decisions, wholes, judged=reader is not None)
     decided = {d.text for d in decisions}
-    working = summary.working_set
+    working, folder = summary.working_set, summary.session.cwd
+    said_at = working.last_words.message
+    steps = tuple(_steps(working, folder))
+    report = () if working.report.message == said_at else _report(working.report)
+    shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
         goal=_request(first) if first else None,
@@ -192,16 +223,13 @@ def handover_of(summary: ContextSummary) -> Handover:
             if working.last_words.text
             else None
         ),
-        calls=tuple(
-            Fact(
-                _inside(_call(c), summary.session.cwd),
-                c.status,
-                c.ref.message,
-                "tool",
-                more=c.line,
-            )
-            for c in working.calls
+        steps=steps,
+        report=report,
+        running=tuple(
+            Fact(_inside(c.text or c.tool, folder), f"job {c.line}", c.ref.message, "tool")
+            for c in working.running
         ),
+        queued=tuple(Fact(text, "", -1, "person", 1.0) for text in working.queued),
         to_dos=tuple(
             Fact(t.text, t.status.replace("_", " "), t.ref.message)
             for wanted in ("in_progress", "pending")
@@ -216,7 +244,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and s.text not in decided
             and (s.status == "question" or _is_statement(s.text, moves=True))
         ),
-        checks=_checks(summary.checks, summary.session.cwd),
+        checks=_checks(summary.checks, folder),
         files=tuple(changed),
         unnamed=summary.unknown_effects,
         read=tuple(
@@ -233,11 +261,13 @@ def handover_of(summary: ContextSummary) -> Handover:
             if f.text not in decided and _is_statement(f.text)
         ),
         sentences=tuple(
-            Fact(w.text, "", w.message, weight=0.6 if _REASON.search(w.text) else 0.5)
+            Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in decided
             and w.text not in working.last_words.text
             and _is_statement(w.text)
+            and not any(w.text in text for text in shown)
+            and not 0 < w.weight < LEAST_LIKELY
         ),
         names=_names(summary, changed),
         commands=tuple(
@@ -280,7 +310,15 @@ def _is_statement(text: str, *, moves: bool = False) -> bool:
     behind it, nor, unless with a reason or with `moves`, what the agent does next."""
     if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
         return False
-    return moves or not _MOVE.match(text.strip("* ")) or _REASON.search(text) is not None
+    return moves or not _is_move(text)
+
+
+def _is_move(text: str) -> bool:
+    """Whether words announce what the agent does next and give no reason, or say what goes on
+    at the moment."""
+    if _GOES_ON.search(text):
+        return True
+    return _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
 
 
 def _place(request: UserRequest) -> tuple[int, int, int]:
@@ -362,6 +400,9 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         branch=branch or summary.session.branch,
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
+        loose=tuple(f.path.rpartition("/")[2] for f in loose)
+        if len(loose) <= MAX_LOOSE
+        else (),
     )
 
 
@@ -411,7 +452,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         )
         verdict = check.verdict if check.verdict != "unknown" else "result unknown"
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        note += ", files were edited since" if check.edited_since else ""
+        note += ", edited since" if check.edited_since else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
             telling = f"{telling}: {check.line}" if telling else check.line
@@ -441,11 +482,39 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
     return tuple(found)
 
 
-def _call(call: CallOutcome) -> str:
-    """A call in words: a command alone, else the tool with what it was called on."""
-    if call.text and kind_of(call.tool) not in COMMANDS:
-        return f"{call.tool} {call.text}"
-    return call.text or call.tool
+_DID = {"edited": "edited", "looked": "looked at"}
+_STEP_WEIGHTS = {"ran": 0.05, "looked": -0.1}
+"""A hundredth is worth one step. Chosen by hand; not measured."""
+
+
+def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
+    """The steps without the last words, which stand alone; the later weigh more, commands that
+    do something more, and what only looks less."""
+    for place, step in enumerate(working.steps):
+        weight = place / 100 + _STEP_WEIGHTS.get(step.kind, 0.0)
+        at, text = step.ref.message, _inside(step.text, folder)
+        if step.kind != "said":
+            speaker = "tool" if step.kind == "ran" else "leftoff"
+            text = text if speaker == "tool" else f"{_DID[step.kind]} {text}"
+            yield Fact(text, step.status, at, speaker, weight, step.line)
+        elif at != working.last_words.message:
+            yield Fact(step.text, "", at, "agent", weight)
+
+
+def _report(words: Words) -> tuple[Fact, ...]:
+    """The blocks of a report, without code; of one that was cut, those after the cut."""
+    text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
+    blocks = [
+        block
+        for start, end, kind in blocks_of(text)[0]
+        for block in (text[start:end],)
+        if kind in PROSE_KINDS
+        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+    ]
+    return tuple(
+        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
+        for n, block in enumerate(blocks)
+    )
 
 
 def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
@@ -513,6 +582,8 @@ def _decisions(
             notes.append(f"instead of: {before.text}")
         speaker = "person" if decision.owner == "user" else "agent"
         text, why = decision.text, decision.rationale
+        if speaker == "agent" and not notes and _is_move(text):
+            continue  # a move: by now it was made, or it is among the last steps
         more = "" if why in text else why
         found.append(
             Fact(

@@ -32,24 +32,30 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
-LEAST = 70
-"""Code points of the person's last message and the agent's last words in a very small budget.
-Chosen by hand."""
+LEAST, STEP = 70, 100
+"""Code points of the person's last message and the agent's last words in a very small budget;
+of what it said in a step where there is little room. Chosen by hand."""
 
-CONDENSED = {"person": (240, 90), "agent": (120,), "leftoff": (120,)}
+CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 """Code points of the shortest forms of a text without the words that say nothing
 (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
-anything that weighs less is shown."""
+anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
+ones no longer state what the message does, longer ones leave out others."""
 
-STATE = "state"
+STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
 FAILURES = "Failed, no later clean run seen"
 NAMES = "Names in use"
+RUNNING = "Started in the background, no end seen"
+QUEUED = "Typed by the person, not given to the agent yet"
+REPORT = "The agent's report before that"
 PLANS = "Planned on the way, may have changed since"
 
 SHOWN = {
     "The task": "The session began with",
+    PLANS: "Considered on the way, may have changed since",
+    STEPS: "What the agent did, latest first",
     "Left open": "Left open, as the agent said then",
     "Decided": "Decided at the time",
     "Found out": "Found out, as the agent said then",
@@ -65,11 +71,15 @@ FILLERS = frozenset(
         "Other commands",
         "Git",
         "Found out",
-        "Last calls",
         SHOWN["Found out"],
     }
 )
 """Titles of what fills room: how much of it is left out is of no use."""
+
+REMARKS = tuple(
+    SHOWN.get(title, title) for title in ("Decided", PLANS, "Found out", "Also said")
+)
+"""Titles of what the agent said in single sentences, the surest first."""
 
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
@@ -100,7 +110,11 @@ def state_lines(state: State) -> list[str]:
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
     git += [f"last commit {inline(state.commit)[:12]}"] if state.commit else []
     if state.uncommitted:
-        git.append(f"{plural(state.uncommitted, 'changed file')} not seen committed")
+        names = ", ".join(brief(name, 80) for name in state.loose)
+        git.append(
+            f"{plural(state.uncommitted, 'changed file')} not seen committed"
+            + (f" ({names})" if names else "")
+        )
     lines = ["State: " + "; ".join(first) + "."] if first else []
     lines += ["Git: " + ", ".join(git) + "."] if git else []
     return lines
@@ -134,24 +148,27 @@ def parts(
         Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
-        Part("Last calls", _calls(h.calls[-5:], bullet), 0.04, 0.08, 4),
+        Part(STEPS, _steps(h.steps, bullet), 0.05, 0.13, 1, 0.11),
+        Part(RUNNING, _lines(h.running, bullet), 0.02, 0.05, 0),
+        Part(QUEUED, _lines(h.queued, bullet), 0.02, 0.1, 0),
+        Part(REPORT, _lines(h.report, bullet), 0.0, 0.12, 3),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         Part("Left open", _lines(left, bullet), 0.02, 0.06, 5),
-        Part(CHECKS, _lines(h.checks, bullet), 0.03, 0.05, 3),
+        Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
-        Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.05, 5),
-        Part("Decided", _lines(likely, bullet, DECISION), 0.03, 0.1, 2),
-        Part(PLANS, _lines(plans, bullet, DECISION), 0.02, 0.1, 2),
+        Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
+        Part("Decided", _lines(likely, bullet, DECISION), 0.08, 0.1, 2),
+        Part(PLANS, _lines(plans, bullet, DECISION), 0.03, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
-        Part("Files read", _short(h.read, bullet), 0.0, 0.03, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.12, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.06, 0.11, 7),
+        Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
+        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
+        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
@@ -204,9 +221,27 @@ def words_of(fact: Fact, limit: int) -> str:
 def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
-        _line([words_of(f, limit) for limit in (LONG, MIDDLE, SHORT, LEAST)], bullet, f.weight)
+        _line(
+            [
+                words_of(f, LONG),
+                *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
+                *(words_of(f, limit) for limit in (SHORT, LEAST)),
+            ],
+            bullet,
+            f.weight,
+        )
         for f in facts
     )
+
+
+def _ends_of(fact: Fact, limit: int) -> str:
+    """A long text of which more of the end is shown: there an agent says what is left, and
+    asks."""
+    if fact.speaker != "agent" or len(fact.text) <= limit:
+        return words_of(fact, limit)
+    start = inline_prose(fact.text, limit // 3)
+    end = fact.text[-(limit - len(start)) :]
+    return f"{start} {inline_prose(end[end.find(' ') + 1 :], limit)}{_note(fact)}"
 
 
 def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[Line, ...]:
@@ -251,15 +286,39 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _calls(calls: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
-    """The last calls in order; the later weigh more."""
-    found = []
-    for place, call in enumerate(calls):
-        outcome = call.note or "no result recorded"
-        text = f"{bullet}{inline_code(call.text, SHORT)}: {outcome} #{call.message + 1}"
-        more = f": {inline_code(call.more, SHORT)}" if call.more else ""
-        found.append(Line(tuple(dict.fromkeys((text + more, text))), place / 100))
-    return tuple(found)
+def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+    """What the agent did last, the latest first; words stand with what was done upon them."""
+    found: list[Line] = []
+    words: Fact | None = None
+    for step in steps:
+        if step.speaker == "agent":
+            found += [_step(words, None, bullet)] if words else []
+            words = step
+        else:
+            found.append(_step(words, step, bullet))
+            words = None
+    found += [_step(words, None, bullet)] if words else []
+    return tuple(reversed(found))
+
+
+def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
+    """A step: what the agent said, and what it did then with its outcome."""
+    said = [""]
+    if words:
+        said = [inline_prose(words.text, limit) for limit in (DECISION, SHORT)]
+        said.append(inline_prose(condensed(words.text), STEP))
+    acts = [""]
+    if done:
+        show = inline_code if done.speaker == "tool" else inline_prose
+        outcome = done.note or "no result recorded"
+        outcome = "" if done.speaker == "leftoff" and outcome == "ok" else f": {outcome}"
+        end = f"{outcome} #{done.message + 1}"
+        more = f": {inline_code(done.more, SHORT)}" if done.more else ""
+        acts = [show(done.text, SHORT) + end + more, show(done.text, LEAST) + end]
+    joined = " → " if words and done else ""
+    forms = [said[0] + joined + acts[0]]
+    forms += [text + joined + acts[-1] for text in said]
+    return _line(forms, bullet, max(f.weight for f in (words, done) if f))
 
 
 def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
@@ -287,6 +346,9 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     its place: something else may have made the file again since."""
     counted = file.added is not None
     notes = [] if file.action == "modified" and counted else [file.action]
+    first = min((ref.message for ref in file.refs), default=file.last_message)
+    if file.action == "created" and not counted and first < file.last_message:
+        notes = ["created, later modified"]
     if file.renamed_from:
         base, was = _base(file.path), _base(file.renamed_from)
         folder = file.renamed_from.rpartition("/")[0]
@@ -397,7 +459,8 @@ def _shares() -> Mapping[str, Part]:
     fact, other, file = Fact("x"), Fact("y"), FileModification("x", "modified", 1, ())
     one = Handover(
         state=State(question="?"), goal=fact, task=(fact,), last_message=fact, said=(fact,),
-        constraints=(fact,), last_words=fact, calls=(fact,), to_dos=(fact,),
+        constraints=(fact,), last_words=fact, steps=(fact,), report=(fact,),
+        running=(fact,), queued=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
         decisions=(fact, Fact("z", weight=0.0)), git=(fact,), findings=(fact,),
@@ -425,8 +488,9 @@ def stored_part(
     Args:
         title: what it is shown under, if not its kind; "" for nothing.
     """
+    kind = STEPS if kind == "Last calls" else kind  # as earlier versions wrote
     share = _shares().get(kind, Part(kind, (), 0.0, 0.25, 6))
-    step = -1 if kind == "Last calls" else 1  # those are listed with the latest last
+    step = -1 if kind == STEPS else 1  # those are listed with the latest last
     lines = tuple(
         Line(_stored_forms(kind, item, bullet), -place * step / 1000)
         for place, item in enumerate(items)

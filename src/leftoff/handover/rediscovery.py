@@ -449,8 +449,8 @@ def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
             if state.uncommitted is not None:
                 known.append(f"{state.uncommitted} files not committed")
             return ("state", ", ".join(filter(None, known))) if any(known) else ("", "")
-        for call in handover.calls:
-            if normal_command(call.text) == text:
+        for call in handover.steps:
+            if call.speaker == "tool" and normal_command(call.text) == text:
                 return "command", f"{call.text}: {call.note}"
     elif kind == "question":
         wanted = content_words(text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import overload
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -99,7 +100,8 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
 
 
 def _agent_decisions(view: SessionView, model: Model, least: float | None) -> list[KeyDecision]:
-    found = select_decisions(CandidateGroups(view, view.sentences("decision")), model, least)
+    groups, scores = _scored(view, model)
+    found = select_decisions(groups, model, least, scores)
     return [
         _decision(view, model, candidate, confidence, message)
         for group, chosen in found
@@ -108,8 +110,36 @@ def _agent_decisions(view: SessionView, model: Model, least: float | None) -> li
     ]
 
 
+def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
+    """Every candidate sentence of the agent, in order of its message, with the probability that
+    it states a decision; 0 where the model cannot read it."""
+    groups, found = _scored(view, MODEL)
+    rank = found.statement_rank
+    for sentences, logits in zip(groups.sentences(), found.logits, strict=True):
+        for at, said in enumerate(sentences):
+            z = logits[at] if at < len(logits) else None
+            yield said, 0.0 if z is None else round(MODEL.statement_probability(z, rank[z]), 3)
+
+
+def _scored(view: SessionView, model: Model) -> tuple[CandidateGroups, Scores]:
+    known = _KNOWN.get(view) if model is MODEL else None
+    if known is None:
+        groups = CandidateGroups(view, view.sentences("decision"))
+        known = groups, score_groups(groups, model)
+        if model is MODEL:
+            _KNOWN[view] = known
+    return known
+
+
+_KNOWN: WeakKeyDictionary[SessionView, tuple[CandidateGroups, Scores]] = WeakKeyDictionary()
+"""Cache: computed once for each view."""
+
+
 def select_decisions(
-    groups: Sequence[list[Candidate]], model: Model, least: float | None = None
+    groups: Sequence[list[Candidate]],
+    model: Model,
+    least: float | None = None,
+    scores: Scores | None = None,
 ) -> Iterator[tuple[list[Candidate], list[tuple[Candidate, float]]]]:
     """The messages that hold a decision: their candidates, and those selected with confidence.
 
@@ -119,9 +149,10 @@ def select_decisions(
         groups: the candidates of each message of a session.
         least: the lowest confidence that is selected, whatever the message; the model's own
             thresholds if None.
+        scores: of the groups, if they are known.
     """
     needed = model.least / SCALE if least is None else least
-    found = score_groups(groups, model)
+    found = score_groups(groups, model) if scores is None else scores
     rank, lowest = found.statement_rank, model.message_least / SCALE
     for place, logits in enumerate(found.logits):
         chances = [round(model.statement_probability(z, rank[z]), 3) for z in logits]
@@ -262,6 +293,10 @@ class CandidateGroups(Sequence[list[Candidate]]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def sentences(self) -> Iterator[list[Said]]:
+        """The sentences of each message, in whatever language."""
+        return ([self._said[place] for place in group] for group in self._places)
 
     @overload
     def __getitem__(self, place: int) -> list[Candidate]: ...

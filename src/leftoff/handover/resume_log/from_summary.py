@@ -142,7 +142,10 @@ def _critical(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
     found: dict[str, Any] = {
         "important_ids": {k: inline_prose(v, MAX_ITEM_LENGTH) for k, v in ids.items() if v},
         "state": state,
-        "last_calls": _prose(handover.calls),
+        "last_steps": _prose(handover.steps),
+        "running": _prose(handover.running),
+        "queued": _prose(handover.queued),
+        "report": _prose(handover.report),
         "checks": _prose(handover.checks),
         "failed_then_mended": _prose(handover.lessons),
         "commands": _prose(handover.commands),

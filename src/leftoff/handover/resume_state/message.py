@@ -149,7 +149,7 @@ def _work_items(state: ResumeState) -> _LISTED:
     """What was found out before, and, unless the last calls of a recording are known, what was
     done, call by call, and what failed; the latest come first where there is little room."""
     found: list[tuple[str, list[str]]] = []
-    if "last_calls" not in state.context_evolution.current_context:
+    if not {"last_steps", "last_calls"} & state.context_evolution.current_context.keys():
         done = [t for t in state.completed_tools if t.success and _may_have_effect(t)]
         lines = list(dict.fromkeys(_call_line(t) for t in done))[-MAX_CALLS:]
         found = [(ADDED_TEXTS["done"], lines), (ADDED_TEXTS["failed"], _failed_calls(state))]
