@@ -6,17 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from leftoff.errors import SourceError, StateError
 from leftoff.evaluation.label_runs import select_labels
 from leftoff.evaluation.labels import (
-    Labels,
-    Move,
     digest,
     find_recordings,
-    label_problems,
     load,
     relocated,
 )
@@ -95,24 +91,6 @@ def test_recordings_are_found_at_any_depth_and_must_be_unambiguous(tmp_path: Pat
         find_recordings(str(tmp_path), ["one.jsonl"])
 
 
-def test_a_quote_must_stand_where_the_label_says() -> None:
-    label = Labels("f", open_items=load_items((1, "here"), (2, "gone"), (3, "nowhere")))
-    problems = label_problems(label, {1: "it is here", 2: "not that"})
-    assert problems == ["f: 2 does not say 'gone'", "f: no message with words at 3"]
-
-
-def load_items(*items: tuple[int, str]) -> Any:
-    from leftoff.evaluation.labels import OpenItem
-
-    return tuple(OpenItem(line, quote) for line, quote in items)
-
-
-def test_the_digest_minds_content_and_not_order() -> None:
-    a, b = Labels("a"), Labels("b")
-    assert digest([a, b]) == digest([b, a])
-    assert digest([a, b]) != digest([a, Labels("b", annotator="x")])
-
-
 def test_the_held_out_repository_is_seen_only_when_reporting(tmp_path: Path) -> None:
     put(tmp_path, "a.json")
     put(tmp_path, "b.json", file="secret__vault__b.jsonl")
@@ -121,68 +99,6 @@ def test_the_held_out_repository_is_seen_only_when_reporting(tmp_path: Path) -> 
     reported = select_labels(str(tmp_path), held_out="secret__vault", reporting=True)
     assert [x.repository for x in reported] == ["secret__vault"]
     assert select_labels(str(tmp_path), only=["other__one"], held_out="secret__vault") == ()
-
-
-def _label(**changed: Any) -> Labels:
-    return msgspec.convert({"file": "a.jsonl", **changed}, Labels)
-
-
-def directive(line: int, quote: str, **more: Any) -> dict[str, Any]:
-    return {"line": line, "quote": quote, "kind": "task", **more}
-
-
-def test_a_label_moves_to_where_its_quote_stands() -> None:
-    texts = {1: "Count the rows, please.", 5: "I count the rows.", 9: "Count the  rows, now."}
-    label = _label(directives=[directive(4, "Count the rows, now."), directive(1, "rows")])
-    found, moves = relocated(label, texts)
-    assert [d.line for d in found.directives] == [9, 1]
-    assert moves == [Move("directives", 4, 9)]
-
-
-def test_directives_are_looked_for_in_the_persons_words_first() -> None:
-    texts = {1: "Start.", 4: "You said: use the long names", 30: "use the long names"}
-    label = _label(directives=[directive(3, "use the long names")])
-    assert relocated(label, texts, {1: texts[1], 30: texts[30]})[0].directives[0].line == 30
-    assert relocated(label, texts)[0].directives[0].line == 4
-
-
-def test_a_quote_that_stands_nowhere_keeps_its_place() -> None:
-    label = _label(directives=[directive(3, "paint the fence")])
-    assert relocated(label, {3: "Count."}) == (label, [Move("directives", 3, None)])
-
-
-def test_a_short_quote_is_not_looked_for_far_away() -> None:
-    texts = dict.fromkeys(range(1, 20), "Well.") | {20: "yes"}
-    label = _label(directives=[directive(2, "yes"), directive(16, "yes")])
-    assert [d.line for d in relocated(label, texts)[0].directives] == [2, 20]
-
-
-def test_the_line_of_the_recording_outranks_what_a_reader_made_of_it() -> None:
-    """In one file an earlier reader took many turns for one: their labels bear its line."""
-    texts = {7: "Do it. Show it.", 40: "Done.", 90: "Done."}
-    label = _label(
-        milestones=[{"line": 40, "quote": "Done.", "kind": "task_done", "source_line": 90}],
-        swallowed_user_turns=[{"source_line": 7, "quote": "Show it.", "kind": "task"}],
-    )
-    found, moves = relocated(label, texts)
-    assert found.milestones[0].line == 90
-    assert [(d.line, d.quote) for d in found.directives] == [(7, "Show it.")]
-    assert moves == [Move("milestones", 40, 90)]
-    assert label_problems(found, texts) == []
-
-
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "<command-name>/review</command-name>",
-        "<command-message>review</command-message>\n<command-name>/review</command-name>",
-        "<command-name>/review</command-name>\n<command-args>this branch</command-args>",
-        "<command-args>this branch</command-args>",
-    ],
-)
-def test_a_quoted_command_is_compared_as_it_is_shown(quote: str) -> None:
-    label = _label(directives=[directive(1, quote)])
-    assert label_problems(label, {1: "/review this branch"}) == []
 
 
 def test_near_misses_have_a_reason_and_move_with_their_words(tmp_path: Path) -> None:

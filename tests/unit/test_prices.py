@@ -13,10 +13,9 @@ import pytest
 
 import leftoff
 from leftoff.budget import prices
-from leftoff.budget.prices import PriceRow, price_of
+from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import preset
 from leftoff.incremental.accounts import account_of
-from leftoff.model import Usage
 
 
 def session(path: Path, *calls: tuple[str, dict[str, int]]) -> Path:
@@ -71,31 +70,6 @@ def test_a_session_without_recorded_usage_has_no_cost(tmp_path: Path) -> None:
     assert (found.usd, found.unpriced) == (None, ())
 
 
-def test_a_price_has_its_days() -> None:
-    assert price_of("claude-sonnet-5-5", "2026-10-06T23:59:59Z").cache_read == 0.2  # type: ignore[union-attr]
-    assert price_of("claude-sonnet-5-5", "2026-10-07T00:00:00Z").cache_read == 0.1  # type: ignore[union-attr]
-    assert price_of("claude-sonnet-5-5", "") is None
-
-
-@pytest.mark.parametrize(
-    "name,known",
-    [
-        ("claude-opus-4-5-20251101", True),
-        ("claude-sonnet-4-5[1m]", True),
-        ("anthropic/claude-3-haiku-20240307", True),
-        ("openai/gpt-4o", True),
-        ("gpt-4o-2024-05-13", False),  # it cost more than the later ones
-        ("copilot/claude-sonnet-4.5", False),  # paid by the request
-        ("openrouter/openai/gpt-4o-mini", False),
-        ("claude-opus-4-6-thinking", False),
-        ("<synthetic>", False),
-        ("", False),
-    ],
-)
-def test_a_name_is_known_or_not_and_never_guessed(name: str, known: bool) -> None:
-    assert (price_of(name, "2026-11-01") is not None) is known
-
-
 def test_the_rows_of_the_user_come_first(tmp_path: Path) -> None:
     path = session(tmp_path / "s.jsonl", ("claude-opus-4-5", USAGE), ("composer-2", USAGE))
     mine = (PriceRow("*", 1.0, 1.0, 1.0, 1.0),)
@@ -106,13 +80,6 @@ def test_the_rows_of_the_user_come_first(tmp_path: Path) -> None:
     command: list[str] = [sys.executable, "-m", "leftoff", "budget", path.name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "$0.23 at list prices" in done.stdout
-
-
-def test_a_kind_of_tokens_without_a_price_is_unknown() -> None:
-    row = PriceRow("x", 2.0, 4.0)
-    assert row.range(Usage(1_000_000, 1_000_000)) == (6.0, 6.0)
-    assert row.range(Usage(1, 1, cache_read=1)) is None
-    assert row.range(Usage(1, 1, cache_write=1)) is None
 
 
 def test_rows_of_a_batch_hold_the_cost(tmp_path: Path) -> None:

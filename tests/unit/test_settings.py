@@ -102,12 +102,6 @@ def other(value: Any) -> Any:
     return {"markdown": "json", "gzip": "none", "by_role_priority": value}.get(value, "./here")
 
 
-def tree(key: str, value: Any) -> dict[str, Any]:
-    for name in reversed(key.split(".")):
-        value = {name: value}
-    return dict(value)
-
-
 def yaml_or_toml(value: Any) -> str:
     """An inline value that TOML and YAML both understand, once separators are chosen."""
     return msgspec.json.encode(value).decode()
@@ -275,22 +269,6 @@ def test_mistakes_elsewhere_are_found_too(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="cannot be read"):
         load(project=tmp_path)
-
-
-def test_options_of_commands_in_the_environment_are_no_settings() -> None:
-    environ = {"LEFTOFF_SUMMARIZE_FORM": "json", "LEFTOFF_BUDGET_JSON": "1", "HOME": "/x"}
-    assert load(environ=environ).settings == Settings()
-
-
-def test_atomic_writes_cannot_be_switched_off() -> None:
-    loaded = load(flags={"resume.enable_atomic_writes": False})
-    assert len(loaded.notices) == 1
-    assert "writes are always atomic" in loaded.notices[0]
-
-
-def test_home_moves_everything_that_leftoff_keeps() -> None:
-    values = load(environ={"LEFTOFF_HOME": "/elsewhere/"}).values()
-    assert values["context_management.resume_logs.storage_dir"] == "/elsewhere/resume-logs"
 
 
 def test_the_thresholds_that_are_watched_follow_the_settings(tmp_path: Path) -> None:
