@@ -3,16 +3,19 @@
 `calls/PART.cases` holds the cases of one part of the package:
 
     # title                      begins a case; the title says what the calls below it show
+    + {"name": "text"}           files that are written into the folder $TMP, null where one is removed
     module.function [arguments]  a call; with keywords: `module.function [...] {"name": value}`
     function [...] | name name   of a result only the fields of these names are looked at
     > result                     what it gives, without what is a default; nothing for None
+                                 ` & {"name": "text"}` behind it are files that the call changed
     ! Error: message             or what it raises
 
 Values are JSON. `{"$": "module.Class", ...}` is a value of a class of ours, `{"$tuple": [...]}`,
 `{"$set": [...]}`, `{"$bytes": "..."}` and `{"$dict": [[key, value]]}` are what JSON has no form for,
 `{"$lines": [...]}` are lines of JSON, `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
 of the case gave, or with `"at"` what is found in it by these attributes and keys. In results tuples are
-lists, and `{"$type": "..."}` is what only later calls of the case look into. `LEFTOFF_UPDATE_CASES=1 python -m pytest tests/unit/test_calls.py` writes
+lists, and `{"$type": "..."}` is what only later calls of the case look into. `{"$path": "..."}` is a
+`Path`, $ROOT this checkout, and `{"$copy": "..."}` what a file of the checkout holds. `LEFTOFF_UPDATE_CASES=1 python -m pytest tests/unit/test_calls.py` writes
 what is given now: look at the difference before you commit it.
 """
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import hashlib
 import importlib
 import json
 import os
@@ -34,6 +38,7 @@ import msgspec
 import pytest
 
 FOLDER = Path(__file__).parent / "calls"
+ROOT = Path(__file__).parents[2]
 OF_A_VERSION = ("schema", "leftoff", "rules")
 """Fields of a result that say who made it."""
 
@@ -96,6 +101,10 @@ def decode(value: Any, earlier: list[Any]) -> Any:
             return text.encode("latin-1")
         case {"$dict": pairs}:
             return {inner(k): inner(v) for k, v in pairs}
+        case {"$path": path}:
+            return Path(path)
+        case {"$copy": path}:
+            return (ROOT / path).read_bytes()
         case {"$name": name}:
             return getattr(builtins, name, None) or function(name)
         case {"$lines": lines}:
@@ -132,6 +141,8 @@ def encode(value: Any, *, exact: bool = True) -> Any:
         if all(isinstance(k, str) and not k.startswith("$") for k in value):
             return {k: inner(v) for k, v in value.items()}
         return {"$dict": [[inner(k), inner(v)] for k, v in value.items()]}
+    if isinstance(value, Path):
+        return {"$path": str(value)}
     if isinstance(value, Enum) and not exact:
         return str(value)
     if isinstance(value, (FunctionType, BuiltinFunctionType, type)):
@@ -187,22 +198,28 @@ def _fields(value: Any) -> dict[str, Any] | None:
     return {n: v for n, v in given.items() if v is not defaults[n] and v != defaults[n]}
 
 
-def outcomes(calls: Iterable[tuple[str, str]]) -> Iterator[str]:
+def outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
     """What calls give or raise one after the other, as it stands in the file."""
     earlier: list[Any] = []
     for name, given in calls:
-        arguments, end = json.JSONDecoder().raw_decode(given)
-        rest, _, names = given[end:].partition(" | ")
-        keywords = json.loads(rest.strip() or "{}")
+        text = given.replace("$TMP", str(folder)).replace("$ROOT", str(ROOT))
+        arguments, end = json.JSONDecoder().raw_decode(text)
+        rest, _, names = text[end:].partition(" | ")
+        if name == "+":
+            _write(folder, arguments)
+            yield "> null"
+            continue
+        before = files(folder)
         result: Any = None
         try:
-            result = function(name)(*decode(arguments, earlier), **decode(keywords, earlier))
+            keywords = decode(json.loads(rest.strip() or "{}"), earlier)
+            result = function(name)(*decode(arguments, earlier), **keywords)
             if isinstance(result, Iterator):
                 result = list(result)
         except Exception as error:
             if not type(error).__module__.startswith(("leftoff.", "builtins")):
                 raise
-            yield f"! {type(error).__name__}: " + json.dumps(str(error), ensure_ascii=False)
+            found = f"! {type(error).__name__}: " + json.dumps(str(error), ensure_ascii=False)
         else:
             try:
                 shown = encode(result, exact=False)
@@ -210,17 +227,48 @@ def outcomes(calls: Iterable[tuple[str, str]]) -> Iterator[str]:
                 shown = None
             if names or result is not None and shown is None:
                 shown = only(shown, names.split()) or {"$type": type(result).__name__}
-            yield "> " + json.dumps(shown, ensure_ascii=False)
+            found = "> " + json.dumps(shown, ensure_ascii=False)
+        if made := changed(before, files(folder)):
+            found += f" & {json.dumps(made, ensure_ascii=False)}"
+        yield found.replace(str(folder), "$TMP").replace(str(ROOT), "$ROOT")
         earlier.append(result)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What the files of a folder hold, by their names in it."""
+    found = sorted(p for p in folder.rglob("*") if p.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def changed(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, Any]:
+    """The files that differ: their text, of long ones a hash, None where one was removed."""
+    made: dict[str, Any] = {name: None for name in before if name not in after}
+    for name, data in after.items():
+        if before.get(name) != data:
+            short = len(data) <= 600 and data.isascii()
+            made[name] = data.decode() if short else hashlib.sha256(data).hexdigest()[:16]
+    return made
+
+
+def _write(folder: Path, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        path, data = folder / name, decode(value, [])
+        if data is None:
+            path.unlink()
+        elif name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
 EVERY = [case for path in sorted(FOLDER.glob("*.cases")) for case in cases(path)]
 
 
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: f"{case.part}: {case.title}")
-def test_calls(case: Case) -> None:
+def test_calls(case: Case, tmp_path: Path) -> None:
     given = [(name, arguments) for name, arguments, _ in case.calls]
-    found = list(outcomes(given))
+    found = list(outcomes(given, tmp_path))
     if os.environ.get("LEFTOFF_UPDATE_CASES"):
         case.calls[:] = [(*call, result) for call, result in zip(given, found, strict=True)]
         mine = [one for one in EVERY if one.part == case.part]
