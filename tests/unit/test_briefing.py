@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import api
@@ -48,6 +48,7 @@ def summary(texts: list[str]) -> ContextSummary:
     )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.text(max_size=300), max_size=40),
     st.text(max_size=2000),

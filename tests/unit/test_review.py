@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff.handover.review import (
@@ -82,6 +82,7 @@ def test_the_earlier_rounds_keep_to_their_limit(
 # -- figures ---------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(st.lists(REVIEWS, max_size=5, unique_by=lambda r: r.review_id), st.randoms())
 def test_figures_do_not_depend_on_the_order_and_shares_are_shares(
     reviews: list[Review], random: Any
