@@ -14,9 +14,6 @@ from leftoff.handover.checkpoint.document import path_component
 from leftoff.handover.checkpoint.file_names import slugify, validate_name
 from leftoff.settings import user_folder
 from leftoff.sources.discover import (
-    client_locations,
-    existing_folders,
-    home_folder,
     latest_session,
 )
 from leftoff.stores.naming import (
@@ -25,7 +22,6 @@ from leftoff.stores.naming import (
     file_stem,
     parse_file_name,
 )
-from leftoff.workspace import _moved
 
 LETTERS = st.text(
     st.one_of(
@@ -77,58 +73,7 @@ def test_a_name_made_of_any_goal_fits_everywhere(goal: str) -> None:
     assert validate_name(name) == name
 
 
-# -- paths in recordings ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "path,cwd,found",
-    [
-        ("C:\\w\\src\\a.py", "c:\\w", "src/a.py"),
-        ("src\\a.py", "C:\\w", "src/a.py"),
-        ("/w/src/a.py", "/w/", "src/a.py"),
-        ("../a.py", "/w", "../a.py"),
-        ("src/a.py", "", "src/a.py"),
-    ],
-)
-def test_a_recorded_file_is_looked_for_in_the_folder_of_now(
-    path: str, cwd: str, found: str, tmp_path: Path
-) -> None:
-    assert _moved(path, cwd, tmp_path) == tmp_path / found
-
-
 # -- where clients keep their sessions -------------------------------------------------------
-
-
-def test_windows_tells_the_home_folder_by_another_variable() -> None:
-    told = {"HOME": "/c/Users/ana", "USERPROFILE": "C:\\Users\\ana"}
-    assert str(home_folder(told, windows=True)) == "C:\\Users\\ana"
-    assert str(home_folder(told, windows=False)) == "/c/Users/ana"
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        ".config",
-        "Library/Application Support",
-        "AppData/Roaming",
-    ],
-)
-@pytest.mark.parametrize("editor", ["Code", "Code - Insiders", "VSCodium", "Cursor"])
-def test_the_storage_of_editors_on_each_system(tmp_path: Path, where: str, editor: str) -> None:
-    for place in client_locations():
-        if place.client in {"Cline", "Roo Code"} and place.folders:
-            name = {"Cline": "saoudrizwan.claude-dev", "Roo Code": "rooveterinaryinc.roo-cline"}
-            storage = tmp_path / where / editor / "User/globalStorage" / name[place.client]
-            storage.mkdir(parents=True)
-            assert existing_folders(place, {"HOME": str(tmp_path)}) == [storage]
-
-
-def test_roaming_data_is_where_windows_says(tmp_path: Path) -> None:
-    storage = tmp_path / "R" / "Code/User/globalStorage/saoudrizwan.claude-dev"
-    storage.mkdir(parents=True)
-    environ = {"HOME": str(tmp_path / "h"), "APPDATA": str(tmp_path / "R")}
-    (cline,) = (p for p in client_locations() if p.variable == "CLINE_DATA_DIR")
-    assert existing_folders(cline, environ) == [storage]
 
 
 def test_the_newest_session_of_a_folder_below_a_recorded_one(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from leftoff.budget.thresholds import preset
 from leftoff.budget.usage import Filling
 from leftoff.errors import UsageError
 from leftoff.incremental import accounts
-from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, record_hash
+from leftoff.model import Message, Ref, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts, engine, quotes
 from leftoff.rendering.html.session import card, cited, page
@@ -294,34 +294,6 @@ def test_an_excerpt_holds_the_marked_words_in_order_and_nothing_else(
             rest = rest.partition(segment.text)[2]
     marked = sum(len(s.text) for s in segments if s.marked)
     assert marked == len({n for start, end in spans for n in range(start, end)})
-
-
-# -- messages read again ---------------------------------------------------------------------
-
-
-def test_a_message_that_was_changed_is_not_quoted(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    lines = [
-        b'{"role": "user", "text": "Use one table, please."}',
-        b'{"role": "assistant", "text": "Done."}',
-    ]
-    path.write_bytes(b"\n".join(lines) + b"\n")
-    summary = api.summarize(path)
-    ref = summary.user_requests[0].ref
-    whole_record = Ref(0, 1, None, 0, hash=record_hash(lines[0]))
-    found = api.messages_at(summary, [ref, whole_record, Ref(message=1)])
-    assert [m.text for m in found.values()] == ["Use one table, please."] * 2 + ["Done."]
-    path.write_bytes(path.read_bytes().replace(b"one", b"two"))
-    assert list(api.messages_at(summary, [ref, whole_record])) == []
-
-
-@pytest.mark.parametrize("name", ["outbox.jsonl", "tenants"])
-def test_what_was_gathered_has_the_account_of_its_file(root: Path, name: str) -> None:
-    path = str(root / "corpora" / "sessions" / "claude_code" / name)
-    watched = preset("handoff")
-    gathered = accounts.account_of_reading(api.gather([path]), watched)
-    assert gathered == accounts.account_of(path, watched).account
-    assert gathered.curve
 
 
 # -- drawings --------------------------------------------------------------------------------
