@@ -11,11 +11,42 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_continuations import HISTORY, OTHER, write
 
 from leftoff import api
 from leftoff.analysis.session_pass import Pass
 from leftoff.sources.forerunners import MAX_NEIGHBOURS, forerunners
+
+
+def line(kind: str, uuid: str, parent: str | None, content: Any, **more: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": kind, "content": content}
+    if kind == "assistant":
+        body |= {"id": f"m-{uuid}", "usage": {"input_tokens": 10, "output_tokens": 5}}
+        body["content"] = (
+            content if isinstance(content, list) else [{"type": "text", "text": content}]
+        )
+    return {
+        "type": kind, "uuid": uuid, "parentUuid": parent, "message": body, "cwd": "/w",
+        "timestamp": f"2026-01-01T10:00:{len(uuid):02}Z", **more,
+    }  # fmt: skip
+
+
+HISTORY = [
+    line("user", "u1", None, "Rename the flag."),
+    line("assistant", "a1", "u1", "I'll go with `--quiet` because callers know it."),
+    line("assistant", "a2", "a1", [
+        {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/w/a.py", "content": "x"}}
+    ]),
+    line("user", "u2", "a2", [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]),
+]  # fmt: skip
+OTHER = [
+    line("user", "u4", "u2", "Please add the tests now."),
+    line("assistant", "a4", "u4", "Done."),
+]
+
+
+def write(path: Path, session: str, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps({**one, "sessionId": session}) + "\n" for one in lines))
+    return path
 
 
 def later(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
