@@ -62,6 +62,28 @@ def file(summary: ContextSummary, path: str) -> FileModification:
     return next(f for f in summary.file_modifications if f.path == path)
 
 
+def test_committed_needs_a_commit_after_the_last_change_that_included_the_file() -> None:
+    def commit(command: str) -> tuple[str, dict[str, Any], str]:
+        return "Bash", {"command": command}, "[main 1a2b3c4] Change x\n 1 file changed"
+
+    before = session(edit("/p/a.py", "1", "2"))
+    named = session(
+        edit("/p/a.py", "1", "2"), commit("git add a.py && git commit -m 'Change x'")
+    )
+    everything = session(edit("/p/a.py", "1", "2"), commit("git commit -am 'Change x'"))
+    other = session(
+        edit("/p/a.py", "1", "2"), commit("git add b.py && git commit -m 'Change x'")
+    )
+    later = session(commit("git commit -am 'Change x'"), edit("/p/a.py", "1", "2"))
+    assert [file(s, "a.py").committed for s in (before, named, everything, other, later)] == [
+        False,
+        True,
+        True,
+        None,
+        False,
+    ]
+
+
 def test_a_secret_in_an_edit_does_not_reach_the_hunk() -> None:
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     found = file(session(edit("/p/a.py", "t = ''", f"t = '{secret}'")), "a.py")
