@@ -47,7 +47,7 @@ def test_a_pass_put_aside_and_taken_up_says_the_same(path: Path, cut: float) -> 
 
 
 @given(data=st.binary(max_size=400))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_bytes_give_a_summary_or_a_refusal(data: bytes) -> None:
     try:
         summary_of(data)

@@ -105,7 +105,7 @@ _HOSTILE = st.lists(
 
 
 @given(_HOSTILE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_cleaning_redacted_text_makes_no_secret(text: str) -> None:
     """What is shown is what was judged: cleaning after redaction joins nothing that redaction
     of the clean text would replace."""
@@ -116,7 +116,7 @@ def test_cleaning_redacted_text_makes_no_secret(text: str) -> None:
 
 
 @given(_HOSTILE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_views_map_every_character_to_its_place(text: str) -> None:
     assert cleaned_view(text).text == clean(text)
     for view in (cleaned_view(text), bare_view(text)):

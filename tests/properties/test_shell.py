@@ -122,7 +122,7 @@ OUTCOMES = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(COMMANDS, OUTCOMES, st.booleans())
 def test_any_string_can_be_analysed(command: str, outcome: Outcome, told: bool) -> None:
     script = analyze(command, cwd="/p")
@@ -137,7 +137,7 @@ def test_any_string_can_be_analysed(command: str, outcome: Outcome, told: bool) 
     assert once() == once()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(COMMANDS)
 def test_a_denied_call_does_nothing(command: str) -> None:
     known = FileState(["/p/a"])

@@ -206,7 +206,7 @@ def test_short_is_at_most_a_hundred_code_points(text: str) -> None:
     assert len(short(text * 3)) <= 100
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     _TEXTS, st.integers(-2, 120), st.sampled_from(sorted(_MEASURES)), st.sampled_from(_MARKERS)
 )

@@ -1,7 +1,7 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
     python -m tests.reliability.extremes [memory] [growth] [patterns] [json] [strings]
-        [prefixes] [literals] [--megabytes 1024] [--limit 400] [--full] [--seeds FOLDER] [--cuts 20]
+        [literals] [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
     limited to --limit MB where the input is one of lines. It must answer (exit 0) or refuse in
@@ -17,8 +17,6 @@
     alternative alone, else those of a pattern in turn. Only growth fails; speed is printed.
 `json`: nasty documents, each as a line between good lines and as a whole recording.
 `strings`: a naughty string in every string of every format's example (--full: each of them).
-`prefixes`: recordings (of corpora/, and of --seeds FOLDER) cut after any byte, read up to an earlier
-    byte, put aside, taken up again: byte for byte what reading the prefix at once gives.
 
 Without a name, all of them. Prints tables; exits 1 on a failure. Not part of the test suite:
 it is long.
@@ -768,44 +766,6 @@ def _said(
     return said
 
 
-# -- prefixes --------------------------------------------------------------------------------
-
-
-def prefixes(folders: list[Path], cuts: int) -> list[str]:
-    from leftoff.errors import InputError
-    from leftoff.formats.reader import Sample, detect
-    from leftoff.sources.open import open_lines
-    from leftoff.testing.records import check_prefix
-
-    root = Path(__file__).resolve().parents[2] / "corpora"
-    table = Table("recording", "cut", "wrong")
-    sessions = trials = 0
-    for place in (root / "sessions", root / "gold" / "sessions", *folders):
-        for path in sorted(p for p in place.rglob("*") if p.is_file()):
-            if "spotter" in path.name:  # kept for evaluation
-                continue
-            try:
-                with open_lines(str(path)) as lines:
-                    data = b"".join(lines)
-            except InputError:
-                continue
-            found = detect(Sample(data, complete=True)) if len(data) < 300_000 else None
-            if found is None or found.shape == "document":
-                continue
-            sessions += 1
-            chance = random.Random(path.name)
-            for _ in range(cuts):
-                end = chance.randrange(len(data) + 1)
-                cut = chance.randrange(end + 1)
-                trials += 1
-                try:
-                    check_prefix(data[:end], cut, found.name)
-                except Exception as error:  # noqa: BLE001
-                    table.row(path.name, f"{cut} of {end}", "", wrong=repr(error)[:200])
-    print(f"{sessions} recordings, {trials} prefixes")
-    return table.failed
-
-
 # -- literals --------------------------------------------------------------------------------
 
 
@@ -871,14 +831,12 @@ def repeated_literals(*, full: bool) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    kinds = ("memory", "growth", "patterns", "json", "strings", "prefixes", "literals")
+    kinds = ("memory", "growth", "patterns", "json", "strings", "literals")
     parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
     parser.add_argument("--megabytes", type=int, default=1024, help="of the longest recording")
     parser.add_argument("--limit", type=int, default=400, help="MB of address space")
     parser.add_argument("--size", type=int, default=80_000, help="characters, for growth")
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--seeds", type=Path, action="append", default=[])
-    parser.add_argument("--cuts", type=int, default=20, help="of each recording")
     args = parser.parse_args()
     failed: list[str] = []
     for kind in args.kinds or kinds:
@@ -895,8 +853,6 @@ def main() -> int:
             failed += nasty()
         elif kind == "literals":
             failed += repeated_literals(full=args.full)
-        elif kind == "prefixes":
-            failed += prefixes(args.seeds, args.cuts)
         else:
             failed += strings(args.full)
         print(f"({time.monotonic() - began:.0f} s)")

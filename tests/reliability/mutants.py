@@ -39,14 +39,16 @@ _SHELL = (
     "unit/test_shell_paths.py",
     "unit/test_shell.py",
     "unit/test_shell_outcomes.py",
-    "unit/test_shell_files.py",
+    "unit/test_calls.py",
     "unit/test_shell_cases.py",
     "rules/test_commands.py",
     "properties/test_shell.py",
     "properties/test_plain_commands.py",
 )
 CASES = "tests/unit/test_format_cases.py"
+CALLS = "tests/unit/test_calls.py"
 _STORE = (
+    "unit/test_calls.py",
     "unit/test_atomic_writes.py",
     "unit/test_retention.py",
     "unit/test_envelope.py",
@@ -58,6 +60,7 @@ _STORE = (
     "contracts/test_stores.py",
 )
 _REDACTION = (
+    "unit/test_calls.py",
     "unit/test_plausible_credentials.py",
     "unit/test_redaction_edges.py",
     "unit/test_redaction.py",
@@ -71,7 +74,7 @@ _DECISIONS = (
     "rules/test_decisions.py",
     "golden/test_golden.py",
 )
-_BUDGET = ("unit/test_usage_and_account.py", "golden/test_golden.py")
+_BUDGET = ("unit/test_calls.py", "unit/test_usage_and_account.py", "golden/test_golden.py")
 TESTS = {
     "shell/effects": _SHELL,
     "shell/expansion": _SHELL,
@@ -249,12 +252,16 @@ def tests_of(module: str) -> list[str]:
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         if any(words in path.read_text("utf-8") for words in named)
     ]
+    called = "\n" + dotted.removeprefix("leftoff.") + "."
+    if any(called in path.read_text("utf-8") for path in (ROOT / CALLS).parent.glob("calls/*")):
+        found.append(str(ROOT / CALLS))
     if folder != "leftoff.formats":
         return found
     # Of the cases of all formats only those that the module reads, or all for a shared module.
     stems = [path.stem for path in sorted((ROOT / CASES).with_name("formats").iterdir())]
     own = [stem for stem in stems if name.startswith(stem) or stem.startswith(name)]
     chosen = [f"[{stem}:" for stem in own] + [Path(path).stem for path in found]
+    chosen += [f"format_{stem}" for stem in own]
     return [*found, str(ROOT / CASES), *(["-k", " or ".join(chosen)] if own else [])]
 
 

@@ -2,8 +2,8 @@
 
     python -m tests.reliability.mutate FOLDER [--times 200] [--seed 1] [--most MIB]
 
-Every file of FOLDER is cut, spliced, and has lines dropped, doubled, swapped, glued and values
-retyped, --times times each. A run fails on any exception but FormatError, on a line that is
+Every file of FOLDER is cut, spliced, and has lines dropped, doubled, glued and values retyped, and
+pieces of markup put in, --times times each. A run fails on any exception but FormatError, on a line that is
 not accounted for, and on a summary without a message. Not part of the test suite: it is long.
 """
 
@@ -22,6 +22,10 @@ from leftoff import FormatError, Pass
 from leftoff.sources.open import open_lines
 
 _VALUE = re.compile(rb':\s*("(?:[^"\\]|\\.){0,80}"|\d+|true|false|null)')
+_PIECES = (
+    b"\x00", b"\xff\xfe", b"\n", b'"', b"}", b"\r", b"\n```\n", b"\n````\n", b"\n---\n", b"_**User**_",
+    b"<think>", b"</think>", b"<details>", b"</details></tool-use>", b"\nResult:\n",
+)  # fmt: skip
 _VALUES = (b"null", b"7", b'"x"', b"[]", b"{}", b"[1]", b'{"a":1}', b"true", b"-1e9", b'""')
 
 
@@ -38,9 +42,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
             other = chance.randrange(len(data) or 1)
             data = data[:at] + data[other : other + chance.randint(1, 5000)] + data[at:]
         elif kind == 3:
-            data = (
-                data[:at] + chance.choice((b"\x00", b"\xff\xfe", b"\n", b'"', b"}")) + data[at:]
-            )
+            data = data[:at] + chance.choice(_PIECES) + data[at:]
         elif kind == 4:
             data = _VALUE.sub(
                 lambda m: b":" + chance.choice(_VALUES) if chance.random() < 0.02 else m[0],

@@ -12,7 +12,6 @@ import pytest
 
 from leftoff.stores import atomic
 from leftoff.stores.atomic import Directory, make_directories, open_private, write_atomic
-from leftoff.stores.files import _path_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")
 
@@ -233,19 +232,3 @@ def test_a_lock_can_be_taken_again(tmp_path: Path) -> None:
         for _ in range(2):
             with folder.lock("lock", 0.5):
                 pass
-
-
-@pytest.mark.parametrize(
-    "url,windows,path",
-    [
-        ("file:///srv/x", True, "/srv/x"),
-        ("file:///C:/x", True, "C:/x"),
-        ("file:///C:/x", False, "/C:/x"),
-        ("file://host/x", True, "//host/x"),
-        ("file://localhost/x%20y", False, "/x y"),
-        ("FILE:x", False, "x"),
-        ("C:\\x", True, "C:\\x"),
-    ],
-)
-def test_a_file_url_names_a_path(url: str, windows: bool, path: str) -> None:
-    assert _path_of(url, windows=windows) == path

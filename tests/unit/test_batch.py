@@ -19,9 +19,9 @@ from leftoff import api
 from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.batch.index import Index
 from leftoff.batch.jobs import BatchOptions
-from leftoff.batch.outputs import columns_of, output_files, output_kind
+from leftoff.batch.outputs import columns_of
 from leftoff.batch.pool import InProcess
-from leftoff.batch.rows import TABLES, to_utc
+from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Report, Run
 from leftoff.batch.summarize_many import Summarized, summarize_all, summarize_all_async
 from leftoff.errors import SourceError, StateError, UnknownName, UsageError
@@ -361,29 +361,3 @@ def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path
     fresh = tmp_path / "fresh.jsonl"
     run([folder], [fresh])
     assert out.read_bytes() == fresh.read_bytes()
-
-
-@pytest.mark.parametrize(
-    "given,meant",
-    [
-        ("2026-03-02T09:14:05.045Z", "2026-03-02T09:14:05.045000Z"),
-        ("2026-03-02T09:14:05+02:00", "2026-03-02T07:14:05.000000Z"),
-        ("2026-03-02 09:14:05", "2026-03-02T09:14:05.000000Z"),
-        ("0001-01-01T00:00:00+05:00", None),
-        ("yesterday", None),
-        ("", None),
-    ],
-)
-def test_times_are_utc(given: str, meant: str | None) -> None:
-    assert to_utc(given) == meant
-
-
-def test_outputs_are_known_by_their_names() -> None:
-    assert output_kind("a.jsonl.zst") == "jsonl"
-    assert output_files("x/a.parquet") == [
-        "x/a.parquet",
-        "x/a.decisions.parquet",
-        "x/a.milestones.parquet",
-        "x/a.files.parquet",
-    ]
-    assert output_files("a.db") == ["a.db"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch.files import file_entry, find_files, local_copy
-from leftoff.errors import SourceError, UsageError
+from leftoff.batch.files import find_files, local_copy
+from leftoff.errors import SourceError
 
 
 @pytest.fixture
@@ -78,11 +78,6 @@ def test_a_closed_folder_is_told_when_its_turn_comes(tmp_path: Path) -> None:
     assert list(find_files([tmp_path], {}).files) == [str(tmp_path / "closed")]
 
 
-def test_a_path_that_no_system_has_is_told(tmp_path: Path) -> None:
-    assert file_entry("a\0b", named=True).named
-    assert file_entry(str(tmp_path / "gone")).size == -1
-
-
 @pytest.fixture
 def memory() -> Any:
     fsspec = pytest.importorskip("fsspec")
@@ -121,15 +116,6 @@ def test_a_remote_file_is_opened_here_for_a_while(memory: str, tmp_path: Path) -
         assert own == str(tmp_path)
     gone = local_copy(memory + "/gone.jsonl")
     with pytest.raises(SourceError, match=r"gone\.jsonl: no such file"), gone:
-        pass
-
-
-@pytest.mark.parametrize("url", ["nothing-knows://x/y.jsonl", "zz+yy://x"])
-def test_a_url_of_no_known_kind_is_the_callers_mistake(url: str) -> None:
-    pytest.importorskip("fsspec")
-    with pytest.raises(UsageError, match=url.split(":", maxsplit=1)[0].replace("+", r"\+")):
-        find_files([url], {})
-    with pytest.raises(UsageError), local_copy(url):
         pass
 
 

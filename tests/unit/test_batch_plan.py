@@ -17,23 +17,12 @@ from leftoff.batch.jobs import (
     Job,
     split_into_chunks,
 )
-from leftoff.batch.plan import plan_jobs, subagent_files
+from leftoff.batch.plan import plan_jobs
 from leftoff.batch.work import read_header
 
 
 def paths(found: list[Job]) -> list[tuple[str, ...]]:
     return [tuple(file.path for file in job.files) for job in found]
-
-
-def test_files_that_share_a_key_are_one_job_directly_or_through_others() -> None:
-    files = [InputFile(name) for name in ("d", "a", "c", "b", "e")]
-    heads = {
-        "a": FileHeader((1,)),
-        "b": FileHeader((2,)),
-        "c": FileHeader((1, 2)),
-        "d": FileHeader((9,)),
-    }
-    assert paths(plan_jobs(files, heads)) == [("a", "b", "c"), ("d",), ("e",)]
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.sets(st.integers(1, 5), max_size=3)))
@@ -44,16 +33,6 @@ def test_no_two_jobs_share_a_key_and_every_file_is_in_one(keys: dict[str, set[in
     told = [{key for path in group for key in keys[path]} for group in paths(found)]
     assert all(not a & b for n, a in enumerate(told) for b in told[:n])
     assert [job.number for job in found] == list(range(len(found)))
-
-
-def test_files_of_subagents_belong_to_the_file_beside_their_folder() -> None:
-    side = "/p/one/subagents/agent-x.jsonl"
-    alone = "/p/two/subagents/agent-y.jsonl"
-    assert subagent_files(["/p/one.jsonl", side, alone]) == {side: "/p/one.jsonl"}
-    (first, second) = plan_jobs([InputFile(p) for p in (side, "/p/one.jsonl", alone)], {})
-    assert [file.path for file in first.files] == ["/p/one.jsonl"]
-    assert [file.path for file in first.beside] == [side]
-    assert [file.path for file in second.files] == [alone]
 
 
 @given(st.lists(st.integers(0, 3 * CHUNK), max_size=60), st.integers(1, 4), st.booleans())

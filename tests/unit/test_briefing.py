@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff import api
 from leftoff.formats.injected import typed_spans
 from leftoff.handover.briefing import MAX_BYTES, briefing, render_prompt
-from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import Ref
 from leftoff.summary import (
-    Check,
     ContextSummary,
     FileModification,
     KeyDecision,
@@ -51,6 +48,7 @@ def summary(texts: list[str]) -> ContextSummary:
     )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.text(max_size=300), max_size=40),
     st.text(max_size=2000),
@@ -105,36 +103,10 @@ def test_state_last_message_last_words_and_files_stand_even_in_a_small_prompt() 
         assert words in prompt
 
 
-def test_what_the_compactions_summary_holds_is_left_out_and_what_it_says_wrongly_comes_first() -> (
-    None
-):
-    texts = [
-        "Keep the importer free of pandas whatever happens",
-        "Write the exporter with the csv module alone",
-        "Deliver the archive to the customer on Friday",
-    ]
-    session = summary(texts)
-    failed = Check("test", "pytest", "pytest -q tests/io", "failed", ref(7), failed=2)
-    values = {f: getattr(session, f) for f in session.__struct_fields__}
-    session = ContextSummary(**{**values, "checks": (failed,), "key_decisions": ()})
-    recorded = f"The person said: {texts[0]}.\nAll of `pytest -q tests/io` passes now.\n"
-    block = briefing(session, recorded=recorded)
-    assert f"- {texts[0]}" not in block
-    assert f"- {texts[1]}" in block
-    first = block.index("The compaction's summary is wrong about:")
-    assert first < block.index("The person's last message:")
-    assert "failed (2 failed) (#8)" in block[first:]
-
-
 def test_secrets_do_not_stand_in_the_block() -> None:
     block = briefing(summary([f"Use the token {SECRET} for the deploy"]))
     assert SECRET not in block
     assert "[REDACTED:" in block
-
-
-def test_a_budget_too_small_for_anything_is_an_error_in_words() -> None:
-    with pytest.raises(BudgetTooSmall, match=r"a prompt needs at least \d+ tokens, not 10"):
-        render_prompt(summary(["Go on"]), 10)
 
 
 def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_rest_is() -> None:

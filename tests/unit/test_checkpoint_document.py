@@ -7,24 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
+from leftoff.errors import NotPlainName, StateError
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
     checkpoint_id,
     from_summary,
-    path_component,
     problems,
     validated,
 )
-from leftoff.handover.checkpoint.from_summary import relative
-from leftoff.handover.checkpoint.prompt_log import ValidationResult, history, validations
-from leftoff.handover.checkpoint.roles import ROLES, Role, role, roles
-from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, Typed
-from leftoff.summary import Check, ContextSummary, SessionInfo, Stats
+from leftoff.handover.checkpoint.prompt_log import history
+from leftoff.handover.checkpoint.roles import role
+from leftoff.model import Message, Text, Typed
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 BUDGET = TaskTokenBudget.start(
@@ -132,11 +128,6 @@ def test_task_ids_that_are_no_plain_component_are_refused(task: str) -> None:
         checkpoint_id(task, "a", "90", AT)
 
 
-def test_a_provider_becomes_one_plain_component() -> None:
-    assert path_component("..") == "%2E."
-    assert path_component("é\\") == "%C3%A9%5C"
-
-
 # -- history ---------------------------------------------------------------------------------
 
 
@@ -158,112 +149,7 @@ def test_the_history_keeps_five_iterations_or_500_lines_whichever_is_less() -> N
     assert len(only.content.splitlines()) == 500
 
 
-def test_what_a_file_of_secrets_holds_is_left_out() -> None:
-    messages = [
-        _message(0, "go", typed=True),
-        Message(1, "assistant", (ToolCall("c1", "Read", "read", {"file_path": "/w/.env"}),)),
-        Message(2, "tool", (ToolResult("c1", "colour=blue"),)),
-        Message(3, "assistant", (ToolCall("c2", "Read", "read", {"file_path": "/w/a.py"}),)),
-        Message(4, "tool", (ToolResult("c2", "colour=green"),)),
-    ]
-    words = " ".join(e.content for e in history(messages)[0])
-    assert "blue" not in words
-    assert "green" in words
-
-
-def test_what_tools_gave_back_stands_under_tool() -> None:
-    """Some recorders write results on lines of the user; a word of the person beside them
-    stays the person's."""
-    line = (ToolResult("c", "3 passed"), Text("go on"))
-    messages = [
-        _message(0, "test it", typed=True),
-        Message(1, "assistant", (ToolCall("c", "Bash", "shell", {"command": "pytest"}),)),
-        Message(2, "user", line, origin="tool", typed=(Typed(1, 0, 5),)),
-        Message(3, "user", (Text("<reminder>"),), origin="injected"),
-    ]
-    entries, count = history(messages)
-    assert [(e.role, e.content) for e in entries if e.role != "assistant"] == [
-        ("user", "test it"),
-        ("tool", "[result] 3 passed"),
-        ("user", "go on"),
-        ("system", "<reminder>"),
-    ]
-    assert count == 2
-
-
-@pytest.mark.parametrize("via", ["rejection", "command", "answer"])
-def test_only_a_prompt_begins_an_iteration(via: str) -> None:
-    messages = [
-        _message(0, "go", typed=True),
-        Message(1, "user", (Text("no, not so"),), typed=(Typed(0, 0, 10, via),)),
-    ]
-    assert history(messages)[1] == 1
-    queued = Message(2, "user", (Text("and that"),), typed=(Typed(0, 0, 8, "queued"),))
-    assert history([*messages, queued])[1] == 2
-
-
-# -- checks ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("verdict", "succeeded"), [("passed", True), ("failed", False), ("unknown", None)]
-)
-def test_a_check_is_told_as_the_summary_has_it(verdict: str, succeeded: bool | None) -> None:
-    ref = Ref(0, 3, None, 2, 0, 0, 1)
-    check = Check(
-        "test", "pytest", "pytest | tail -3", verdict, ref,
-        passed=3, failed=None, tail="E1\nE2", result=replace(ref, message=3),
-    )  # fmt: skip
-    summary = ContextSummary(schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
-                             checks=(check,))  # fmt: skip
-    (found,) = validations(summary, [Message(3, "tool", (), time="2026-01-02T03:04:05Z")])
-    assert found == ValidationResult(
-        command="pytest | tail -3", succeeded=succeeded, passed=3, failed=None,
-        output_tail="E1\nE2", at="2026-01-02T03:04:05Z",
-    )  # fmt: skip
-
-
 # -- roles -----------------------------------------------------------------------------------
-
-
-def test_the_shipped_roles() -> None:
-    assert set(ROLES) == {"backend", "frontend", "helper"}
-    assert role("backend").checkpoint_sections == (
-        "API_ROUTES", "DATABASE_MODELS", "MIDDLEWARE", "TESTS",
-    )  # fmt: skip
-    with pytest.raises(UnknownName, match="frontend"):
-        role("frontent")
-
-
-@pytest.mark.parametrize(
-    ("path", "tracked"),
-    [
-        ("src/app.ts", True),
-        ("src/a/b/c.js", True),
-        ("package.json", True),
-        ("docs/app.ts", False),
-        ("src/app.py", False),
-        ("x/package.json", False),
-    ],
-)
-def test_globs_choose_files(path: str, tracked: bool) -> None:
-    assert role("backend").tracks(path) is tracked
-    assert Role().tracks(path)
-
-
-def test_roles_are_added_as_data() -> None:
-    more = roles('[docs]\nfiles_to_track = ["docs/**"]\nproviders = ["b", "a"]\n')
-    assert role("docs", more).rank("b") < role("docs", more).rank("a")
-    assert role("docs", more).rank("other") == 2
-    for wrong in ("[docs]\ncolour = 1\n", "not toml"):
-        with pytest.raises(UsageError):
-            roles(wrong)
-
-
-def test_paths_are_seen_from_the_directory() -> None:
-    assert relative("/w/src/a.py", "/w/") == "src/a.py"
-    assert relative("/tmp/a.py", "/w") == "/tmp/a.py"
-    assert relative("C:\\w\\a.py", "C:\\w") == "a.py"
 
 
 def test_a_role_chooses_the_files_that_are_listed(root: Path) -> None:

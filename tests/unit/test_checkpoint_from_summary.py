@@ -13,7 +13,6 @@ from leftoff.handover.checkpoint.document import from_summary
 from leftoff.handover.checkpoint.from_summary import (
     blockers,
     collect_facts,
-    remaining,
     summary_text,
 )
 from leftoff.handover.checkpoint.injection import block
@@ -26,7 +25,6 @@ from leftoff.summary import (
     ErrorSeen,
     FileModification,
     Finding,
-    GitEvent,
     KeyDecision,
     NextStep,
     ProgressInfo,
@@ -99,32 +97,6 @@ SUMMARY = ContextSummary(
     ),
 )  # fmt: skip
 
-BEGINNING = """\
-State: the agent was still at work; last event 2026-01-02T10:00:00.
-The person's last message:
-- Now write the export (open, #21)
-The agent's last words:
-- The header is missing still. #26
-"""
-
-
-def test_state_last_message_and_last_words_come_first_and_no_stage_or_percentage() -> None:
-    text = summary_text(collect_facts(SUMMARY))
-    assert text.startswith(BEGINNING)
-    assert "%" not in text
-    assert "implementation" not in text
-    for line in (
-        "- `pytest -q` (failed (2 failed), #24): `no header`",
-        "- src/export.py (created, #23)",
-        "- src/sort.py (+3 -1, #13)",
-        "- Sort the invoices by date #1",
-        "- sort in the database #6",
-        "- `the export has no header` (Bash, #25)",
-        "- dates are strings in the old table #8",
-        "- The header comes from the schema. #25",
-    ):
-        assert line in text.splitlines()
-
 
 def test_the_block_holds_all_of_it_in_the_same_order() -> None:
     made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
@@ -138,14 +110,6 @@ def test_the_current_error_is_the_latest_failure_that_nothing_mended() -> None:
     made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
     assert made.execution_state.current_error == "`the export has no header` (Bash, #25)"
     assert blockers(collect_facts(SUMMARY))[2].startswith("`pytest -q` (failed")
-
-
-def test_what_remains_is_the_open_turn_then_steps_then_open_requests() -> None:
-    assert remaining(collect_facts(SUMMARY)) == (
-        "Now write the export (open, #21)",
-        "write the header line (said, #25)",
-        "Add a total to each page (open, #11)",
-    )
 
 
 def test_the_owners_words_are_the_task_and_the_first_request_is_still_there() -> None:
@@ -217,12 +181,3 @@ def test_long_items_are_shortened_and_keep_their_place() -> None:
     line = next(n for n in block(made, 500).splitlines() if n.startswith("- word"))
     assert line.endswith("… (open, #31)")
     assert any("word end (open, #31)" in n for n in block(made).splitlines())
-
-
-def test_the_branch_is_the_one_that_the_last_commit_printed() -> None:
-    """A recorder stated `main` at the start; the agent then made a branch and committed."""
-    commit = GitEvent("commit", "Sort by date", ref(24), hash="0123abcd", branch="sorting")
-    session = replace(SUMMARY.session, branch="main")
-    summary = replace(SUMMARY, session=session, git=(commit,))
-    assert "branch sorting" in summary_text(collect_facts(summary))
-    assert "branch main" in summary_text(collect_facts(replace(summary, git=())))

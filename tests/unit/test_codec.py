@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -87,20 +86,6 @@ def test_a_line_of_braces_is_answered_at_once() -> None:
     records, codes = decoded(b"{" * 200_000)
     assert records == []
     assert "cut" in codes
-
-
-def test_documents_are_mended_like_lines() -> None:
-    assert codec.parse(b'\xef\xbb\xbf{"a": NaN}') == {"a": None}
-    with pytest.raises(ValueError, match="no_json"):
-        codec.parse(b"not json")
-
-
-def test_python_values_are_made_fit_for_json() -> None:
-    made = codec.to_valid_json({1: ["\ud800", math.nan, {"k": object}], "ok": (True, None)})
-    assert made["1"][0] == "�"
-    assert made["1"][1] is None
-    assert made["ok"] == [True, None]
-    assert codec.dumps(made).endswith(b"\n")
 
 
 def test_states_survive_freezing() -> None:

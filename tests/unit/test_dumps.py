@@ -9,15 +9,10 @@ import pytest
 
 from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.errors import NotPlainName
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, from_summary
 from leftoff.handover.checkpoint.file_names import (
     dump_paths,
-    project_name,
-    slugify,
-    task_file_name,
-    validate_name,
 )
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.roles import role
@@ -137,83 +132,3 @@ def test_the_instruction_names_form_files_and_role(
     for part in ("p.md and q.md", "Dump component tree", "COMPONENT_TREE, ROUTING", "{step}"):
         assert part in words
     assert dumps.rejection_reason(words, "95") == "it is the form, not filled in"
-
-
-def test_a_section_is_put_once_and_replaced() -> None:
-    text = dumps.replace_section("# Title\n\nMine.\n", "t 90", "one")
-    assert text == (
-        "# Title\n\nMine.\n\n<!-- leftoff:checkpoint t 90 -->\none\n"
-        "<!-- /leftoff:checkpoint t 90 -->\n"
-    )
-    text = dumps.replace_section(text + "\nAfter.\n", "t 90", "two")
-    assert "one" not in text
-    assert text.endswith("two\n<!-- /leftoff:checkpoint t 90 -->\n\nAfter.\n")
-    assert dumps.replace_section(text, "t 90", "two") == text
-
-
-def test_half_a_marker_loses_nothing_around_it() -> None:
-    torn = "Before.\n<!-- leftoff:checkpoint t 90 -->\nhalf\nAfter.\n"
-    text = dumps.replace_section(torn, "t 90", "new")
-    assert dumps.sections(text) == {"t 90": "new"}
-    assert dumps.without_sections(text) == "Before.\nhalf\nAfter."
-
-
-@pytest.mark.parametrize("task", ["a--b", "a-->b", "a---b"])
-def test_no_task_id_breaks_a_marker(task: str) -> None:
-    budget = TaskTokenBudget.start(task, "g", created_at="", total_allocated=1)
-    from leftoff.handover.checkpoint.document import ExecutionState, Tokens
-
-    capacity: Capacity = "90"
-    made = ContextCheckpoint(
-        checkpoint_id="x", created_at="", capacity_threshold=capacity, reason="window_warning",
-        task_id=task, provider_name="g", tokens=Tokens.of(budget),
-        execution_state=ExecutionState(iteration=1),
-    )  # fmt: skip
-    key = dumps.section_key(made)
-    assert "--" not in key
-    assert dumps.sections(dumps.replace_section("", key, "x")) == {key: "x"}
-
-
-# -- names -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("/home/ada/My Shop", "my-shop"),
-        ("C:\\work\\nul", "nul-files"),
-        ("/", "project"),
-        ("/home/ada/..", "project"),
-        ("/srv/Größe", "grösse"),
-    ],
-)
-def test_a_project_is_named_by_its_directory(text: str, name: str) -> None:
-    assert project_name(text) == name
-    assert validate_name(name) == name
-
-
-def test_a_task_is_named_by_its_goal() -> None:
-    assert task_file_name("Build the API: routes, models, tests!", "t1") == (
-        "build-the-api-routes-models-tests"
-    )
-    assert task_file_name("", "T-1") == "t-1"
-    assert task_file_name("Project", "t") == "project-task"
-    assert task_file_name("???", "...") == "task"
-    assert len(slugify("x" * 500)) == 64
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "a/b", "a\\b", "/a", "con", "CON.txt", "lpt9", "a:b", "x" * 65, "a\nb",
-     " a", "a.", "-rf", "a..b", "ｃｏｎ", "a*"],
-)  # fmt: skip
-def test_names_that_are_given_are_checked(name: str) -> None:
-    with pytest.raises(NotPlainName):
-        dump_paths(name, "ok")
-    with pytest.raises(NotPlainName):
-        dump_paths("ok", name)
-
-
-def test_a_task_does_not_write_into_the_projects_file() -> None:
-    with pytest.raises(NotPlainName):
-        dump_paths("shop", "Project")

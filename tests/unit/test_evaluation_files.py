@@ -7,126 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from leftoff.cli.eval import files_command
 from leftoff.errors import UsageError
 from leftoff.evaluation.budget import evaluate_budget
-from leftoff.evaluation.file_runs import FileRun, evaluate_files
-from leftoff.evaluation.file_scores import (
-    compare,
-    relative_paths,
-    root_directory,
-    seed001_files,
-)
-from leftoff.evaluation.file_truth import commits, final_patches, patch_files
-from leftoff.evaluation.report import as_text, from_json
-from leftoff.model import Message, ToolCall
+from leftoff.evaluation.file_runs import evaluate_files
+from leftoff.evaluation.file_truth import commits
+from leftoff.evaluation.report import as_text
 
-PATCH = """\
-diff --git a/src/a.py b/src/a.py
-index 1..2 100644
---- a/src/a.py
-+++ b/src/a.py
-@@ -1 +1 @@
--x
-+y
-diff --git a/new.py b/new.py
-new file mode 100644
-index 0..3
---- /dev/null
-+++ b/new.py
-@@ -0,0 +1 @@
-+x
-diff --git a/logo.png b/logo.png
-index 4..5 100644
-Binary files a/logo.png and b/logo.png differ
-diff --git a/build/out.txt b/build/out.txt
-new file mode 100644
-index 0..6
---- /dev/null
-+++ b/build/out.txt
-@@ -0,0 +1 @@
-+x
-diff --git a/p.py b/q.py
-similarity index 100%
-rename from p.py
-rename to q.py
-diff --git a/run.sh b/run.sh
-old mode 100644
-new mode 100755
-"""
 SHA = "0123456789abcdef0123456789abcdef01234567"
-
-
-def test_a_final_patch_tells_what_became_of_each_file() -> None:
-    expected = {
-        "src/a.py": "modified",
-        "new.py": "created",
-        "p.py": "deleted",
-        "q.py": "created",
-    }
-    assert patch_files(PATCH) == (expected, 2)
-    assert patch_files(PATCH.replace("\n", "\r\n")) == (expected, 2)
-
-
-def test_the_set_up_of_a_data_sets_tasks_is_left_out() -> None:
-    patch = "diff --git a/tox.ini b/tox.ini\nindex 1..2\n--- a/tox.ini\n+++ b/tox.ini\n"
-    assert patch_files(patch, "o__r__sphinx-1.traj") == ({}, 1)
-    assert patch_files(patch, "o__r__flask-1.traj") == ({"tox.ini": "modified"}, 0)
-
-
-def test_the_reference_solution_is_not_taken_for_the_agents(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    gold = {"instance": {"patch": PATCH}, "history": [], "test_result": {"git_patch": ""}}
-    ours = {"history": [], "test_result": {"git_patch": PATCH}}
-    path.write_text("\n".join(json.dumps(row) for row in (gold, ours)))
-    assert final_patches(str(path)) == ["", PATCH]
-
-
-def test_the_root_is_where_most_true_paths_are_found() -> None:
-    said = ["/repo/src/a.py", "/repo/b.py", "/tmp/src/a.py", "c.py"]
-    assert root_directory(said, ["src/a.py", "b.py"], "/elsewhere") == "/repo"
-    assert root_directory(said, ["z.py"], "/elsewhere") == "/elsewhere"
-
-
-def test_only_changed_files_below_the_root_are_compared() -> None:
-    said = {
-        "/repo/a.py": "modified",
-        "/repo/b.py": "read",
-        "/repo/out/": "deleted",
-        "/repo/dist/c.js": "created",
-        "/tmp/d.py": "created",
-        "/repo/.git/config": "modified",
-    }
-    assert relative_paths(said, "/repo") == {"a.py": "modified"}
-
-
-def test_a_wrong_action_is_wrong_and_missed() -> None:
-    one = compare("s", 0, {"a": "created", "b": "deleted"}, {"a": "modified", "b": "deleted"})
-    assert (one.right, one.wrong, one.missed, one.paths) == (1, 1, 1, 2)
-    assert one.f1 == 0.5
-    assert compare("s", 0, {}, {}).f1 is None
-
-
-def test_the_seeds_rule_is_as_written() -> None:
-    def call(name: str, kind: str, **given: str) -> Message:
-        return Message(0, "assistant", (ToolCall("c", name, kind, given),), cwd="/w")
-
-    assert seed001_files(
-        [
-            call("Read", "read", file_path="a.py"),
-            call("Write", "create", file_path="a.py"),
-            call("Write", "create", file_path="b.py"),
-            call("Bash", "shell", command="npm test ./c.py"),
-            call("Bash", "shell", command="rm d.py"),
-        ]
-    ) == {
-        "/w/a.py": "modified",
-        "/w/b.py": "created",
-        "/w/c.py": "modified",
-        "/w/d.py": "deleted",
-    }
 
 
 def _recording(folder: Path) -> Path:
@@ -184,21 +72,6 @@ def test_committed_files_are_looked_for_in_the_sessions_own_commits(tmp_path: Pa
     assert isinstance(figures, dict)
     assert figures["found"] == 1.0
     assert "committed files: " not in as_text(report.blocks())
-
-
-def test_a_run_holds_numbers_and_names_only(tmp_path: Path) -> None:
-    path = _recording(tmp_path)
-    done = CliRunner().invoke(
-        files_command, [str(path), "--json", "--resamples", "10"], standalone_mode=False
-    )
-    assert from_json(done.output.encode(), FileRun).recordings == 1
-    for word in ("touch", "by-hand.py", "a.py", SHA[:7], "first"):
-        assert word not in done.output
-
-
-def test_nothing_to_read_is_the_callers_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        evaluate_files([str(tmp_path)])
 
 
 def test_the_account_of_a_recording_is_measured_and_what_cannot_be_read_is_named(

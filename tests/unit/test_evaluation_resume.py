@@ -17,7 +17,6 @@ from leftoff.evaluation import handover_scores, resume_grounds, resume_truth
 from leftoff.evaluation.labels import Decision, Directive, Labels
 from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
-from leftoff.evaluation.resume_grounds import GroundingSource, claims
 from leftoff.evaluation.resume_runs import (
     ResumeReport,
     evaluate_resume,
@@ -29,14 +28,9 @@ from leftoff.evaluation.resume_runs import (
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
 from leftoff.handover.stated_facts import (
-    Fact,
-    core_command,
-    names_file,
     stated_and_outdated,
-    states_fact,
     text_items,
 )
-from leftoff.handover.text_match import TextMatcher, content_words, names
 from leftoff.live import compactions
 from leftoff.live.compactions import Cut, cuts
 from leftoff.model import Message, Text
@@ -47,157 +41,6 @@ Line: TypeAlias = dict[str, Any]
 # -- texts -----------------------------------------------------------------------------------
 
 CHOICE = "I'll keep the upload queue in SQLite instead of Redis."
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        (CHOICE, True),
-        ("Upload queue: SQLite, instead of Redis, was kept.", True),
-        ("The queue is SQLite.\nUploads go there.\nRedis was not taken; we keep it.", True),
-        ("SQLite is a database.", False),
-        ("The queue.\n" + "Nothing here.\n" * 9 + "SQLite.\n" + "No.\n" * 9 + "Redis.", False),
-        (" ".join(f"queue{n}" for n in range(99)) + " sqlite upload queue keep redis", False),
-        ("", False),
-    ],
-)
-def test_a_statement_is_kept_where_most_of_its_words_stand_together(
-    text: str, kept: bool
-) -> None:
-    wanted = content_words(CHOICE)
-    assert wanted == {"keep", "upload", "queue", "sqlite", "instead", "redis"}
-    if text.startswith("queue0"):  # the same words, each in another stretch of a long list
-        filler = " ".join(f"word{n}" for n in range(80))
-        text = f" {filler} ".join(sorted(wanted))
-    assert TextMatcher(text).states(wanted) is kept
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Look at src/app/upload.py, then run it.", {"upload.py"}),
-        (
-            "`retry_limit` and maxRetries, e.g. in HTTPClient",
-            {"retry_limit", "maxRetries", "HTTPClient"},
-        ),
-        ("commit 1a2b3c4 of v1.2.3", {"1a2b3c4", "v1.2.3"}),
-        ("see cmd/tool for more", {"cmd/tool"}),
-        ("Plain words and 12 numbers, yes and/or no.", set()),
-        ("/home/me/work/README.md", {"README.md"}),
-    ],
-)
-def test_names_are_paths_and_identifiers(text: str, found: set[str]) -> None:
-    assert names(text) == found
-
-
-def test_repeated_runs_of_words_are_redundant() -> None:
-    once = "one two three four five six seven eight"
-    assert TextMatcher(once).redundancy == (0, 1)
-    assert TextMatcher(f"{once} {once}").redundancy == (1, 9)
-
-
-# -- files and facts -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("Changed upload.py.", True),
-        ("Changed `src/upload.py`", True),
-        ("Changed test_upload.py", False),
-        ("Changed upload.pyc", False),
-        ("Changed the uploader", False),
-    ],
-)
-def test_a_file_is_named_by_its_whole_name(text: str, named: bool) -> None:
-    assert names_file(text, "src/upload.py", ("src/upload.py",)) is named
-
-
-def test_a_name_that_two_changed_files_bear_needs_its_directory() -> None:
-    files = ("a/main.go", "b/main.go")
-    assert not names_file("main.go was changed", "a/main.go", files)
-    assert names_file("a/main.go was changed", "a/main.go", files)
-    assert not names_file("a/main.go was changed", "b/main.go", files)
-
-
-@pytest.mark.parametrize(
-    ("command", "core"),
-    [
-        ("cd /work && go test ./... 2>&1 | tail -5", "go test ./..."),
-        ("npm run build", "npm run build"),
-        ("pytest -q tests > out.txt", "pytest -q tests"),
-        ("cd /work", ""),
-    ],
-)
-def test_the_core_of_a_command_is_what_is_run(command: str, core: str) -> None:
-    assert core_command(command) == core
-
-
-def test_a_relation_needs_subject_and_value_in_one_item() -> None:
-    fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
-    assert states_fact(text_items("- `go test ./...` passed"), fact)
-    assert states_fact(text_items("Passed:\n- go test ./..."), fact)
-    assert not states_fact(text_items("- go test ./...\n- the lint passed"), fact)
-
-
-def test_a_value_that_was_overturned_is_stale() -> None:
-    fact = Fact("command", "go test ./...", ("failed", "passed"), used=True)
-    assert stated_and_outdated(text_items("- go test ./... failed"), [fact]) == ([fact], [fact])
-    assert stated_and_outdated(text_items("- go test ./... failed, then passed"), [fact]) == (
-        [fact],
-        [],
-    )
-    assert stated_and_outdated(text_items("- go test ./..."), [fact]) == ([], [])
-
-
-# -- grounds ---------------------------------------------------------------------------------
-
-
-def ground(*texts: str) -> GroundingSource:
-    return GroundingSource([json.dumps({"text": text}).encode() + b"\n" for text in texts])
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Wrote src/app/upload.py.",
-        "It takes 1,250 ms (#3).",
-        'It says "keep the\nqueue small".'.replace("\n", " "),
-        "Commit 1a2b3c4d.",
-        "12 messages, 40 % done, 3 left out",
-        "The key [REDACTED:token:7] was used.",
-        "Told as ‹tag› in 'code'.",
-        "Wrote C:/work/main.py.",
-    ],
-)
-def test_what_stands_in_the_recording_is_grounded(said: str) -> None:
-    there = ground(
-        "cd /home/me/src/app && vi upload.py",
-        "1250 ms, 1a2b3c4d",
-        "keep the\n  queue small",
-        "<tag> `code` C:\\work\\main.py",
-    )
-    assert there.grounded_share(said)[1] == []
-
-
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        ("Wrote src/app/invented.py.", "path"),
-        ("It takes 77 seconds more.", "number"),
-        ('It says "drop the whole queue".', "quote"),
-        ("Commit 99aa88bb.", "id"),
-    ],
-)
-def test_what_was_made_up_is_found(said: str, kind: str) -> None:
-    there = ground("src/app/upload.py keep the queue small 1a2b3c4d")
-    share, wrong = there.grounded_share(said)
-    assert kind in {claim.kind for claim in wrong}
-    assert share.part < share.whole
-
-
-def test_every_claim_is_counted_once() -> None:
-    assert len(list(claims("See a/b.py, a/b.py and a/b.py."))) == 1
 
 
 # -- cuts ------------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ import pytest
 
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
-from leftoff.settings import Settings
 from leftoff.stores.atomic import write_atomic
-from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.files import FileStore
 from leftoff.stores.protocol import Entry, Store, StoredDocument
 from leftoff.stores.retention import Retention, pin, prune
 
@@ -70,15 +69,6 @@ def test_a_file_is_readable_json_with_the_seal_last(store: FileStore) -> None:
     assert set(seal) == {"schema", "id", "redactions"}
 
 
-def test_equal_documents_are_equal_bytes(tmp_path: Path) -> None:
-    found = set()
-    for n in range(2):
-        store = FileStore(tmp_path / str(n), compress={"checkpoint": 0})
-        found.add(Path(store.save("checkpoint", "c", DOCUMENT)).read_bytes())
-        time.sleep(1.1 if n == 0 else 0)  # the clock of a gzip header counts seconds
-    assert len(found) == 1
-
-
 def test_personal_data_goes_from_checkpoints_only(store: FileStore) -> None:
     document = {"note": "ask ada.lovelace@lovelace-engines.co.uk"}
     store.save("checkpoint", "c", document)
@@ -96,35 +86,6 @@ def test_a_gate_of_ones_own(tmp_path: Path) -> None:
     store = FileStore(tmp_path, gate=gate)
     store.save("task", "t", {"word": "hush"})
     assert loaded(store, "task", "t").document == {"word": "[REDACTED:task:1]"}
-
-
-def test_settings_name_the_places(tmp_path: Path) -> None:
-    made = store_for(Settings(), tmp_path)
-    assert made.save("resume_log", "s", {}).endswith(".leftoff/resume-logs/session-s.json")
-    assert made.save("checkpoint", "c", {}).endswith("context-checkpoints/c.json.gz")
-    from leftoff import settings
-
-    (tmp_path / "leftoff.toml").write_text(
-        'home = "kept"\n[resume]\nstorage_location = "./.dotnet-prompt/resume"\n'
-        "enable_compression = true\nmax_file_size_bytes = 200\n"
-        '[context_management.resume_logs]\nstorage_dir = ".claude-mpm/resume-logs"\n'
-        '[token_budget.context_dump]\ncompression = "none"\n'
-    )
-    made = store_for(settings.load(project=tmp_path).settings, tmp_path)
-    found = [
-        made.save("resume_log", "s", {}),
-        made.save("checkpoint", "c", {}),
-        made.save("resume_state", "r", {}),
-        made.save("resume_state", "R2", {"words": "word " * 100}),
-        made.save("task", "t", {}),
-    ]
-    assert [str(Path(p).relative_to(tmp_path)) for p in found] == [
-        ".claude-mpm/resume-logs/session-s.json",
-        "kept/context-checkpoints/c.json",
-        ".dotnet-prompt/resume/r.json",
-        ".dotnet-prompt/resume/R2.json.gz",
-        "kept/tasks/t.json",
-    ]
 
 
 def test_other_files_are_no_documents(store: FileStore) -> None:
@@ -360,34 +321,7 @@ def test_a_folder_that_is_not_synced_is_a_third_answer(
     assert (tmp_path / "state.json").read_bytes() == b"{}"
 
 
-def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
-    (tmp_path / "kept").write_text("not a folder")
-    with pytest.raises(StateError, match="cannot be saved"):
-        FileStore(tmp_path / "kept").save("task", "t", {})
-
-
 # -- who may read, and what is followed ------------------------------------------------------
-
-
-@posix
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_only_the_owner_can_read(tmp_path: Path, umask: int) -> None:
-    before = os.umask(umask)
-    try:
-        store = FileStore(tmp_path / "a" / "kept")
-        folder = store.folder("task")
-        folder.mkdir(parents=True, mode=0o700)
-        (folder / "t.json").write_text("{}")
-        (folder / "t.json").chmod(0o644)
-        for n in range(3):
-            store.save("task", "t", {"n": n}, text="words")
-            store.save("review", "r", {"n": n})
-    finally:
-        os.umask(before)
-    for path in sorted((tmp_path / "a" / "kept").rglob("*")):
-        if path.name == "t.json.bak" or path.name == "tasks":
-            continue
-        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
 
 @posix

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leftoff.formats.aider import FORMAT, _answers, edits_in
+from leftoff.formats.aider import FORMAT, _answers
 from leftoff.formats.reader import Cursor
 from leftoff.model import (
     Message,
@@ -14,24 +14,6 @@ from leftoff.model import (
 )
 
 HEADER = "# aider chat started at 2026-01-02 03:04:05"
-BLOCK = "src/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
-
-
-@pytest.mark.parametrize(
-    "text,found",
-    [
-        (BLOCK, [("src/a.py", "x = 1\n", "x = 2\n")]),
-        (BLOCK.removesuffix(">>>>>>> REPLACE\n```"), []),
-        ("```\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n```", []),
-        (f"**`src/a.py`**:\n{BLOCK[9:]}", [("src/a.py", "x = 1\n", "x = 2\n")]),
-        (
-            f"{BLOCK[:-4]}\n\n<<<<<<< SEARCH\n=======\ny\n>>>>>>> REPLACE\n```",
-            [("src/a.py", "x = 1\n", "x = 2\n"), ("src/a.py", "", "y\n")],
-        ),
-    ],
-)
-def test_blocks(text: str, found: list[tuple[str, str, str]]) -> None:
-    assert edits_in(text) == found
 
 
 def test_odd_bytes() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given, settings
@@ -28,46 +27,6 @@ from leftoff.model import (
 def _back(data: bytes) -> list[Message]:
     assert FORMAT.detect(Sample(data, complete=True))
     return [r for r in FORMAT.reader().read(data, Cursor()) if isinstance(r, Message)]
-
-
-def test_a_written_session_names_its_fields() -> None:
-    call = ToolCall("c1", "bash", "shell", {"command": "ls"})
-    usage = Usage(10, 5, 70, 20, 2)
-    found = json.loads(
-        write(
-            [
-                Message(0, "user", (Text("go"),), origin="prompt", typed=(Typed(0, 0, 2),)),
-                Message(
-                    1, "assistant", (Text("On it."),), response="r", model="m", usage=usage
-                ),
-                Message(2, "assistant", (call,), response="r", model="m", usage=usage),
-                Message(3, "tool", (ToolResult("c1", "a", "error", 2),), origin="tool"),
-                Message(0, "assistant", (Text("helper"),), agent="h"),
-            ],
-            SessionFacts(id="s", agent_version="1.2"),
-            agent="codex",
-        )
-    )
-    assert found["agent"] == {"name": "codex", "version": "1.2", "model_name": "m"}
-    assert [s["step_id"] for s in found["steps"]] == [1, 2, 3]
-    assert found["steps"][1]["metrics"] == {
-        "prompt_tokens": 100,
-        "completion_tokens": 5,
-        "cached_tokens": 70,
-        "extra": {"cache_creation_input_tokens": 20, "reasoning_tokens": 2},
-    }
-    assert found["steps"][2] == {
-        "step_id": 3,
-        "source": "agent",
-        "model_name": "m",
-        "message": "",
-        "tool_calls": [
-            {"tool_call_id": "c1", "function_name": "bash", "arguments": {"command": "ls"}}
-        ],
-        "observation": {"results": [{"source_call_id": "c1", "content": "a"}]},
-        "extra": {"response": "r", "outcomes": {"c1": {"status": "error", "exit_code": 2}}},
-    }
-    assert found["final_metrics"]["total_prompt_tokens"] == 100
 
 
 _words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
@@ -131,8 +90,3 @@ def test_what_is_written_reads_back_the_same(turns: Any) -> None:
         return m.index, m.role, m.origin, m.parts, m.response, m.model, m.usage, typed
 
     assert [content(m) for m in found] == [content(m) for m in given_messages]
-
-
-def test_results_of_no_call_are_kept() -> None:
-    data = write([Message(0, "tool", (ToolResult("", "lost", "ok"),))], SessionFacts())
-    assert [m.parts for m in _back(data)][-1] == (ToolResult("", "lost", "unknown"),)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from leftoff import ContextSummary, Pass
-from leftoff.api import create_context_summary
+from leftoff import Pass
 from leftoff.extraction.evidence import Called, Compacted
 from leftoff.formats.claude_code import ClaudeReader
 from leftoff.model import Message, ToolResult, Usage
@@ -47,37 +46,6 @@ def fed(*lines: dict[str, Any]) -> Pass:
     return reading
 
 
-def summary(*lines: dict[str, Any]) -> ContextSummary:
-    return fed(*lines).summary()
-
-
-def test_a_split_response_counts_once_at_its_largest() -> None:
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 500, "output_tokens": 1}
-    grown = usage | {"output_tokens": 90}
-    got = summary(
-        user("Fix the build."),
-        agent(text("On it."), message={"usage": usage}, uuid="a"),
-        agent(call("t1", command="ls"), message={"usage": grown}, uuid="b"),
-        user([result("t1", "app.py")]),
-        agent(call("t2", command="ls"), message={"usage": usage}, uuid="c"),
-    )
-    spend = got.context.spend
-    assert (spend.input, spend.cache_read, spend.output) == (10, 500, 90)
-    assert got.stats.turn_count == 1
-    assert got.stats.tool_call_count == 2
-
-
-def test_a_repeated_line_changes_no_number() -> None:
-    lines = [
-        user("Fix it.", uuid="u"),
-        agent(text("I'll go with a lock file."), uuid="a", parentUuid="u"),
-    ]
-    once, twice = summary(*lines), summary(lines[0], lines[1], lines[1])
-    assert twice.stats.message_count == once.stats.message_count == 2
-    assert twice.key_decisions == once.key_decisions
-    assert [i.code for i in twice.issues] == ["repeated_record"]
-
-
 def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
     usage = {"input_tokens": 5, "cache_read_input_tokens": 90_000, "output_tokens": 1_000}
     boundary = {
@@ -100,65 +68,6 @@ def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
     assert len(after.user_requests) == 1
 
 
-def test_subagents_are_children_not_messages() -> None:
-    inner = agent(call("t9", command="rm build.log"), response="m9", uuid="x1")
-    back = user([result("t9", "")], uuid="x2")
-    progress: dict[str, Any] = {
-        **BASE,
-        "type": "progress",
-        "data": {"type": "agent_progress", "agentId": "a1", "message": inner},
-    }
-    second = {**progress, "data": {**progress["data"], "message": back}}
-    got = summary(
-        user("Clean up."), agent(call("t1", "Task", prompt="clean")), progress, second, second
-    )
-    assert got.stats.message_count == 2
-    assert got.stats.tool_call_count == 1
-    assert [(c.id, c.message_count, c.tool_call_count) for c in got.session.children] == [
-        ("a1", 2, 1)
-    ]
-    assert [(f.path, f.action) for f in got.file_modifications] == [("build.log", "deleted")]
-
-
-def test_a_subagents_own_file_is_a_session() -> None:
-    got = summary(
-        user("Find the leak.", isSidechain=True, agentId="a7"),
-        agent(text("It is in the pool."), isSidechain=True, agentId="a7"),
-    )
-    assert got.session.id == "a7"
-    assert got.session.parent_id == "s-1"
-    assert got.stats.message_count == 2
-
-
-def test_a_title_of_another_sessions_leaf_is_not_ours() -> None:
-    ours = {"type": "summary", "summary": "Retry uploads", "leafUuid": "u1"}
-    other = {"type": "summary", "summary": "Something else", "leafUuid": "gone"}
-    assert summary(other, user("Add a retry.", uuid="u1")).session.title == ""
-    assert (
-        summary(ours, other, user("Add a retry.", uuid="u1")).session.title == "Retry uploads"
-    )
-
-
-def test_client_made_lines_cost_nothing_and_say_nothing() -> None:
-    got = summary(
-        user("Go."),
-        agent(
-            text("I'll go with option B because of an API error."),
-            message={"model": "<synthetic>", "usage": {"output_tokens": 9}},
-            isApiErrorMessage=True,
-        ),
-    )
-    assert got.context.spend.output == 0
-    assert got.key_decisions == ()
-    assert got.session.models == ()
-
-
-def test_unknown_kinds_are_counted_and_named() -> None:
-    got = summary(user("Go."), {"type": "hologram", "sessionId": "s-1"})
-    assert got.stats.lines.unknown == 1
-    assert [i.what for i in got.issues] == ["records of unknown kind 'hologram'"]
-
-
 def test_odd_tool_names_and_inputs_do_no_harm() -> None:
     reading = fed(
         agent(
@@ -171,21 +80,6 @@ def test_odd_tool_names_and_inputs_do_no_harm() -> None:
     names = [e.name for e in reading.sessions[-1][""].evidence if isinstance(e, Called)]
     assert len(names) == 4
     assert reading.summary().stats.tool_call_count == 4
-
-
-def test_written_files_are_new_only_if_the_recorder_says_so() -> None:
-    got = summary(
-        agent(call("t1", "Write", file_path="/home/dev/app/a.py", content="x")),
-        user([result("t1", "ok")], toolUseResult={"type": "create"}),
-        agent(call("t2", "Write", file_path="/home/dev/app/b.py", content="x"), response="m2"),
-        user([result("t2", "ok")], toolUseResult={"type": "update"}),
-        agent(call("t3", "Edit", file_path="/home/dev/app/c.py"), response="m3"),
-        user([result("t3", "<tool_use_error>no</tool_use_error>", failed=True)]),
-    )
-    assert [(f.path, f.action, f.certainty) for f in got.file_modifications] == [
-        ("a.py", "created", "sure"),
-        ("b.py", "modified", "sure"),
-    ]
 
 
 def test_messages_carry_what_was_recorded() -> None:
@@ -218,68 +112,6 @@ def test_messages_carry_what_was_recorded() -> None:
 
 
 # -- stream-json and the Agent SDK ------------------------------------------------------------
-
-STREAM: list[dict[str, Any]] = [
-    {"type": "system", "subtype": "init", "session_id": "s-2", "cwd": "/w",
-     "claude_code_version": "2.1.0", "tools": []},
-    {"type": "user", "message": {"role": "user", "content": "Fix the parser."}, "session_id": "s-2"},
-    {"type": "assistant", "message": {"id": "m1", "role": "assistant", "content": [
-        call("t1", "Task", prompt="Look."), text("On it.")]}, "session_id": "s-2"},
-    {"type": "user", "message": {"role": "user", "content": "Look."}, "parent_tool_use_id": "t1",
-     "session_id": "s-2"},
-    {"type": "assistant", "message": {"role": "assistant", "content": [text("Found.")]},
-     "parent_tool_use_id": "t1", "session_id": "s-2"},
-    {"type": "user", "message": {"role": "user", "content": [result("t1", "Found.")]},
-     "session_id": "s-2"},
-    {"type": "stream_event", "event": {"type": "message_stop"}, "session_id": "s-2"},
-    {"type": "system", "subtype": "compact_boundary", "session_id": "s-2",
-     "compact_metadata": {"trigger": "auto", "pre_tokens": 900}},
-    {"type": "assistant", "message": {"id": "m2", "role": "assistant", "content": [text("Done.")]},
-     "session_id": "s-2"},
-    {"type": "result", "subtype": "success", "result": "Done.", "session_id": "s-2"},
-]  # fmt: skip
-
-
-def test_a_stream_and_a_list_of_sdk_messages_are_read() -> None:
-    """Both were refused as files, and as a list they gave an empty summary."""
-    as_lines, as_list = Pass(), Pass()
-    as_lines.feed(b"".join([json.dumps(one).encode() + b"\n" for one in STREAM]))
-    as_list.feed(json.dumps(STREAM).encode())
-    for reading, name in ((as_lines, "claude_code"), (as_list, "claude_code_list")):
-        got = reading.summary()
-        assert (got.session.format, got.session.id, got.session.cwd) == (name, "s-2", "/w")
-        assert [r.text for r in got.user_requests] == ["Fix the parser."]
-        assert got.stats.message_count == 4
-        assert got.stats.lines.unknown == 0
-    assert create_context_summary(STREAM).stats.message_count == 4
-    bare = [{k: one[k] for k in ("type", "message")} for one in STREAM if "message" in one]
-    assert create_context_summary(bare).stats.message_count > 0
-
-
-def test_the_last_line_alone_is_the_agents_words() -> None:
-    """`--output-format json` writes nothing but the result."""
-    reading = Pass()
-    reading.feed(json.dumps(STREAM[-1]).encode() + b"\n")
-    got = reading.summary()
-    assert (got.session.format, got.stats.message_count) == ("claude_code", 1)
-
-
-@pytest.mark.parametrize(
-    "last,turn",
-    [
-        ({}, ("closed", "")),
-        ({"is_error": True, "result": "Credit is too low"}, ("open", "Credit is too low")),
-        ({"subtype": "error_max_turns", "result": None}, ("open", "error_max_turns")),
-    ],
-)
-def test_the_last_line_of_a_stream_ends_the_turn(
-    last: dict[str, Any], turn: tuple[str, str]
-) -> None:
-    reading = Pass()
-    for line in (*STREAM[:-1], STREAM[-1] | last):
-        reading.feed(json.dumps(line).encode() + b"\n")
-    got = reading.summary().turn
-    assert (got.status, got.failed) == turn
 
 
 @pytest.mark.parametrize("name", ["bash-input", "bash-stdout", "bash-stderr"])

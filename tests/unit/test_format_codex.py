@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from leftoff import Pass
 from leftoff.extraction.evidence import Ran, Returned
 
@@ -40,7 +38,6 @@ def output(identity: str, words: Any) -> dict[str, Any]:
 META = line(
     "session_meta", id="s-1", cwd="/home/dev/app", cli_version="0.140.0", git={"branch": "x"}
 )
-CONTEXT = line("turn_context", cwd="/home/dev/app", model="gpt-x")
 
 
 def fed(*lines: dict[str, Any]) -> Pass:
@@ -52,120 +49,6 @@ def fed(*lines: dict[str, Any]) -> Pass:
 
 def of(reading: Pass, kind: type[Any]) -> list[Any]:
     return [e for e in reading.sessions[-1][""].evidence if isinstance(e, kind)]
-
-
-def test_the_session_is_known_by_its_first_header() -> None:
-    fork = line("session_meta", id="s-0", cwd="/elsewhere")
-    got = fed(META, fork, CONTEXT, said("Add a flag.", "user"), said("Done.")).summary()
-    assert (got.session.id, got.session.cwd, got.session.branch) == (
-        "s-1",
-        "/home/dev/app",
-        "x",
-    )
-    assert got.session.models == ("gpt-x",)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "<environment_context>\n<cwd>/x</cwd></environment_context>",
-        "# AGENTS.md instructions for /x\n\nBe brief.",
-        "<turn_aborted>The user interrupted</turn_aborted>",
-        "<user_instructions>Be brief.</user_instructions>",
-    ],
-)
-def test_injected_text_is_no_request(words: str) -> None:
-    got = fed(META, said(words, "user"), said("Add a flag.", "user"), said("Done.")).summary()
-    assert [r.text for r in got.user_requests] == ["Add a flag."]
-
-
-def test_events_that_repeat_items_are_not_counted_again() -> None:
-    got = fed(
-        META,
-        said("Add a flag.", "user"),
-        event("user_message", message="Add a flag."),
-        event("agent_message", message="Done."),
-        said("Done."),
-    ).summary()
-    assert got.stats.message_count == 2
-    assert len(got.user_requests) == 1
-
-
-def test_calls_between_two_outputs_are_one_response() -> None:
-    got = fed(
-        META,
-        said("Go.", "user"),
-        said("Looking."),
-        shell("c1", "ls"),
-        shell("c2", "pwd"),
-        output("c1", "x"),
-        output("c2", "y"),
-        said("Done."),
-    ).summary()
-    assert got.stats.turn_count == 2
-
-
-def usage(total: int, last: int) -> dict[str, Any]:
-    def counts(n: int) -> dict[str, int]:
-        return {"input_tokens": n, "cached_input_tokens": n // 2, "output_tokens": 10}
-
-    info = {"total_token_usage": counts(total), "last_token_usage": counts(last)}
-    return event("token_count", info={**info, "model_context_window": 1000})
-
-
-def test_the_last_readable_total_is_the_spend() -> None:
-    got = fed(
-        META,
-        CONTEXT,
-        said("Go.", "user"),
-        said("Done."),
-        usage(100, 100),
-        usage(400, 300),
-        usage(400, 300),
-        event("token_count", info=None),
-        event("token_count", info={"total_token_usage": "[REDACTED]"}),
-    ).summary()
-    assert got.context.spend.input == 200
-    assert got.context.spend.cache_read == 200
-    assert got.context.spend.by_model["gpt-x"].output == 10
-    assert got.context.occupancy == 310
-    assert got.context.window == 1000
-
-
-def test_applied_patches_win_over_what_the_call_asked() -> None:
-    patch = "*** Begin Patch\n*** Update File: a.py\n*** Add File: b.py\n*** End Patch"
-    changes = {
-        "/home/dev/app/a.py": {"type": "update", "unified_diff": "", "move_path": None},
-        "/home/dev/app/old.py": {"type": "update", "move_path": "/home/dev/app/new.py"},
-        "/home/dev/app/gone.py": {"type": "delete", "content": ""},
-    }
-    got = fed(
-        META,
-        said("Go.", "user"),
-        item("custom_tool_call", name="apply_patch", input=patch, call_id="c1"),
-        event("patch_apply_end", call_id="c1", success=True, changes=changes),
-        item("custom_tool_call_output", call_id="c1", output="Exit code: 0\nOutput:\nSuccess."),
-    ).summary()
-    assert [(f.path, f.action, f.renamed_from) for f in got.file_modifications] == [
-        ("a.py", "modified", ""),
-        ("gone.py", "deleted", ""),
-        ("new.py", "created", "old.py"),
-        ("old.py", "deleted", ""),
-    ]
-
-
-def test_a_patch_that_was_not_applied_did_nothing() -> None:
-    patch = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
-    got = fed(
-        META,
-        said("Go.", "user"),
-        item("custom_tool_call", name="apply_patch", input=patch, call_id="c1"),
-        event(
-            "patch_apply_end", call_id="c1", success=False, changes={"a.py": {"type": "update"}}
-        ),
-        item("custom_tool_call_output", call_id="c1", output="Exit code: 1\nOutput:\nno"),
-    ).summary()
-    assert got.file_modifications == ()
 
 
 def test_the_legacy_layout_reads_the_same() -> None:
@@ -200,15 +83,6 @@ def of_twin(reading: Pass) -> list[Any]:
     return of(twin, Ran)
 
 
-def test_unknown_items_are_named() -> None:
-    got = fed(META, said("Go.", "user"), item("dream"), line("omen")).summary()
-    assert got.stats.lines.unknown == 2
-    assert {i.what for i in got.issues} == {
-        "records of unknown kind 'response_item/dream'",
-        "records of unknown kind 'omen'",
-    }
-
-
 def test_newer_versions_tell_results_as_completed_items() -> None:
     change = {
         "type": "FileChange",
@@ -231,11 +105,3 @@ def test_newer_versions_tell_results_as_completed_items() -> None:
     assert of(reading, Returned)[0].exit_code == 7
     got = reading.summary().file_modifications
     assert [(f.path, f.action, f.tools) for f in got] == [("n.py", "created", ("apply_patch",))]
-
-
-def test_a_refused_command_changes_no_file() -> None:
-    """`rm` behind an unsupported call was reported as a deletion."""
-    for words, deleted in (("", ["old.txt"]), ("unsupported call: exec_command", [])):
-        got = fed(META, CONTEXT, said("Clean up.", "user"), shell("c1", "rm old.txt"),
-                  output("c1", words)).summary()  # fmt: skip
-        assert [f.path for f in got.file_modifications] == deleted

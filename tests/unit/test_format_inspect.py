@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from leftoff.extraction.collector import Collector
 from leftoff.formats import inspect as inspect_format
 from leftoff.formats.inspect import FORMAT
 from leftoff.formats.reader import Cursor
@@ -91,19 +90,6 @@ def test_an_archive_reads_as_its_document(read: Read) -> None:
     )
 
 
-def test_an_archive_through_the_pass() -> None:
-    data = _archive(
-        {"header.json": b"{}", "samples/1_epoch_1.json": json.dumps(SAMPLE).encode()}
-    )
-    fold = Collector()
-    for start in range(0, len(data), 100):
-        fold.feed(data[start : start + 100])
-    fold.close()
-    assert fold.format is not None
-    assert fold.format.name == "inspect"
-    assert len(fold.sessions[0][""].thread) == 6
-
-
 def test_damaged_and_oversized_members_cost_only_themselves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -129,8 +115,3 @@ def test_no_more_is_unpacked_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
         Unknown,
         Unknown,
     ]
-
-
-@pytest.mark.parametrize("data", [b"PK\x03\x04", b"PK\x03\x04header.json" * 20])
-def test_a_broken_archive(data: bytes) -> None:
-    assert [type(r) for r in FORMAT.reader().read(data, Cursor())] == [Unknown]

@@ -10,7 +10,6 @@ from leftoff import codec
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.formats.specstory import FORMAT, SpecStoryReader
-from leftoff.formats.specstory_arguments import parse_tool_use
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import (
     Message,
@@ -87,26 +86,6 @@ def test_patches_are_patches_again() -> None:
     assert [path for _, path, _ in patched_files(patch)] == ["a.md", "b.py"]
 
 
-def test_a_file_cut_inside_a_tool_use() -> None:
-    text = HEAD + _turn(_tool("Bash", "\n`x`\n\n```text\nout\n```"))[:-30]
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
-    found = [r for r in _records(lines, resumed=False) if isinstance(r, Message)]
-    assert [type(p) for p in found[0].parts] == [ToolCall]
-
-
-def _lines(text: str) -> list[Record]:
-    return _records([x.encode() for x in text.splitlines(keepends=True)], resumed=False)
-
-
-def test_an_odd_fence_in_files_without_times_swallows_no_turn() -> None:
-    """A reply cut off inside a block made all later turns part of it, without a word."""
-    text = HEAD + "".join(
-        (_turn("go", "User"), _turn("```py\nx = 1", "Assistant"), _turn("more", "User"))
-    )
-    found = [r.role for r in _lines(text) if isinstance(r, Message)]
-    assert found == ["user", "assistant", "user"]
-
-
 def test_the_path_stands_in_the_summary_line() -> None:
     for name, kind in (("edit_file_v2", "edit"), ("read_file_v2", "read")):
         verb = kind.capitalize()
@@ -140,18 +119,6 @@ def test_repeated_markup_is_read_in_time_that_grows_with_its_length(
         return lambda: _records(lines, resumed=False)
 
     assert_linear(prepare, 60_000)
-
-
-def test_backquotes_of_a_command_in_its_summary_do_not_cut_it() -> None:
-    """A here-string of PowerShell and a template of JavaScript hold backquotes of their own."""
-    command = 'Set-Content a -Value "x`nb/`n"; git commit -m "Add a"'
-    given, output = parse_tool_use(
-        "shell",
-        f" • Run command: {command}",
-        f"\n\n```bash\n{command}\n```\n\n```\n[main 1a2b3c4] Add a\n```\n",
-    )
-    assert given == {"command": command}
-    assert output == "[main 1a2b3c4] Add a"
 
 
 @pytest.mark.parametrize(

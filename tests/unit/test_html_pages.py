@@ -3,8 +3,6 @@ stay out, and a long session still fits."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import sys
 from html.parser import HTMLParser
@@ -21,10 +19,9 @@ from leftoff.budget.thresholds import preset
 from leftoff.budget.usage import Filling
 from leftoff.errors import UsageError
 from leftoff.incremental import accounts
-from leftoff.model import Message, Ref, Text, ToolCall, ToolResult, record_hash
+from leftoff.model import Message, Ref, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts, engine, quotes
-from leftoff.rendering.html.frame import html_document
 from leftoff.rendering.html.session import card, cited, page
 from leftoff.rendering.render_summary import render
 from leftoff.summary import (
@@ -248,20 +245,6 @@ def test_without_jinja2_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     engine._engine.cache_clear()
 
 
-def test_the_policy_names_what_is_in_the_page() -> None:
-    made = html_document("<t>", "<p>x</p>", style="p { color: red }", script="let a = 1;")
-    policy = re.search(r'Policy" content="([^"]*)"', made)
-    assert policy
-    assert "default-src 'none'" in policy[1]
-    assert "unsafe" not in policy[1]
-    for tag in ("style", "script"):
-        inside = made.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
-        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
-        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
-    assert "script-src" not in html_document("t", "")
-    assert "<title>&lt;t&gt;</title>" in made
-
-
 # -- quotations ------------------------------------------------------------------------------
 
 
@@ -313,54 +296,7 @@ def test_an_excerpt_holds_the_marked_words_in_order_and_nothing_else(
     assert marked == len({n for start, end in spans for n in range(start, end)})
 
 
-def test_a_decision_stands_in_its_paragraph() -> None:
-    quote = quoted("Other.\n\nThe table is slow. We drop it. It is old.\n\nMore.", (27, 38))
-    assert quotes.surrounding_text(quote, "We drop it.") == ("The table is slow.", "It is old.")
-    assert quotes.surrounding_text(quote, "not there") == ("", "")
-    assert quotes.surrounding_text(None, "We drop it.") == ("", "")
-
-
-# -- messages read again ---------------------------------------------------------------------
-
-
-def test_a_message_that_was_changed_is_not_quoted(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    lines = [
-        b'{"role": "user", "text": "Use one table, please."}',
-        b'{"role": "assistant", "text": "Done."}',
-    ]
-    path.write_bytes(b"\n".join(lines) + b"\n")
-    summary = api.summarize(path)
-    ref = summary.user_requests[0].ref
-    whole_record = Ref(0, 1, None, 0, hash=record_hash(lines[0]))
-    found = api.messages_at(summary, [ref, whole_record, Ref(message=1)])
-    assert [m.text for m in found.values()] == ["Use one table, please."] * 2 + ["Done."]
-    path.write_bytes(path.read_bytes().replace(b"one", b"two"))
-    assert list(api.messages_at(summary, [ref, whole_record])) == []
-
-
-@pytest.mark.parametrize("name", ["outbox.jsonl", "tenants"])
-def test_what_was_gathered_has_the_account_of_its_file(root: Path, name: str) -> None:
-    path = str(root / "corpora" / "sessions" / "claude_code" / name)
-    watched = preset("handoff")
-    gathered = accounts.account_of_reading(api.gather([path]), watched)
-    assert gathered == accounts.account_of(path, watched).account
-    assert gathered.curve
-
-
 # -- drawings --------------------------------------------------------------------------------
-
-
-def test_stages_follow_each_other_to_the_end() -> None:
-    changes = [("planning", 0), ("testing", 4), ("testing", 6), ("review", 6), ("other", 9)]
-    timeline = [StageChange(name, Ref(message=start)) for name, start in changes]
-    assert charts.stage_runs(timeline, 12) == [
-        ("planning", 0, 4),
-        ("testing", 4, 6),
-        ("review", 6, 9),
-        ("other", 9, 12),
-    ]
-    assert charts.stage_runs([], 12) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.booleans()), min_size=2, max_size=900))

@@ -9,48 +9,13 @@ import pytest
 
 from leftoff import codec
 from leftoff.handover.lost import (
-    KINDS,
     Point,
     Share,
     audits_as_dict,
     audits_table,
-    compare,
     total_shares,
 )
 from leftoff.live.compactions import audit_compactions
-
-HAD = [
-    Point("decision", "Keep the queue in SQLite because it survives a crash", "", 3),
-    Point("constraint", "Never touch legacy.py, billing imports it", "constraint", 1),
-    Point("file", "src/queue.py", "created"),
-    Point("file", "src/old.py", "deleted"),
-    Point("command", "pytest -q tests 2>&1 | tail -3", "failed", 9),
-    Point("error", "sqlite3.OperationalError: database is locked", "Bash", 8),
-]
-
-
-@pytest.mark.parametrize(
-    ("recorded", "kept"),
-    [
-        ("", ()),
-        ("The queue is kept in SQLite, since it survives a crash.", ("decision",)),
-        ("The queue is in memory.", ()),
-        ("Do never touch `legacy.py`: billing imports it!", ("constraint",)),
-        ("Files:\n- src/queue.py: new\n- src/old.py", ("src/queue.py",)),
-        ("Deleted files:\n- src/old.py", ("src/old.py",)),
-        ("- `pytest -q tests` is still failing", ("command",)),
-        ("- `pytest -q tests` passed", ()),
-        ("It stopped with OperationalError: the database is locked (sqlite3).", ("error",)),
-    ],
-)
-def test_kept_is_what_stands_in_the_summary(recorded: str, kept: tuple[str, ...]) -> None:
-    shares, lost = compare(HAD, recorded)
-    found = [p for p in HAD if p not in lost]
-    assert [p.kind if p.kind != "file" else p.text for p in found] == list(kept)
-    assert {k: s.had for k, s in shares.items()} == dict(
-        zip(KINDS, (1, 1, 2, 1, 1), strict=True)
-    )
-    assert sum(s.kept for s in shares.values()) == len(kept)
 
 
 def line(number: int, **more: Any) -> bytes:

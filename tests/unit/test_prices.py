@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,6 @@ import pytest
 
 import leftoff
 from leftoff.budget import prices
-from leftoff.budget.prices import PriceRow, price_of
-from leftoff.budget.thresholds import preset
-from leftoff.incremental.accounts import account_of
-from leftoff.model import Usage
 
 
 def session(path: Path, *calls: tuple[str, dict[str, int]]) -> Path:
@@ -39,80 +33,6 @@ USAGE = {
     "input_tokens": 1_000, "output_tokens": 2_000,
     "cache_read_input_tokens": 100_000, "cache_creation_input_tokens": 10_000,
 }  # fmt: skip
-
-
-def cost(path: Path, **options: Any) -> prices.Cost:
-    return account_of(str(path), preset("advisory"), **options).account.cost
-
-
-def test_reads_and_writes_of_the_cache_have_prices_of_their_own(tmp_path: Path) -> None:
-    found = cost(session(tmp_path / "s.jsonl", ("claude-opus-4-5-20251101", USAGE)))
-    least = (1_000 * 5 + 2_000 * 25 + 100_000 * 0.5 + 10_000 * 6.25) / 1e6
-    assert found.usd == pytest.approx(least)
-    assert found.usd_at_most == pytest.approx(least + 10_000 * (10 - 6.25) / 1e6)
-    assert found.unpriced == ()
-
-
-def test_a_model_without_a_price_makes_the_cost_unknown(tmp_path: Path) -> None:
-    calls = ("claude-opus-4-5", USAGE), ("composer-2", USAGE)
-    found = cost(session(tmp_path / "s.jsonl", *calls))
-    assert (found.usd, found.usd_at_most, found.unpriced) == (None, None, ("composer-2",))
-
-
-def test_a_call_that_is_longer_than_the_price_holds_for_is_unknown(tmp_path: Path) -> None:
-    long = {**USAGE, "cache_read_input_tokens": 190_001}
-    assert cost(session(tmp_path / "a.jsonl", ("claude-sonnet-4-5", USAGE))).usd is not None
-    assert cost(session(tmp_path / "b.jsonl", ("claude-sonnet-4-5", long))).usd is None
-
-
-def test_a_session_without_recorded_usage_has_no_cost(tmp_path: Path) -> None:
-    empty = {"input_tokens": 0, "output_tokens": 0}
-    found = cost(session(tmp_path / "s.jsonl", ("claude-opus-4-5", empty)))
-    assert (found.usd, found.unpriced) == (None, ())
-
-
-def test_a_price_has_its_days() -> None:
-    assert price_of("claude-sonnet-5-5", "2026-10-06T23:59:59Z").cache_read == 0.2  # type: ignore[union-attr]
-    assert price_of("claude-sonnet-5-5", "2026-10-07T00:00:00Z").cache_read == 0.1  # type: ignore[union-attr]
-    assert price_of("claude-sonnet-5-5", "") is None
-
-
-@pytest.mark.parametrize(
-    "name,known",
-    [
-        ("claude-opus-4-5-20251101", True),
-        ("claude-sonnet-4-5[1m]", True),
-        ("anthropic/claude-3-haiku-20240307", True),
-        ("openai/gpt-4o", True),
-        ("gpt-4o-2024-05-13", False),  # it cost more than the later ones
-        ("copilot/claude-sonnet-4.5", False),  # paid by the request
-        ("openrouter/openai/gpt-4o-mini", False),
-        ("claude-opus-4-6-thinking", False),
-        ("<synthetic>", False),
-        ("", False),
-    ],
-)
-def test_a_name_is_known_or_not_and_never_guessed(name: str, known: bool) -> None:
-    assert (price_of(name, "2026-11-01") is not None) is known
-
-
-def test_the_rows_of_the_user_come_first(tmp_path: Path) -> None:
-    path = session(tmp_path / "s.jsonl", ("claude-opus-4-5", USAGE), ("composer-2", USAGE))
-    mine = (PriceRow("*", 1.0, 1.0, 1.0, 1.0),)
-    assert cost(path, prices=mine).usd == pytest.approx(2 * 113_000 / 1e6)
-    (tmp_path / "leftoff.toml").write_text(
-        '[[prices]]\nmatch = "*"\ninput = 1\noutput = 1\ncache_read = 1\ncache_write = 1\n'
-    )
-    command: list[str] = [sys.executable, "-m", "leftoff", "budget", path.name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "$0.23 at list prices" in done.stdout
-
-
-def test_a_kind_of_tokens_without_a_price_is_unknown() -> None:
-    row = PriceRow("x", 2.0, 4.0)
-    assert row.range(Usage(1_000_000, 1_000_000)) == (6.0, 6.0)
-    assert row.range(Usage(1, 1, cache_read=1)) is None
-    assert row.range(Usage(1, 1, cache_write=1)) is None
 
 
 def test_rows_of_a_batch_hold_the_cost(tmp_path: Path) -> None:

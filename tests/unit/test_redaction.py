@@ -145,11 +145,6 @@ def test_a_value_is_rebuilt_and_never_changed() -> None:
     assert type(out["[REDACTED:github-token:1]"]) is Pair
 
 
-def test_a_value_without_secrets_is_returned_itself() -> None:
-    value = {"a": ["plain", {"b": "text"}]}
-    assert Redactor().value(value) is value
-
-
 class Login(Struct, frozen=True):
     host: str
     password: str
@@ -193,41 +188,6 @@ def test_the_name_beside_a_value_gives_it_away(value: Any) -> None:
 def test_a_secret_given_away_once_is_replaced_where_it_stands_bare() -> None:
     out = Redactor().value(["first " + OPAQUE, "SERVICE_TOKEN=" + OPAQUE])
     assert out == ["first [REDACTED:secret:1]", "SERVICE_TOKEN=[REDACTED:secret:1]"]
-
-
-@pytest.mark.parametrize(
-    "benign",
-    [
-        "commit 3f2a9c1d5e7b8a6f4c2d1e0b9a8f7c6d5e4b3a21 fixes it",
-        "id 123e4567-e89b-42d3-a456-426614174000",
-        "/home/user/.config/app/tokens/v2/secret_store/manager2.py:120:8",
-        "tests/unit/test_login.py::TestToken::test_secret_key[param0-password1] PASSED",
-        "integrity sha512-" + base64.b64encode(bytes(range(64))).decode(),
-        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "<tool-use-id>REDACTED</tool-use-id> and [REDACTED] and REDACTED.darc",
-        "token_count: 123456, max_tokens=8192, tokenizer: cl100k_base",
-        'password = os.environ["DB_PASSWORD"]',
-        "const token = await getToken(user.id2)",
-        "git@github.com:owner/repo.git https://example.com:8080/@scope/pkg@1.2.3",
-        "toolu_01" + drawn(22),
-        "password: string; apiKey?: string; secretName: my-app-tls-2",
-    ],
-)
-def test_what_is_no_secret_stays(benign: str) -> None:
-    assert Redactor().text(benign) == benign
-    assert Redactor().value({"text": benign}) == {"text": benign}
-
-
-def test_personal_data_go_only_when_asked_for() -> None:
-    text = "mail ada@mail.acme-corp.net, +44 20 7946 0958, card 4111 1111 1111 1111"
-    assert Redactor().text(text) == text
-    assert Redactor(personal=True).text(text) == (
-        "mail [REDACTED:email:1], [REDACTED:phone:2], card [REDACTED:card:3]"
-    )
-
-
-def test_a_card_needs_its_check_digit() -> None:
-    assert Redactor(personal=True).text("4111 1111 1111 1112") == "4111 1111 1111 1112"
 
 
 def test_an_added_redactor_sees_every_string() -> None:

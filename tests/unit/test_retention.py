@@ -11,7 +11,7 @@ import pytest
 from leftoff.errors import UsageError
 from leftoff.stores.files import FileStore
 from leftoff.stores.protocol import Entry, StoredDocument
-from leftoff.stores.retention import DAY, Retention, pin, prune
+from leftoff.stores.retention import Retention, pin, prune
 
 
 class Plain:
@@ -37,27 +37,6 @@ class Plain:
 
 def entry(id: str, age: float = 0, *, pinned: bool = False, readable: bool = True) -> Entry:
     return Entry(id, id, 1e9 - age, 1, pinned, readable)
-
-
-@pytest.mark.parametrize(
-    "keep,days,rank,age,may_go",
-    [
-        (None, None, 99, 99 * DAY, False),
-        (2, None, 1, 99 * DAY, False),
-        (2, None, 2, 0, True),
-        (0, None, 0, 0, True),
-        (None, 1, 0, DAY, False),
-        (None, 1, 0, DAY + 1, True),
-        (None, 0.5, 0, DAY / 2 + 1, True),
-        (2, 1, 1, DAY + 1, False),
-        (2, 1, 2, DAY, False),
-        (2, 1, 2, DAY + 1, True),
-    ],
-)
-def test_a_document_goes_when_neither_number_nor_age_keeps_it(
-    keep: int | None, days: float | None, rank: int, age: float, may_go: bool
-) -> None:
-    assert Retention(keep, days).allows(rank, age) is may_go
 
 
 def test_the_spared_the_pinned_and_the_unreadable_stay() -> None:

@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from leftoff.budget.thresholds import preset
-from leftoff.errors import SourceError, UsageError
-from leftoff.settings import Settings, load, normalized_key, setting_types
+from leftoff.settings import load, normalized_key, setting_types
 
 # The keys of the designs as they write them, with the defaults that they give.
 RESUME_LOG = {
@@ -102,12 +100,6 @@ def other(value: Any) -> Any:
     return {"markdown": "json", "gzip": "none", "by_role_priority": value}.get(value, "./here")
 
 
-def tree(key: str, value: Any) -> dict[str, Any]:
-    for name in reversed(key.split(".")):
-        value = {name: value}
-    return dict(value)
-
-
 def yaml_or_toml(value: Any) -> str:
     """An inline value that TOML and YAML both understand, once separators are chosen."""
     return msgspec.json.encode(value).decode()
@@ -177,20 +169,6 @@ def test_every_key_can_be_set_in_the_environment_and_on_the_command_line(key: st
     assert load(flags={ours(key): value}).values()[ours(key)] == expected
 
 
-def test_the_yaml_tree_is_read_and_the_rest_of_that_file_is_not_ours(tmp_path: Path) -> None:
-    (tmp_path / ".claude-mpm").mkdir()
-    (tmp_path / ".claude-mpm" / "configuration.yaml").write_text(
-        "agents:\n  anything: [1, 2]\n"
-        "context_management:\n  budget_total: 123456\n  resume_logs:\n"
-        '    storage_dir: ".claude-mpm/resume-logs"\n    triggers:\n      - "max_tokens"\n',
-        encoding="utf-8",
-    )
-    values = load(project=tmp_path).values()
-    assert values["context_management.budget_total"] == 123456
-    assert values["context_management.resume_logs.storage_dir"] == ".claude-mpm/resume-logs"
-    assert values["context_management.resume_logs.triggers"] == ["max_tokens"]
-
-
 def test_precedence_is_flag_environment_project_user_default(tmp_path: Path) -> None:
     project, user = tmp_path / "project", tmp_path / "user"
     (project / "deep" / "deeper").mkdir(parents=True)
@@ -212,93 +190,3 @@ def test_precedence_is_flag_environment_project_user_default(tmp_path: Path) -> 
     found.append(load(**places).values()[key])
     assert found == [2, 3, 4, 5, 6]
     assert load().values()[key] == 200_000
-
-
-def test_settings_above_a_repository_are_another_projects(tmp_path: Path) -> None:
-    (tmp_path / "leftoff.toml").write_text('preset = "handoff"\n', encoding="utf-8")
-    (tmp_path / "repository" / ".git").mkdir(parents=True)
-    assert load(project=tmp_path / "repository").settings.preset == "advisory"
-    assert load(project=tmp_path).settings.preset == "handoff"
-
-
-@pytest.mark.parametrize(
-    "text,message",
-    [
-        ("[context_managment]\n", "nearest valid one is 'context_management'"),
-        ("[context_management]\nbuget_total = 5\n", "'context_management.budget_total'"),
-        ("[resume]\nretain_days = 5\n", "'resume.retention_days'"),
-        ("[context_management]\nbudget_total = 0\n", "nearest valid value is 1"),
-        ('[context_management]\nbudget_total = "many"\n', "nearest valid value is 200000"),
-        ("[context_management.thresholds]\ncaution = 7\n", "nearest valid value is 1"),
-        ("[context_management.thresholds]\ncaution = 0\n", "nearest valid value is 0.7"),
-        ('[context_management]\nenabled = "ture"\n', "nearest valid value is True"),
-        ('preset = "handof"\n', "nearest valid value is 'handoff'"),
-        ('[token_budget.context_dump]\ncompression = "GZIP2"\n', "value is 'gzip'"),
-        (
-            '[context_management.resume_logs]\ntriggers = ["max_token"]\n',
-            r"nearest valid value is \['max_tokens'\]",
-        ),
-        ('[token_budget.provider_limits]\nhouse = "x"\n', "nearest valid value"),
-        ("context_management = 5\n", "must be a table"),
-        ("[[windows]]\nmach = 'x'\nwindow = 5\n", "unknown field `mach`"),
-        (
-            "[[thresholds]]\nname = 'a'\nat = 0.5\n[[thresholds]]\nname = 'a'\nat = 0.6\n",
-            "same",
-        ),
-        ("a = \n", "no TOML"),
-    ],
-)
-def test_a_mistake_names_the_file_and_the_nearest_valid_one(
-    text: str, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "leftoff.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match=message) as error:
-        load(project=tmp_path)
-    if "same" not in message:
-        assert "leftoff.toml" in str(error.value)
-
-
-def test_mistakes_elsewhere_are_found_too(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nearest valid one is LEFTOFF_TOKEN_BUDGET_HANDOFF"):
-        load(environ={"LEFTOFF_TOKEN_BUDGET_HANDOF_TIMEOUT_MS": "5"})
-    with pytest.raises(
-        UsageError, match=r"environment LEFTOFF_ENABLE_RESUME.*valid value is True"
-    ):
-        load(environ={"LEFTOFF_ENABLE_RESUME": "perhaps"})
-    with pytest.raises(UsageError, match="option --pre-set"):
-        load(flags={"pre.pre_set": 5})
-    (tmp_path / ".claude-mpm").mkdir()
-    file = tmp_path / ".claude-mpm" / "configuration.yaml"
-    file.write_text("a: [1\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="no YAML"):
-        load(project=tmp_path)
-    file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SourceError, match="cannot be read"):
-        load(project=tmp_path)
-
-
-def test_options_of_commands_in_the_environment_are_no_settings() -> None:
-    environ = {"LEFTOFF_SUMMARIZE_FORM": "json", "LEFTOFF_BUDGET_JSON": "1", "HOME": "/x"}
-    assert load(environ=environ).settings == Settings()
-
-
-def test_atomic_writes_cannot_be_switched_off() -> None:
-    loaded = load(flags={"resume.enable_atomic_writes": False})
-    assert len(loaded.notices) == 1
-    assert "writes are always atomic" in loaded.notices[0]
-
-
-def test_home_moves_everything_that_leftoff_keeps() -> None:
-    values = load(environ={"LEFTOFF_HOME": "/elsewhere/"}).values()
-    assert values["context_management.resume_logs.storage_dir"] == "/elsewhere/resume-logs"
-
-
-def test_the_thresholds_that_are_watched_follow_the_settings(tmp_path: Path) -> None:
-    assert Settings().watched() == preset("advisory")
-    moved = load(flags={"context_management.thresholds.caution": 0.5}).settings.watched()
-    assert [t.at for t in moved.thresholds] == [0.5, 0.85, 0.95]
-    text = 'preset = "own"\n[[thresholds]]\nname = "half"\nat = 0.5\nsays = "Half."\n'
-    (tmp_path / "leftoff.toml").write_text(text, encoding="utf-8")
-    assert [t.name for t in load(project=tmp_path).settings.watched().thresholds] == ["half"]
-    with pytest.raises(UsageError, match="needs"):
-        load(flags={"preset": "own"}).settings.watched()

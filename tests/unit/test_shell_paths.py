@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell.paths import absolute, home_of, is_test, relative
+from leftoff.shell.paths import absolute, home_of
 
 SPELLINGS = [
     ("a.py", "/w/app", "/w/app/a.py"),
@@ -60,19 +60,3 @@ def test_an_absolute_path_stays_as_it_is(expected: str) -> None:
 )
 def test_a_home_is_known_only_where_the_directory_tells_it(cwd: str, expected: str) -> None:
     assert home_of(cwd) == expected
-
-
-def test_paths_are_shown_from_the_root() -> None:
-    assert relative("/w/app/src/a.py", "/w/app") == "src/a.py"
-    assert relative("/w/app/src/a.py", "/w/app/") == "src/a.py"
-    assert relative("/w/app", "/w/app") == "."
-    assert relative("/w/apple/a.py", "/w/app") == "/w/apple/a.py"
-    assert relative("/w/a.py", "") == "/w/a.py"
-    assert relative("C:/w/A.py", "c:\\W") == "A.py"
-
-
-def test_tests_are_known_by_name_or_folder() -> None:
-    for path in ("tests/a.py", "src/a_test.go", "web/a.spec.ts", "conftest.py"):
-        assert is_test(path)
-    for path in ("src/attest.py", "contest/a.py", "latest.go"):
-        assert not is_test(path)
