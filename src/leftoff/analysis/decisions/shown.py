@@ -33,9 +33,13 @@ def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
-    """The person's own decisions that stand, chosen and ordered likewise."""
+    """The person's own decisions that stand, chosen and ordered likewise; without those that
+    are a whole task, which stands among the requests."""
+    tasks = {r.text.strip() for r in summary.user_requests if r.kind == "task"}
     return _best(
-        d for d in summary.key_decisions if d.owner == "user" and d.confidence >= PERSON_SURE
+        d
+        for d in summary.key_decisions
+        if d.owner == "user" and d.confidence >= PERSON_SURE and d.text.strip() not in tasks
     )
 
 
