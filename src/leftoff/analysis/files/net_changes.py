@@ -60,6 +60,7 @@ class _Track(Struct):
         exists: now.
         maybe: the last action that may have happened to it.
         missed: the recorder checked for it after its last event and did not find it.
+        guessed: that it was not there at the start is likely at most.
         origin: the path at the start, if the file was renamed.
     """
 
@@ -69,6 +70,7 @@ class _Track(Struct):
     read: bool = False
     edited: bool = False
     missed: bool = False
+    guessed: bool = False
     origin: str = ""
     maybe: str = ""
     certainty: str = ""
@@ -96,6 +98,8 @@ def file_modifications(
         track = tracks.get(event.path)
         if track is None:
             track = tracks[event.path] = _Track()
+            if event.action != "created" and _in_new_folder(tracks, event.path):
+                track.existed = False
         _note(track, event)
         if event.renamed_from and event.action == "created" and event.certainty != "unknown":
             _rename(track, event, tracks.get(event.renamed_from))
@@ -164,6 +168,7 @@ def _note(track: _Track, event: FileEvent) -> None:
         track.existed = False  # it cannot have been there, whatever seemed to read it
     elif track.existed is None:
         track.existed = action != "created"
+        track.guessed = action == "created" and not event.renamed_from
     turned = track.exists != (action != "deleted")
     track.exists = action != "deleted"
     if event.restored and track.exists == bool(track.existed):
@@ -178,9 +183,11 @@ def _note(track: _Track, event: FileEvent) -> None:
 
 
 def _weaker(track: _Track) -> str:
-    """The certainty of a path: likely at most where a file should exist and was not found."""
-    if track.missed and track.changed and track.exists and track.certainty == "sure":
-        return "likely"
+    """The certainty of a path: likely at most where a file should exist and was not found, or
+    where it is not sure that it is new."""
+    if track.changed and track.exists and track.certainty == "sure":
+        if track.missed or track.guessed and not track.existed:
+            return "likely"
     return track.certainty
 
 
@@ -224,6 +231,18 @@ def _is_back(tracks: dict[str, _Track], folder: str) -> bool:
         and (track.changed or track.read)
         for path, track in tracks.items()
     )
+
+
+def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
+    """Whether a path lies in a directory that was made, such as a copy of another one."""
+    if path[-1:] == "/":
+        path = path[:-1]
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        above = tracks.get(path + "/")
+        if above is not None and above.changed and above.existed is False and above.exists:
+            return True
+    return False
 
 
 def _below(tracks: dict[str, _Track], event: FileEvent) -> None:

@@ -160,7 +160,7 @@ class Tracker:
         return merge(touched, self.view.each(Ran, rewound=True), key=_place)
 
     def _silent_tools(self) -> frozenset[str]:
-        """The file tools of which several calls were made and none came back.
+        """The file tools of which several calls were made, or of all together, and none came back.
 
         Some recorders write the results of other tools only, and of these the failures:
         SpecStory does so of Cursor's edits.
@@ -172,8 +172,11 @@ class Tracker:
             asked[act.tool] += 1
             if outcome is not None and outcome.status in {"ok", "unknown"}:
                 answered.add(act.tool)
+        none_answers = not answered and asked.total() >= SEVERAL
         return frozenset(
-            tool for tool, n in asked.items() if n >= SEVERAL and tool not in answered
+            tool
+            for tool, n in asked.items()
+            if none_answers or n >= SEVERAL and tool not in answered
         )
 
     # -- one call ----------------------------------------------------------------------------
@@ -260,13 +263,11 @@ class Tracker:
             self.record_move(call, path, target, sure)
             return
         action, certainty = "modified", sure
-        if verb == "create":
+        created = outcome.created if outcome is not None else None
+        if verb == "create" or created:
             action = "created"
-        elif verb == "write":
-            created = outcome.created if outcome is not None else None
-            if created is not None:
-                action = "created" if created else "modified"
-            elif before == "unknown":
+        elif verb == "write" and created is None:
+            if before == "unknown":
                 # Never read or listed before: most writes of a whole file create it.
                 action, certainty = "created", "likely"
             else:
