@@ -47,7 +47,7 @@ _LISTED_EDIT = re.compile(
 )
 _PATH_IN_OUTPUT = re.compile(
     r"(?:File created successfully at: |The file )(.+?)"
-    r"(?: has been (?:updated|modified|overwritten|edited)\b.*)?$",
+    r"(?: has been (?:updated|modified|overwritten|edited)\b.*| \(file state is .*)?$",
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")

@@ -93,6 +93,7 @@ class Tracker:
         silent: tools whose results it leaves out all the same.
         root: the session's directory.
         changed: files changed so far; `committed`: those of them committed since.
+        touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
     """
 
@@ -106,6 +107,7 @@ class Tracker:
         self.root = absolute(view.state.header.cwd, "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
+        self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
 
     def all(self) -> list[FileEvent]:
@@ -201,6 +203,7 @@ class Tracker:
         may have restored the files as well."""
         if path.startswith(_PSEUDO_FILES):
             return
+        self.touched.add(path)
         self.events.append(
             FileEvent(
                 call.ref.message,
@@ -434,6 +437,8 @@ class Tracker:
         ):
             # The directory is not known: the one changed file that it can be.
             path = one_that_ends_with(path, self.changed) or path
+        if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
+            certainty = "unknown"
         restored = False
         if effect.action != "read":
             if effect.restored and path not in self.committed:
@@ -451,6 +456,14 @@ class Tracker:
             tool=effect.tool,
             restored=restored,
         )
+
+
+    def _may_be_own(self, path: str) -> bool:
+        """Whether a removed path may be what a program of this session made: such programs ran,
+        and no call named the path, or one below it, before."""
+        if not self.unseen or path in self.touched:
+            return False
+        return path[-1:] != "/" or not any(one.startswith(path) for one in self.touched)
 
 
 def _plain_python(code: str) -> str:

@@ -155,7 +155,7 @@ def _run_rsync(walk: Walk, args: Invocation) -> Status:
         path = walk.resolved(source)
         if path is None:
             walk.effects.unknown("rsync")
-        elif walk.state.kind(path) == "directory" and recursive:
+        elif recursive and (walk.state.kind(path) == "directory" or source.endswith("/")):
             goal = target if source.endswith("/") else ops.destination(source, target, True)
             ops.transfer(walk, source.rstrip("/"), goal, move=False, recursive=True)
         else:
