@@ -364,7 +364,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if not (deferred or (at >= since and prompts) or at == last):
             continue
-        if (at < last or goes_on) and (_ANNOUNCES.search(text) or _INTENDS.search(text)):
+        if at < last and _INTENDS.search(text):
+            continue
+        if (at < last or goes_on) and _ANNOUNCES.search(text):
             continue  # it was announced, and the agent went on
         if _UNDELIVERED.search(text) and sent > at:
             continue

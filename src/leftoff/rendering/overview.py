@@ -69,6 +69,11 @@ _POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.I
 _PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
 """Where a command line hands on its output."""
 
+_GO_TO = re.compile(
+    r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
+)
+"""The change of directory before a command."""
+
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 
 GIT_NAMES = {"pull_request": "pull request"}
@@ -342,7 +347,8 @@ def _check(check: Check) -> Item:
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):
-        name = _PLUMBING.split(check.command)[0]  # `cargo check` is no `cargo build`
+        command = _GO_TO.sub("", check.command)
+        name = _PLUMBING.split(command)[0]  # `cargo check` is no `cargo build`
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
