@@ -193,7 +193,9 @@ class _Outcomes:
         return "done" if _count_between(evidence, start, end) else "answered"
 
 
-_PUSHES = re.compile(r"\bpush|\b(?:pr|pull request|merge)\b|推送|プッシュ|запушь", re.IGNORECASE)
+_PUSHES = re.compile(
+    r"\bpush|\b(?:pr|pull request|merge)\b|推送|プッシュ|запушь", re.IGNORECASE
+)
 """A commit alone does not do this."""
 
 

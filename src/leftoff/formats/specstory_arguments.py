@@ -118,8 +118,9 @@ def _parse_listed(body: str) -> tuple[dict[str, Any], str | None]:
             {"filePath": path, "newString": new, "oldString": old}
             for path, new, old in _LISTED_EDIT.findall(text)
         ]
-        flags = {"true": True, "false": False}
-        given[found[1]] = listed or (int(text) if text.isdecimal() else flags.get(text, text))
+        flag = {"true": True, "false": False}.get(text)
+        plain = text if flag is None else flag
+        given[found[1]] = listed or (int(text) if text.isdecimal() else plain)
     return given, _one_fence(result)[1] if mark else None
 
 

@@ -162,7 +162,8 @@ class Tracker:
         return merge(touched, self.view.each(Ran, rewound=True), key=_place)
 
     def _silent_tools(self) -> frozenset[str]:
-        """The file tools of which several calls were made, or of all together, and none came back.
+        """The file tools of which several calls were made and none came back, or all of them if
+        that holds for all together.
 
         Some recorders write the results of other tools only, and of these the failures:
         SpecStory does so of Cursor's edits.
@@ -341,6 +342,8 @@ class Tracker:
             if action == "deleted":
                 self.record_delete(path)
             else:
+                if action == "created" and self.known.kind(path) == "file":
+                    action = "modified"  # "Add File" in a patch replaces what is there
                 self.record_write(path, action)
             self.add_event(call, path, action, "sure")
 
@@ -456,7 +459,6 @@ class Tracker:
             tool=effect.tool,
             restored=restored,
         )
-
 
     def _may_be_own(self, path: str) -> bool:
         """Whether a removed path may be what a program of this session made: such programs ran,

@@ -137,7 +137,8 @@ def _run_link(walk: Walk, args: Invocation) -> Status:
         if kind in ("file", "directory") and not args.has("-f", "--force"):
             status = False
             continue
-        status = status if ops.write(walk, goal) else False
+        forced = args.has("-f", "--force")  # most such links replace one
+        status = status if ops.write(walk, goal, guess_append=forced) else False
     return status
 
 
