@@ -38,7 +38,7 @@ _NOTHING_LEFT = re.compile(
     r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
     r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
-    r"|\bmarked \W*(?:completed?|done)\b"
+    r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )

@@ -188,8 +188,9 @@ class _Outcomes:
             evidence = self.pushed if _PUSHES.search(item.text) else self.delivered
         elif TESTS in wanted and MAKING not in wanted and LOOKING not in wanted:
             evidence = self.tested
-        if evidence is self.edits and place >= 0 and _objects(self.asked[place].text):
-            return "answered"
+        if evidence is self.edits and place >= 0:
+            if any(_objects(later.text) for later in self.asked[number + 1 : place + 1]):
+                return "answered"
         return "done" if _count_between(evidence, start, end) else "answered"
 
 

@@ -216,6 +216,7 @@ class Tracker:
                 source,
                 "abandoned" if call.abandoned else "",
                 restored,
+                bool(self.unseen),
             )
         )
 
