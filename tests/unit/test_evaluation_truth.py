@@ -96,6 +96,7 @@ def test_git_is_judged_by_its_output() -> None:
     assert not list(commands.git_truth(ran("cat notes.txt", "[main 1a2b3c4] Boil the water")))
     pushed = "To example.com:kettle.git\n   1a2b3c4..2b3c4d5  main -> main\n"
     assert [t.kind for t in commands.git_truth(ran("git push", pushed))] == ["push"]
+    assert commands.git_kinds(ran("gh repo create till --source=. --push", pushed)) == {"push"}
     refused = "To example.com:kettle.git\n ! [rejected]        main -> main (fetch first)\n"
     assert not list(commands.git_truth(ran("git push", refused)))
     local = "To /home/dev/kettle.git\n   1a2b3c4..2b3c4d5  main -> main\n"
