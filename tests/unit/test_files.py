@@ -546,3 +546,60 @@ def test_every_form_says_it_in_one_line(made: Recording) -> None:
         assert len(lines) == 1, form
     assert "unknown_effects" not in seed_shape(made.summary())
     assert "make" not in made.summary().formatted
+
+
+def _changes(summary: ContextSummary) -> dict[str, tuple[str, str]]:
+    return {f.path: (f.action, f.certainty) for f in summary.file_modifications}
+
+
+def test_what_lies_in_a_copied_directory_was_not_there_before() -> None:
+    session = Recording()
+    session.call("Bash", command="cp -R /opt/kettle kettle")
+    session.call("Bash", command="rm -rf kettle/.cache kettle/old")
+    session.call("Edit", file_path=f"{ROOT}/kettle/a.py", old_string="x", new_string="y")
+    found = _changes(session.summary())
+    assert not [path for path, (action, _) in found.items() if action == "deleted"]
+    assert found["kettle/a.py"] == ("created", "sure")
+
+
+@pytest.mark.parametrize("before", ["", "python tools/run.py"])
+def test_a_removed_path_may_be_what_a_program_of_the_session_made(before: str) -> None:
+    session = Recording()
+    if before:
+        session.call("Bash", command=before)
+    session.call("Bash", command="rm -f out.log; rm -rf runs")
+    found = _changes(session.summary()).values()
+    sure = [1 for action, certainty in found if action == "deleted" and certainty != "unknown"]
+    assert bool(sure) is not bool(before)
+
+
+def test_a_file_that_was_read_and_that_a_directory_with_it_is_lost_are_deleted() -> None:
+    session = Recording()
+    session.call("Bash", command="python tools/run.py")
+    session.call("Read", "1\tx", file_path=f"{ROOT}/old/a.py")
+    session.call("Bash", command="rm -rf old")
+    assert _changes(session.summary())["old/a.py"][0] == "deleted"
+
+
+def test_a_stash_that_failed_behind_a_pipe_takes_nothing_back() -> None:
+    session = Recording()
+    session.call("Edit", file_path=f"{ROOT}/a.py", old_string="x", new_string="y")
+    session.call("Bash", "error: could not write index", command="git stash -u 2>&1 | head -5")
+    assert _changes(session.summary())["a.py"] == ("modified", "sure")
+
+
+def test_a_file_that_is_likely_new_stays_likely_new() -> None:
+    session = Recording()
+    session.call("Write", "Wrote it.", file_path=f"{ROOT}/a.py", content="x\n")
+    session.call("Edit", file_path=f"{ROOT}/a.py", old_string="x", new_string="y")
+    assert _changes(session.summary())["a.py"] == ("created", "likely")
+
+
+def test_a_path_from_another_directory_is_no_second_file() -> None:
+    session = Recording("")
+    session.call("Edit", file_path=f"{ROOT}/src/a.py", old_string="x", new_string="y")
+    session.call("Read", "1\tx", file_path="./src/a.py")
+    session.call("Read", "1\tx", file_path="lib/a.py")
+    assert sorted(p.removeprefix(ROOT) for p in _changes(session.summary())) == [
+        "/src/a.py", "lib/a.py",
+    ]  # fmt: skip

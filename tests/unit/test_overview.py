@@ -154,3 +154,18 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
     assert max(map(text_width, shown.splitlines())) <= min(200, max(40, width))
     coloured = render(found, width=width, colour=True, everything=True)
     assert re.sub("\x1b\\[[0-9]*m", "", coloured) == shown
+
+
+def test_an_edit_without_a_result_changed_a_file_and_a_moved_one_is_not_created() -> None:
+    files = (
+        FileModification("a.py", "modified", 1, ("Edit",), "likely", last_message=3),
+        FileModification("b.py", "modified", 1, ("Edit",), last_message=2),
+        FileModification("d.py", "created", 1, ("mv",), renamed_from="c.py", last_message=1),
+    )
+    part = next(
+        p
+        for p in overview(safe_summary(summary(file_modifications=files))).parts
+        if p.key == "files"
+    )
+    assert part.title == "Files: 1 moved, 1 modified, 1 changed"
+    assert [item.note for item in part.items] == ["changed, likely", "", ""]

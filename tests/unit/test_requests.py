@@ -258,3 +258,24 @@ def test_faults_and_bare_words_are_told_apart() -> None:
     assert wants_words("Add an export command.")
     assert not wants_words("yes")
     assert not wants_words("B")
+
+
+def test_a_commit_is_no_push() -> None:
+    def session(command: str, output: str) -> tuple[UserRequest, ...]:
+        run = [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}]
+        return asked(
+            ("user", "push it please"),
+            ("agent", run),
+            ("user", back("t1", output)),
+            ("agent", text("There.")),
+        )
+
+    commit = "[main 1a2b3c4] Add a till\n 1 file changed, 2 insertions(+)"
+    assert session("git commit -m 'Add a till'", commit)[0].status == "answered"
+    push = "To https://git.example/till.git\n   1a2b3c4..5d6e7f8  main -> main"
+    assert session("git push", push)[0].status == "done"
+
+
+def test_a_setting_of_the_client_is_never_unfinished() -> None:
+    found = asked(("user", "Add a till."), ("agent", text("Hm.")), ("user", "/model small"))
+    assert [(r.kind, r.status) for r in found][-1] == ("command", "answered")

@@ -72,7 +72,7 @@ _SCOPES = frozenset(
     " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
 )
 _VALUED = frozenset(
-    "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --output"
+    "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --tsconfig --output"
     " --outfile".split()
 )
 """Options whose value is no scope, though it looks like a path or the option like a flag."""

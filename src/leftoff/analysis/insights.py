@@ -24,6 +24,10 @@ RECENT_PROMPTS = 2
 """A statement of what is left counts if it answers one of the last so many prompts. Chosen by
 hand; not measured."""
 
+STALE = 4
+"""A to-do list that was not touched since so many prompts is not what is left. Chosen by hand;
+not measured."""
+
 _DEFERRED = re.compile(
     r"\bdeferred\b|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
     r"|\bseparate (?:pr|pull request|task|issue|ticket|feature|change|investigation|commit)\b"
@@ -34,6 +38,7 @@ _NOTHING_LEFT = re.compile(
     r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
     r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
+    r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
@@ -232,16 +237,17 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     with or the step that it was about to take, what was put off, and what the agent said to be
     left; nothing that later words or commits say to be done. The latest last.
     """
+    prompts = [a for a in view.active(Asked) if a.via in {"prompt", "queued"}]
     found = [
         NextStep(words, status, view.ref(ref))
         for words, status, ref in to_dos(view)
         if status in {"in_progress", "pending"}
+        and sum(a.ref.message > ref.message for a in prompts) < STALE
     ]
     found.sort(key=lambda step: step.status != "in_progress")
     turn = turn_state(view)
     last = view.state.last_at
     ref = turn.ref or Ref(message=last)
-    prompts = [a for a in view.active(Asked) if a.via in {"prompt", "queued"}]
     if turn.question:
         found.append(NextStep(turn.question, "question", ref))
     elif turn.status != "closed" and prompts and prompts[-1].ref.message > last:
@@ -347,6 +353,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
     last = view.state.last_at
     sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
     done = _done_words(view)
+    goes_on = turn_state(view).status != "closed"
     found = []
     for said in view.sentences("next_step"):
         text, at = said.text.strip(), said.ref.message
@@ -357,7 +364,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if not (deferred or (at >= since and prompts) or at == last):
             continue
-        if at < last and (_ANNOUNCES.search(text) or _INTENDS.search(text)):
+        if at < last and _INTENDS.search(text):
+            continue
+        if (at < last or goes_on) and _ANNOUNCES.search(text):
             continue  # it was announced, and the agent went on
         if _UNDELIVERED.search(text) and sent > at:
             continue

@@ -41,7 +41,7 @@ _PATTERNS: dict[str, str] = {
         r"\b(?:commit (?:this|it|the|everything|please|and|,)|commits?$|push\w*"
         r"|(?:draft |open |create |raise |a )+pr\b|pull request|merge|release|deploy|publish"
         r"|rebase"
-        r"|branch name)\b"
+        r"|branch name)\b|提交|推送|コミット|プッシュ|커밋|закоммить|запушь"
     ),
     DESIGN: (
         r"\b(?:plan|brainstorm|design\w*|architecture|approach|options?|think|idea|propos\w+"
@@ -61,7 +61,10 @@ _PATTERNS: dict[str, str] = {
         r"|address|do"
         r"|cut|sort|start|keep)\b"
     ),
-    TESTS: r"\b(?:tests?|test run|e2e|coverage|integration tests?)\b",
+    TESTS: (
+        r"\b(?:tests?|test run|e2e|coverage|integration tests?|testen|testar|teste|tester"
+        r"|prueba|probar)\b|测试|テスト|테스트|протестируй|тесты"
+    ),
     REMEDY: r"\b(?:fix|address|resolve|implement)\b",
     GO: (
         r"^\W*(?:yes|yeah|yep|ok|okay|go|do|sure|continue|keep|let.?s|fix all|fix both|fix them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
@@ -130,8 +131,9 @@ class _Outcomes:
         self.asked = asked
         self.edits = edits
         sent = [s.ref.message for s in view.shown(_DELIVERED) if s.good]
-        sent += [e.ref.message for e in git_events(view) if e.shown and e.kind != "tag"]
-        self.delivered = sorted(sent)
+        events = [e for e in git_events(view) if e.shown and e.kind != "tag"]
+        self.delivered = sorted(sent + [e.ref.message for e in events])
+        self.pushed = sorted(sent + [e.ref.message for e in events if e.kind != "commit"])
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         self.tested = sorted((c.result or c.ref).message for c in passed)
         self.ended = self._ends(view)
@@ -169,6 +171,8 @@ class _Outcomes:
     def status(self, number: int, kind: str) -> str:
         """The status of words: open | interrupted | answered | done."""
         state, place = self.ended[number]
+        if kind == "command" and matches("client_command", self.asked[number].text):
+            return "answered"  # by the client itself
         if state != CLOSED:
             return INTERRUPTED if state == INTERRUPTED else OPEN
         item = self.asked[number]
@@ -181,12 +185,19 @@ class _Outcomes:
         wanted = intents(item.text)
         evidence: Sequence[int] = self.edits
         if DELIVERY in wanted and MAKING not in wanted:
-            evidence = self.delivered
+            evidence = self.pushed if _PUSHES.search(item.text) else self.delivered
         elif TESTS in wanted and MAKING not in wanted and LOOKING not in wanted:
             evidence = self.tested
-        if evidence is self.edits and place >= 0 and _objects(self.asked[place].text):
-            return "answered"
+        if evidence is self.edits and place >= 0:
+            if any(_objects(later.text) for later in self.asked[number + 1 : place + 1]):
+                return "answered"
         return "done" if _count_between(evidence, start, end) else "answered"
+
+
+_PUSHES = re.compile(
+    r"\bpush|\b(?:pr|pull request|merge)\b|推送|プッシュ|запушь", re.IGNORECASE
+)
+"""A commit alone does not do this."""
 
 
 def _objects(text: str) -> bool:

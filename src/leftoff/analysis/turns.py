@@ -81,7 +81,7 @@ class Turns(Struct):
             return INTERRUPTED
         if latest < 0:
             return OPEN
-        if said > last or self._ends(last):
+        if said > last or self._ends(last) or ended is not None and ended.state == "ended":
             return CLOSED
         outcome = self.view.outcomes.get(last)
         if outcome is not None and outcome.status == "interrupted":

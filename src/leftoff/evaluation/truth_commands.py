@@ -371,13 +371,14 @@ _GIT_VERB = re.compile(
     r" (commit|push|pull|fetch|merge|cherry-pick|revert)\b"
 )
 _FORGE = re.compile(r"(?:^|[;&|(\n])\s*(?:gh pr|glab mr) create\b")
+_FORGE_PUSH = re.compile(r"(?:^|[;&|(\n])\s*gh repo create\b[^\n;&|]* --push\b")
 
 
 def git_kinds(ran: Ran) -> set[str]:
     """The kinds of events that a command may have caused, here-documents included."""
     verbs = {found[1] for found in _GIT_VERB.finditer(ran.command)}
     kinds = {"commit"} if verbs & {"commit", "cherry-pick", "revert", "merge"} else set()
-    if "push" in verbs:
+    if "push" in verbs or _FORGE_PUSH.search(ran.command):
         kinds.add("push")
     if _FORGE.search(ran.command):
         kinds.add("pull_request")

@@ -52,9 +52,10 @@ _PREFIX = re.compile(
 
 _NOISE = re.compile(
     r"(?m)^(?:Debugger attached\.|Waiting for the debugger to disconnect\.\.\."
-    r"|npm notice\b.*)\n?"
+    r"|npm notice\b.*|(?:[^\n\x07]{0,200}\x07)+|\??➜ .*)(?:\n|\Z)"
 )
-"""What node and npm print about themselves, around any program that they start."""
+"""What node and npm print about themselves, around any program that they start; titles of a
+terminal, whose escapes were lost, and its prompts."""
 
 _EMPTY = re.compile(
     r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
@@ -271,7 +272,7 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
         text = html.unescape(text)
-    if "ebugger" in text or "npm notice" in text:
+    if any(mark in text for mark in ("ebugger", "npm notice", "\x07", "➜")):
         text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
     text = _HEADER.sub("", text, count=1)

@@ -47,6 +47,10 @@ _SYMBOL = re.compile(
 """`re` finds the line end before it far faster than the place after one."""
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_BLOCK = re.compile(
+    r"^[-<]{5,} SEARCH>?\n(.*?)^={5,}\n(.*?)^[+>]{5,} REPLACE>?$", re.DOTALL | re.MULTILINE
+)
+"""A block of Cline's edits."""
 _FILE = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: (?P<marked>.+?)|\+\+\+ (?:b/)?(?P<diff>.+?))\s*$"
 )
@@ -260,6 +264,8 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
         first = given.get("start")
         at = first if type(first) is int and first > 0 else 0
         yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)]
+    elif blocks := _BLOCK.findall(diff if isinstance(diff := given.get("diff"), str) else ""):
+        yield paths[0], [_replaced(old_lines, new_lines) for old_lines, new_lines in blocks]
     elif patch := text_argument(call, "patch"):
         changes = [c for _, cs in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
         yield paths[0], changes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import field
 
@@ -43,6 +44,8 @@ _TOKENS = re.compile(
 )
 _CACHE = re.compile(r"([\d.,]+[kM]?) cache(d| write| hit)")
 _APPLIED = re.compile(r"Applied edit to (.+)")
+_CREATES = re.compile(r"Create new file\?.{0,80}: *[yYaA]")
+"""The person's yes to a new file; the line before it is the path."""
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
 _COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
 _ANSWERED = re.compile(
@@ -214,15 +217,19 @@ class AiderReader(TextReader):
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
         results: list[Part] = []
         rest: list[str] = []
-        changed: list[str] = []
+        changed: list[tuple[str, str, str]] = []
+        new = {
+            path.strip() for path, asked in pairwise(shown) if _CREATES.match(asked) is not None
+        }
         for text in shown:
             applied, skipped = _APPLIED.match(text), _SKIPPED.match(text)
             if applied is not None:
                 path = applied[1].strip()
-                answered = self._edit_results(path, text, "ok")
+                answered = self._edit_results(path, text, "ok", new=path in new)
                 results += answered
                 if not answered:
-                    changed.append(path)
+                    action = "created" if path in new else "modified"
+                    changed.append((path.replace("\\", "/"), action, ""))
             elif skipped is not None:
                 results += self._edit_results(skipped[1].strip(), text, "denied")
             elif any(mark in text for mark in _NOT_APPLIED):
@@ -241,18 +248,21 @@ class AiderReader(TextReader):
             parts = (Text("\n".join(rest)),)
             yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
         if changed:
-            yield cursor.changes("", ((path, "modified", "") for path in changed))
+            yield cursor.changes("", changed)
         yield from self._token_counts("\n".join(rest))
         if any(text.startswith("^C") for text in shown):
             yield Turn("interrupted")
         elif any(text.startswith(_AFTER_REPLY) for text in shown) and not _goes_on(shown):
             yield Turn("ended")
 
-    def _edit_results(self, path: str, text: str, status: str) -> list[Part]:
+    def _edit_results(
+        self, path: str, text: str, status: str, *, new: bool = False
+    ) -> list[Part]:
         """Results for the waiting edits of `path`, or of all files if `path` is ""."""
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
-        return [ToolResult(identity, text, status) for identity, _ in mine]
+        detail = {"created": True} if new else None
+        return [ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
 
     def _commit(self, text: str) -> list[Part]:
         """The commit that aider made itself, as a call with its result."""

@@ -32,9 +32,22 @@ _PATH = re.compile(r"\s*Path: `([^`\n]+)`[ \t]*(?:\n|\Z)")
 _PATCH_FILE = re.compile(
     r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
 )
+_INPUT = re.compile(r"\s*\*\*Input:\*\*[ \t]*\n")
+_GIVEN = re.compile(
+    r"^- (\w+):(?: `(.*?)`|[ \t]*\n\n(`{3,})[^\n]*\n(.*?)\n?\3)[ \t]*"
+    r"(?=\n+- \w+:|\n+\*\*Result:\*\*|\s*\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""An argument: in backquotes, or in a fence below its name."""
+_LISTED_TASK = re.compile(r"map\[(?:description:.*? )?id:\d+ status:([\w-]+) title:(.*?)\]")
+_LISTED_EDIT = re.compile(
+    r"map\[(?:explanation:.*? )?filePath:(.+?) newString:(.*?) oldString:(.*?)\]"
+    r"(?= map\[|\]\s*\Z)",
+    re.DOTALL,
+)
 _PATH_IN_OUTPUT = re.compile(
     r"(?:File created successfully at: |The file )(.+?)"
-    r"(?: has been (?:updated|modified|overwritten|edited)\b.*)?$",
+    r"(?: has been (?:updated|modified|overwritten|edited)\b.*| \(file state is .*)?$",
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
@@ -77,6 +90,8 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str
     parameters = _PARAMETERS.match(body)
     if parameters is not None:
         return _parse_parameters(kind, rest, parameters[1], body[parameters.end() :])
+    if (listed := _INPUT.match(body)) is not None:
+        return _parse_listed(body[listed.end() :])
     if rest.strip() and not body.strip():
         body = ""
     body, answer = _split_answer(body)
@@ -89,6 +104,24 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str
         if given.get("file_path") == "":
             given["file_path"] = path_in(output)
     return given, output
+
+
+def _parse_listed(body: str) -> tuple[dict[str, Any], str | None]:
+    """Arguments in a list under "Input:", and the output under "Result:"."""
+    shown, mark, result = body.partition("\n**Result:**")
+    given: dict[str, Any] = {}
+    for found in _GIVEN.finditer(shown):
+        text = unescape(found[2] if found[2] is not None else found[4])
+        listed = [
+            {"title": title, "status": status} for status, title in _LISTED_TASK.findall(text)
+        ] or [
+            {"filePath": path, "newString": new, "oldString": old}
+            for path, new, old in _LISTED_EDIT.findall(text)
+        ]
+        flag = {"true": True, "false": False}.get(text)
+        plain = text if flag is None else flag
+        given[found[1]] = listed or (int(text) if text.isdecimal() else plain)
+    return given, _one_fence(result)[1] if mark else None
 
 
 def _whole_path(path: str, answer: str) -> str:

@@ -9,6 +9,7 @@ cleaned; each form escapes it for its own markup.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -67,6 +68,11 @@ _POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.I
 
 _PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
 """Where a command line hands on its output."""
+
+_GO_TO = re.compile(
+    r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
+)
+"""The change of directory before a command."""
 
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 
@@ -341,7 +347,8 @@ def _check(check: Check) -> Item:
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):
-        name = _PLUMBING.split(check.command)[0]  # `cargo check` is no `cargo build`
+        command = _GO_TO.sub("", check.command)
+        name = _PLUMBING.split(command)[0]  # `cargo check` is no `cargo build`
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
@@ -372,10 +379,11 @@ def _git(event: GitEvent) -> Item:
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
+    did = Counter(map(_change, files))
     counts = [
-        f"{sum(f.action == action for f in files)} {action}"
-        for action in ("created", "modified", "deleted")
-        if any(f.action == action for f in files)
+        f"{did[change]} {change}"
+        for change in ("created", "moved", "modified", "changed", "deleted")
+        if did[change]
     ]
     read = sum(f.action == "read" for f in summary.file_modifications)
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
@@ -386,10 +394,20 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     return _part("files", title, items, unnamed_changes(summary.unknown_effects))
 
 
+def _change(file: FileModification) -> str:
+    """What happened to a file in a word. Of an edit without a recorded result it is not known
+    whether it made the file."""
+    if file.renamed_from:
+        return "moved"
+    sure = file.certainty == "sure" or file.action != "modified"
+    return file.action if sure else "changed"
+
+
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     """A changed file. That it is not committed is said in sessions with `commits` alone; of one
     that only a subagent touched no message is named, since that has numbers of its own."""
-    words = [] if file.action == "modified" or file.renamed_from else [file.action]
+    change = _change(file)
+    words = [] if change in {"modified", "moved"} else [change]
     words += [file.certainty] if file.certainty != "sure" else []
     words += [f"{file.branch} branch"] if file.branch else []
     if file.added is not None and file.action != "deleted":

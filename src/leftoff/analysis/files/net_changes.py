@@ -28,6 +28,7 @@ class FileEvent(Struct, frozen=True):
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
         restored: the file is again as it was at the start.
+        late: programs ran before it that may have made the file.
     """
 
     message: int
@@ -39,6 +40,7 @@ class FileEvent(Struct, frozen=True):
     renamed_from: str = ""
     branch: str = ""
     restored: bool = False
+    late: bool = False
 
 
 class UnknownChange(Struct, frozen=True):
@@ -60,6 +62,8 @@ class _Track(Struct):
         exists: now.
         maybe: the last action that may have happened to it.
         missed: the recorder checked for it after its last event and did not find it.
+        guessed: that it was not there at the start is likely at most.
+        late: programs ran before its removal that may have made it.
         origin: the path at the start, if the file was renamed.
     """
 
@@ -69,6 +73,8 @@ class _Track(Struct):
     read: bool = False
     edited: bool = False
     missed: bool = False
+    guessed: bool = False
+    late: bool = False
     origin: str = ""
     maybe: str = ""
     certainty: str = ""
@@ -96,13 +102,15 @@ def file_modifications(
         track = tracks.get(event.path)
         if track is None:
             track = tracks[event.path] = _Track()
+            if event.action != "created" and _in_new_folder(tracks, event.path):
+                track.existed = False
         _note(track, event)
         if event.renamed_from and event.action == "created" and event.certainty != "unknown":
             _rename(track, event, tracks.get(event.renamed_from))
     found: list[FileModification] = []
     for path, track in tracks.items():
         action = _net(track)
-        if action == "deleted" and path[-1] == "/" and _is_back(tracks, path):
+        if action == "deleted" and path[-1] == "/" and _is_no_loss(tracks, path):
             continue
         if action:
             renamed = track.origin if action == "created" else ""
@@ -118,7 +126,24 @@ def file_modifications(
                     refs=tuple(track.refs),
                 )
             )
-    return tuple(sorted(found, key=lambda f: f.path))
+    return tuple(sorted(_without_doubles(found), key=lambda f: f.path))
+
+
+def _without_doubles(files: list[FileModification]) -> list[FileModification]:
+    """The files without those read by a part of a path that another one has: recorders name a
+    file now from the root, now from a directory that they do not tell."""
+    by_name: dict[str, list[str]] = {}
+    for file in files:
+        by_name.setdefault(file.path.rpartition("/")[2], []).append(file.path)
+    kept = []
+    for file in files:
+        part = "/" + file.path.removeprefix("./")
+        if file.action == "read" and file.path[0] not in "/~" and file.path[1:2] != ":":
+            named = by_name[file.path.rpartition("/")[2]]
+            if any(len(other) > len(part) - 1 and other.endswith(part) for other in named):
+                continue
+        kept.append(file)
+    return kept
 
 
 def unknown_effects(unseen: Iterable[UnknownChange]) -> tuple[UnknownEffect, ...]:
@@ -164,8 +189,10 @@ def _note(track: _Track, event: FileEvent) -> None:
         track.existed = False  # it cannot have been there, whatever seemed to read it
     elif track.existed is None:
         track.existed = action != "created"
+        track.guessed = action == "created" and not event.renamed_from
     turned = track.exists != (action != "deleted")
     track.exists = action != "deleted"
+    track.late = event.late
     if event.restored and track.exists == bool(track.existed):
         track.changed = track.edited = False
         track.certainty = certainty
@@ -178,9 +205,11 @@ def _note(track: _Track, event: FileEvent) -> None:
 
 
 def _weaker(track: _Track) -> str:
-    """The certainty of a path: likely at most where a file should exist and was not found."""
-    if track.missed and track.changed and track.exists and track.certainty == "sure":
-        return "likely"
+    """The certainty of a path: likely at most where a file should exist and was not found, or
+    where it is not sure that it is new."""
+    if track.changed and track.exists and track.certainty == "sure":
+        if track.missed or track.guessed and not track.existed:
+            return "likely"
     return track.certainty
 
 
@@ -215,15 +244,25 @@ def _net(track: _Track) -> str:
     return "deleted" if track.existed else ""
 
 
-def _is_back(tracks: dict[str, _Track], folder: str) -> bool:
-    """Whether a file below a deleted directory was there again later."""
-    return any(
-        path.startswith(folder)
-        and path != folder
-        and track.exists
-        and (track.changed or track.read)
-        for path, track in tracks.items()
-    )
+def _is_no_loss(tracks: dict[str, _Track], folder: str) -> bool:
+    """Whether a file below a deleted directory was there again later; or the directory may be
+    the session's own, and no file in it is known to be lost."""
+    below = [t for path, t in tracks.items() if path.startswith(folder) and path[-1] != "/"]
+    if any(track.exists and (track.changed or track.read) for track in below):
+        return True
+    return tracks[folder].late and not any(_net(track) == "deleted" for track in below)
+
+
+def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
+    """Whether a path lies in a directory that was made, such as a copy of another one."""
+    if path[-1:] == "/":
+        path = path[:-1]
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        above = tracks.get(path + "/")
+        if above is not None and above.changed and above.existed is False and above.exists:
+            return True
+    return False
 
 
 def _below(tracks: dict[str, _Track], event: FileEvent) -> None:

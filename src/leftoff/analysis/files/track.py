@@ -93,6 +93,7 @@ class Tracker:
         silent: tools whose results it leaves out all the same.
         root: the session's directory.
         changed: files changed so far; `committed`: those of them committed since.
+        touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
     """
 
@@ -106,6 +107,7 @@ class Tracker:
         self.root = absolute(view.state.header.cwd, "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
+        self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
 
     def all(self) -> list[FileEvent]:
@@ -160,7 +162,8 @@ class Tracker:
         return merge(touched, self.view.each(Ran, rewound=True), key=_place)
 
     def _silent_tools(self) -> frozenset[str]:
-        """The file tools of which several calls were made and none came back.
+        """The file tools of which several calls were made and none came back, or all of them if
+        that holds for all together.
 
         Some recorders write the results of other tools only, and of these the failures:
         SpecStory does so of Cursor's edits.
@@ -172,8 +175,11 @@ class Tracker:
             asked[act.tool] += 1
             if outcome is not None and outcome.status in {"ok", "unknown"}:
                 answered.add(act.tool)
+        none_answers = not answered and asked.total() >= SEVERAL
         return frozenset(
-            tool for tool, n in asked.items() if n >= SEVERAL and tool not in answered
+            tool
+            for tool, n in asked.items()
+            if none_answers or n >= SEVERAL and tool not in answered
         )
 
     # -- one call ----------------------------------------------------------------------------
@@ -198,6 +204,7 @@ class Tracker:
         may have restored the files as well."""
         if path.startswith(_PSEUDO_FILES):
             return
+        self.touched.add(path)
         self.events.append(
             FileEvent(
                 call.ref.message,
@@ -209,6 +216,7 @@ class Tracker:
                 source,
                 "abandoned" if call.abandoned else "",
                 restored,
+                bool(self.unseen),
             )
         )
 
@@ -260,13 +268,11 @@ class Tracker:
             self.record_move(call, path, target, sure)
             return
         action, certainty = "modified", sure
-        if verb == "create":
+        created = outcome.created if outcome is not None else None
+        if verb == "create" or created:
             action = "created"
-        elif verb == "write":
-            created = outcome.created if outcome is not None else None
-            if created is not None:
-                action = "created" if created else "modified"
-            elif before == "unknown":
+        elif verb == "write" and created is None:
+            if before == "unknown":
                 # Never read or listed before: most writes of a whole file create it.
                 action, certainty = "created", "likely"
             else:
@@ -337,6 +343,8 @@ class Tracker:
             if action == "deleted":
                 self.record_delete(path)
             else:
+                if action == "created" and self.known.kind(path) == "file":
+                    action = "modified"  # "Add File" in a patch replaces what is there
                 self.record_write(path, action)
             self.add_event(call, path, action, "sure")
 
@@ -433,6 +441,8 @@ class Tracker:
         ):
             # The directory is not known: the one changed file that it can be.
             path = one_that_ends_with(path, self.changed) or path
+        if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
+            certainty = "unknown"
         restored = False
         if effect.action != "read":
             if effect.restored and path not in self.committed:
@@ -450,6 +460,13 @@ class Tracker:
             tool=effect.tool,
             restored=restored,
         )
+
+    def _may_be_own(self, path: str) -> bool:
+        """Whether a removed path may be what a program of this session made: such programs ran,
+        and no call named the path, or one below it, before."""
+        if not self.unseen or path in self.touched:
+            return False
+        return path[-1:] != "/" or not any(one.startswith(path) for one in self.touched)
 
 
 def _plain_python(code: str) -> str:

@@ -137,7 +137,8 @@ def _run_link(walk: Walk, args: Invocation) -> Status:
         if kind in ("file", "directory") and not args.has("-f", "--force"):
             status = False
             continue
-        status = status if ops.write(walk, goal) else False
+        forced = args.has("-f", "--force")  # most such links replace one
+        status = status if ops.write(walk, goal, guess_append=forced) else False
     return status
 
 
@@ -155,7 +156,7 @@ def _run_rsync(walk: Walk, args: Invocation) -> Status:
         path = walk.resolved(source)
         if path is None:
             walk.effects.unknown("rsync")
-        elif walk.state.kind(path) == "directory" and recursive:
+        elif recursive and (walk.state.kind(path) == "directory" or source.endswith("/")):
             goal = target if source.endswith("/") else ops.destination(source, target, True)
             ops.transfer(walk, source.rstrip("/"), goal, move=False, recursive=True)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from leftoff.shell import interpreter
@@ -20,6 +21,7 @@ from leftoff.shell.programs import (
     wrappers,
 )
 from leftoff.shell.programs.nested import run_text
+from leftoff.shell.statements import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +91,13 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
             ops.read(walk, program)
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
-    walk.effects.unknown(walk.tool)
+    named = _PROGRAM.fullmatch(walk.tool) and walk.tool not in RESERVED
+    walk.effects.unknown(walk.tool if named else "shell")
     return None
+
+
+_PROGRAM = re.compile(r"(?=.*[^\W\d_])(?!.*: )[^{}<>()\[\];,|&$\"'`*?\n]+")
+"""What a program may be called; other words are of a text that was taken for commands."""
 
 
 def _run_by_rule(walk: Walk, args: Invocation) -> Status:

@@ -7,6 +7,7 @@ changes no file of the tree.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from leftoff.shell import operations as ops
@@ -274,6 +275,10 @@ def _merge(walk: Walk, words: list[str]) -> Status:
     return True
 
 
+_STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
+"""The name of a stash entry, which no language translates."""
+
+
 def _stash(walk: Walk, words: list[str]) -> Status:
     verb = next((word for word in words if word[:1] != "-"), "push")
     if verb in ("list", "show", "drop", "clear", "branch"):
@@ -283,6 +288,8 @@ def _stash(walk: Walk, words: list[str]) -> Status:
         return None
     if walk.expected_status is False:
         return False
+    if verb in ("push", "save") and walk.output and not _STASHED.search(walk.output):
+        return None  # what was printed names no stash entry
     stashes = walk.state.stashes
     if verb in ("pop", "apply"):
         stashed = stashes.pop() if stashes and verb == "pop" else stashes[-1] if stashes else ()
