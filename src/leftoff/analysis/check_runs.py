@@ -9,13 +9,13 @@ that of its last program, `a && b` succeeds if both do, `a || true` says nothing
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from leftoff import lazy_re as re
 from leftoff.analysis.check_commands import SHELLS, Run, identified
 from leftoff.shell import analyze
 from leftoff.shell.ast import (

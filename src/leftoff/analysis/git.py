@@ -8,10 +8,10 @@ not fail, and are marked `shown=False`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
 from leftoff.analysis.git_commands import GitStep, git_steps
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown

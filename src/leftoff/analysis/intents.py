@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
 import re2
+
+from leftoff import lazy_re as re
 
 FAULT, REVIEW, ORDERED_REVIEW, DELIVERY = "fault", "review", "ordered review", "delivery"
 DESIGN, LOOKING, MAKING, TESTS = "design", "looking", "making", "tests"

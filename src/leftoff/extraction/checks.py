@@ -9,7 +9,6 @@ Whose lines they are, and what they mean, `analysis.checks` decides, which sees 
 from __future__ import annotations
 
 import html
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -18,6 +17,7 @@ from typing import Any, ClassVar
 import re2
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Checked, Evidence, Printed
 from leftoff.extraction.extractor import CALL, RESULT, Pending, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS

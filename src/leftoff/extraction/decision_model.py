@@ -8,8 +8,6 @@ are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -21,7 +19,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.rules import Rule, lowered
+from leftoff.tables import table
 from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block
 
 SCALE = 1000
@@ -252,7 +252,7 @@ def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
 
 
 _FOLDER = Path(__file__).with_name("rules")
-_TABLE = tomllib.loads(_FOLDER.joinpath("decisions.toml").read_text("utf-8"))
+_TABLE = table(__file__, "rules", "decisions.toml")
 VERBS = _verb_classes(_TABLE)
 """Form of a verb to its class."""
 

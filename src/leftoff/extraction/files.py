@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.extractor import FILE, View
 from leftoff.extraction.patches import patched_files

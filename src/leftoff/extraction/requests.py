@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 import re2
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Asked, Evidence
 from leftoff.extraction.extractor import CALL, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES

@@ -9,19 +9,19 @@ its rarest part as its gate.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 from re import _parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import re2
 from msgspec import Struct
+
+from leftoff import lazy_re as re
+from leftoff.tables import table
 
 
 class Rule(Struct, frozen=True):
@@ -107,10 +107,9 @@ def rules(name: str) -> tuple[Rule, ...]:
 
     Called when a module is imported, never while a recording is read.
     """
-    text = Path(__file__).with_name("rules").joinpath(f"{name}.toml").read_text("utf-8")
-    table: dict[str, Any] = tomllib.loads(text)
-    shared = {key: table[key] for key in ("topic", "ignore_case") if key in table}
-    return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))
+    found = table(__file__, "rules", f"{name}.toml")
+    shared = {key: found[key] for key in ("topic", "ignore_case") if key in found}
+    return tuple(msgspec.convert(shared | row, Rule) for row in found.get("rule", []))
 
 
 def digest(*groups: Sequence[Rule], salt: str = "") -> str:

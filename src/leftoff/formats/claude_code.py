@@ -6,13 +6,13 @@ Where it lives, what each line means and what is odd about it: docs/formats/clau
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.formats.claude_code_prompts import typed_words
 from leftoff.formats.claude_code_records import (
     Block,

@@ -8,7 +8,6 @@ its escape in JSON or in a program, its percent code, its entity.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 from html.entities import html5
@@ -16,6 +15,7 @@ from typing import Final
 
 import re2
 
+from leftoff import lazy_re as re
 from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE
 
 _LATIN: Final = dict(zip(LOOK_ALIKES, "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs", strict=True))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from leftoff.redaction.redactor import Redactor, SafeText

@@ -7,8 +7,6 @@ whose arguments need more than that names a handler of `programs/`.
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +20,7 @@ from leftoff.shell.ast import (
     Statement,
     named_commands,
 )
+from leftoff.tables import table
 
 __all__ = [
     "Invocation",
@@ -112,13 +111,12 @@ class ProgramRules(msgspec.Struct, frozen=True):
     launchers: dict[str, Launcher]
 
 
-def load(text: str) -> ProgramRules:
-    """The knowledge that a TOML document holds.
+def load(document: dict[str, Any]) -> ProgramRules:
+    """The knowledge that a parsed TOML document holds.
 
     Raises:
         msgspec.ValidationError: A rule does not have the shape of `ProgramRule`.
     """
-    document: dict[str, Any] = tomllib.loads(text)
     rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
     by_name = {name: rule for rule in rules for name in rule.names}
     wrappers = (rule for rule in rules if rule.handler == "wrapper")
@@ -134,7 +132,7 @@ def load(text: str) -> ProgramRules:
     )
 
 
-_BUILT_IN = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_BUILT_IN = load(table(__file__, "commands.toml"))
 
 
 def program_rules() -> ProgramRules:

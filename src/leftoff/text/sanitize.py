@@ -7,11 +7,12 @@ put together by the removal: what is shown is what was judged.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple
+
+from leftoff import lazy_re as re
 
 _CSI: Final = r"[0-?]*+[ -/]*+[@-~]?"
 _PAYLOAD: Final = r"[^\x07\x1b\x90\x98\x9c-\x9f\n]*+(?:\x07|\x1b\\|\x9c)"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches

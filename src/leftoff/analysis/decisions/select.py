@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import overload
 import msgspec
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.decisions.person import captured, person_decisions
 from leftoff.analysis.decisions.reversals import with_status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from leftoff import lazy_re as re
 from leftoff.shell import embedded
 from leftoff.shell import operations as ops
 from leftoff.shell.programs.interpreters import apply_steps
