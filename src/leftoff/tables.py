@@ -27,11 +27,13 @@ class _Loader(SourceFileLoader):
     def get_data(self, path: Any) -> bytes:
         return super().get_data(path.removesuffix(_SUFFIX))
 
-    def source_to_code(self, data: Any, path: Any, *, _optimization: int = -1) -> Any:
+    def source_to_code(  # type: ignore[override]
+        self, data: Any, path: Any, **options: Any
+    ) -> Any:
         import tomllib
 
         parsed = tomllib.loads(bytes(data).decode().replace("\r\n", "\n"))
-        return super().source_to_code(f"table = {parsed!r}".encode(), path)
+        return super().source_to_code(f"table = {parsed!r}".encode(), path, **options)
 
 
 def table(module: str, *name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ its rarest part as its gate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import islice
 from re import _parser  # type: ignore[attr-defined]
@@ -71,9 +71,10 @@ class Rule(Struct, frozen=True):
 @cache
 def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
     compiled = _compiled(pattern, ignore_case)
-    parsed = _parser.parse(pattern)
+    if not pattern.lstrip("(?:").startswith("^"):
+        return compiled.search
     # `re` tries a pattern that begins with "^" at every place.
-    first = parsed[0] == (_parser.AT, _parser.AT_BEGINNING) if len(parsed) else False
+    first = _parser.parse(pattern)[0] == (_parser.AT, _parser.AT_BEGINNING)
     return compiled.match if first and not compiled.flags & re.MULTILINE else compiled.search
 
 
@@ -140,18 +141,23 @@ class Gate:
         self.rules: list[tuple[str, Rule]] = [
             (name, rule) for name, group in named.items() for rule in group
         ]
+
+    @cached_property
+    def _match(self) -> Callable[[str], list[int] | None]:
         options = re2.Options()
         options.case_sensitive = False
         options.log_errors = False
         options.max_mem = 64 << 20
-        self._set = re2.Set.SearchSet(options)
+        fused = re2.Set.SearchSet(options)
         for _, rule in self.rules:
-            self._set.Add(rule.gate or rule.pattern)
-        self._set.Compile()
+            fused.Add(rule.gate or rule.pattern)
+        fused.Compile()
+        match: Callable[[str], list[int] | None] = fused.Match
+        return match
 
     def candidates(self, text: str) -> list[int]:
         """Numbers of the rules that might match; [] for most texts."""
-        return (self._set.Match(text) or []) if text else []
+        return (self._match(text) or []) if text else []
 
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
         """The first `most` matches of every rule, by extractor, in order of place."""

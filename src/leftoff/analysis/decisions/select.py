@@ -454,16 +454,17 @@ def _prompt_features(typed: str) -> tuple[str, ...]:
 
 def _deduplicated(found: Sequence[KeyDecision]) -> list[KeyDecision]:
     """The decisions without duplicates of earlier ones."""
-    from rapidfuzz import fuzz, process
-
     unique: list[KeyDecision] = []
     texts: list[str] = []
     for decision in found:
         plain = " ".join(words(decision.text))
-        if decision.owner == "agent" and process.extractOne(
-            plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
-        ):
-            continue
+        if decision.owner == "agent" and any(texts):
+            from rapidfuzz import fuzz, process
+
+            if process.extractOne(
+                plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
+            ):
+                continue
         unique.append(decision)
         texts.append(plain if decision.owner == "agent" else "")
     return unique
