@@ -32,6 +32,7 @@ def run() -> NoReturn:
     """
     gc.disable()
     code = main()
+    _keep_patterns()
     threading = sys.modules.get("threading")
     if threading is not None and threading.active_count() > 1:
         sys.exit(code)
@@ -42,6 +43,19 @@ def run() -> NoReturn:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+def _keep_patterns() -> None:
+    """Saves the patterns that this run compiled, where that is possible."""
+    lazy_re = sys.modules.get("leftoff.lazy_re")
+    with suppress(Exception):
+        found = lazy_re.unsaved() if lazy_re is not None else None
+        if lazy_re is not None and found is not None:
+            from pathlib import Path
+
+            from leftoff.stores.atomic import write_atomic
+
+            write_atomic(Path(lazy_re.KEPT), found, mode=0o644)
 
 
 def main(args: list[str] | None = None) -> int:

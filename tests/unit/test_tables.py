@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -98,6 +99,68 @@ def test_every_pattern_of_the_package_compiles() -> None:
             continue
         for value in found.values():
             if isinstance(value, lazy_re.Lazy):
-                assert value.groups >= 0
+                pattern, flags = value._given
+                assert value._compiled == re.compile(pattern, flags), pattern
                 seen += 1
     assert seen > 300
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of compiled patterns, absent; nothing of another is known."""
+    monkeypatch.setattr(lazy_re, "KEPT", str(tmp_path / "patterns"))
+    monkeypatch.setattr(lazy_re, "_known", {})
+    monkeypatch.setattr(lazy_re, "_new", {})
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return tmp_path / "patterns"
+
+
+def test_a_pattern_is_compiled_once_for_all_runs(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("(?P<word>a+)|(b)\ud800", lazy_re.IGNORECASE)
+    assert lazy_re.unsaved() is None
+    wanted = lazy_re.compiled(*given)
+    found = lazy_re.unsaved()
+    assert found is not None
+    kept.write_bytes(found)
+    monkeypatch.setattr(lazy_re, "_known", lazy_re._read())
+    monkeypatch.setattr(lazy_re, "_new", {})
+    monkeypatch.setattr(lazy_re, "_compile", None)
+    loaded = lazy_re.compiled(*given)
+    assert loaded == wanted == re.compile(*given)
+    assert loaded.groupindex == {"word": 1}
+    assert lazy_re.unsaved() is None
+
+
+def test_a_file_that_does_not_fit_is_no_harm(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lazy_re.compiled("a+")
+    found = lazy_re.unsaved()
+    assert found is not None
+    kept.write_bytes(found[:-3])
+    assert lazy_re._read() == {}
+    kept.write_bytes(found.replace(sys.version[:6].encode(), b"0.0.00"))
+    assert lazy_re._read() == {}
+    kept.write_bytes(found)
+    codes = lazy_re._read()
+    wrong = {
+        key: lazy_re._Code(c.flags, c.groups, c.names, c.code[4:]) for key, c in codes.items()
+    }
+    monkeypatch.setattr(lazy_re, "_known", wrong)
+    assert lazy_re.compiled("a+") == re.compile("a+")
+
+
+def test_where_no_bytecode_may_be_written_no_pattern_is(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lazy_re.compiled("a+")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert lazy_re.unsaved() is None
+    assert not kept.exists()
+
+
+def test_bytes_are_compiled_and_not_kept(kept: Path) -> None:
+    assert lazy_re.compiled(b"a+") == re.compile(b"a+")
+    assert (lazy_re.unsaved(), kept.exists()) == (None, False)

@@ -300,12 +300,12 @@ def option_text(tail: str, words: str) -> str:
     if found is None:
         return ""
     label = re.escape(found[1])
-    line = re.compile(
+    listed = re.findall(
         rf"^[\s>#*_|-]*(?:(?:option|choice|approach|plan|variant)\s+)?[(\[]?{label}[)\]]?"
         rf"(?:\*\*|__)?\s*[.):|—–-]+(?:\*\*|__)?\s*(\S.*)$",
+        tail,
         re.IGNORECASE | re.MULTILINE,
     )
-    listed = line.findall(tail)
     return _plain(str(listed[-1]))[:MAX_QUESTION] if listed else ""
 
 

@@ -82,7 +82,7 @@ def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | 
 def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
     # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
     # literals and takes several times as long.
-    return re.compile(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
+    return re.compiled(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
 
 
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from re import _parser  # type: ignore[attr-defined]
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 import re2
 
+from leftoff import lazy_re as re
 from leftoff.redaction.rules import Rule, expand_macros
 
 REACH: Final = 16_384
@@ -19,7 +19,7 @@ REACH: Final = 16_384
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The pattern of a rule, compiled."""
-    return re.compile(expand_macros(pattern), re.ASCII)
+    return re.compiled(expand_macros(pattern), re.ASCII)
 
 
 def encode(text: str) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from functools import lru_cache
 
-from leftoff import lazy_re as re
 from leftoff.shell.ast import BRACKET, QUESTION, STAR
 
 __all__ = ["ends", "matches"]
