@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from re import (
@@ -54,6 +55,7 @@ __all__ = [
     "error",
     "escape",
     "findall",
+    "finder",
     "finditer",
     "fullmatch",
     "match",
@@ -110,12 +112,14 @@ KEPT: Final = cache_from_source(__file__) + ".patterns"
 
 
 class _Code(Struct, frozen=True, array_like=True):
-    """What `re` gives to its engine: flags, number and names of groups, instructions."""
+    """What `re` gives to its engine: flags, number and names of groups, instructions; and
+    whether a match can only begin where the text does."""
 
     flags: int
     groups: int
     names: dict[str, int]
     code: bytes
+    anchored: bool = False
 
 
 class _Kept(Struct):
@@ -157,6 +161,15 @@ def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
         return re.compile(pattern, flags)
 
 
+def finder(pattern: str) -> Callable[[str], Match[str] | None]:
+    """Gives the first match of a pattern of the package in a text: its `search`, or its `match`
+    where that is the same, since `re` tries a pattern that begins with "^" at every place."""
+    made = compiled(pattern)
+    key = f"0 {pattern!a}"
+    known = _known.get(key) or _new.get(key)
+    return made.match if known is not None and known.anchored else made.search
+
+
 def _compile(pattern: str, flags: int) -> _Code:
     """As `re._compiler.compile`, up to the engine."""
     from re import _compiler, _parser  # type: ignore[attr-defined]
@@ -164,7 +177,10 @@ def _compile(pattern: str, flags: int) -> _Code:
     parsed = _parser.parse(pattern, flags)
     code = array("I", _compiler._code(parsed, flags)).tobytes()  # noqa: SLF001
     state = parsed.state
-    return _Code(flags | state.flags, state.groups - 1, dict(state.groupdict), code)
+    flags |= state.flags
+    first = len(parsed) > 0 and parsed[0] == (_parser.AT, _parser.AT_BEGINNING)
+    anchored = first and not flags & MULTILINE
+    return _Code(flags, state.groups - 1, dict(state.groupdict), code, anchored)
 
 
 def _engine(pattern: str, known: _Code) -> Pattern[str]:

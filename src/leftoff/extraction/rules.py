@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import islice
-from re import _parser  # type: ignore[attr-defined]
 from typing import NamedTuple
 
 import msgspec
@@ -56,7 +55,7 @@ class Rule(Struct, frozen=True):
     @property
     def exact(self) -> re.Pattern[str]:
         """The compiled pattern; it expects `lowered` text unless the rule is case-sensitive."""
-        return _compiled(self.pattern, self.ignore_case)
+        return _exact(self.pattern, self.ignore_case)
 
     def search(self, text: str) -> re.Match[str] | None:
         """The pattern's first match in a text, without the gate."""
@@ -69,20 +68,19 @@ class Rule(Struct, frozen=True):
 
 
 @cache
-def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
-    compiled = _compiled(pattern, ignore_case)
-    if not pattern.lstrip("(?:").startswith("^"):
-        return compiled.search
-    # `re` tries a pattern that begins with "^" at every place.
-    first = _parser.parse(pattern)[0] == (_parser.AT, _parser.AT_BEGINNING)
-    return compiled.match if first and not compiled.flags & re.MULTILINE else compiled.search
+def _exact(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+    return re.compiled(_as_compiled(pattern, ignore_case))
 
 
 @cache
-def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
+    return re.finder(_as_compiled(pattern, ignore_case))
+
+
+def _as_compiled(pattern: str, ignore_case: bool) -> str:
     # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
     # literals and takes several times as long.
-    return re.compiled(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
+    return _UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern
 
 
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")

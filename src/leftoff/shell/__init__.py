@@ -8,22 +8,46 @@ so that importing `leftoff.shell.paths` does not import the interpreter. What is
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
 if TYPE_CHECKING:
-    from leftoff.shell.effects import analyze, command_facts, observe, program_of, resolve
+    from types import ModuleType
 
-__all__ = ["analyze", "command_facts", "observe", "program_of", "resolve"]
+    from leftoff.shell.effects import (
+        Outcome,
+        analyze,
+        command_facts,
+        observe,
+        program_of,
+        resolve,
+    )
+
+__all__ = [
+    "Outcome",
+    "analyze",
+    "command_facts",
+    "observe",
+    "program_of",
+    "resolve",
+]
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+@cache
+def _effects() -> ModuleType:
     from leftoff.shell import effects
 
-    value: object = getattr(effects, name)
-    globals()[name] = value
-    return value
+    return effects
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+def _later(name: str) -> Any:
+    """The function or class of that name: what imports it need not import the interpreter."""
+
+    def call(*args: Any, **named: Any) -> Any:
+        return getattr(_effects(), name)(*args, **named)
+
+    return call
+
+
+if not TYPE_CHECKING:
+    Outcome, analyze, command_facts, observe, program_of, resolve = map(_later, __all__)
