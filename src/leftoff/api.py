@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import PathLike
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
 from leftoff.extraction.session_state import SessionState
-from leftoff.formats import native
-from leftoff.formats.message_objects import described, plain_message
-from leftoff.handover.second_reader import Reader
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.second_reading import SecondReading
 from leftoff.session_reading import PassOpener as PassOpener
 from leftoff.session_reading import SessionReading as SessionReading
 from leftoff.session_reading import chosen_place
@@ -25,6 +21,10 @@ from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
 from leftoff.sources.session_choice import Choice, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo
+
+if TYPE_CHECKING:
+    from leftoff.handover.second_reader import Reader
+    from leftoff.second_reading import SecondReading
 
 
 def summarize(
@@ -267,6 +267,9 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
         raise UsageError(
             f"a list of messages is needed, and this is a {type(messages).__name__}"
         )
+    from leftoff.formats import native
+    from leftoff.formats.message_objects import described, plain_message
+
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]

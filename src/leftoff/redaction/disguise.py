@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from html.entities import html5
 from typing import Final
 
 import re2
@@ -128,6 +127,8 @@ def reveal(match: re.Match[str]) -> str:
             if number is None:
                 return ""  # the head of a sequence
             return _visible(number[1] or f"{int(number[2]):x}")
+        from html.entities import html5  # 2,000 names, which hardly a recording needs
+
         letter = html5[found[1:]]
         return "" if _UNSEEN.match(letter) else letter
     if "\uff01" <= first <= "\uff5e":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.tables import table
@@ -36,8 +37,7 @@ _MACROS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One entry of the rules file, where its fields are described; `rank` is its position."""
 
     kind: str
