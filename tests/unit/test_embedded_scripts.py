@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell.embedded import other_effects, python_effects
+from leftoff.shell.embedded.other_languages import other_effects
+from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.shell.heredocs import extract_heredocs
 

@@ -83,7 +83,9 @@ def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
 
 def _matches(name: str, pattern: str) -> bool:
     # Brackets in model names are literal: claude-sonnet-4[1m].
-    return fnmatchcase(name, pattern.casefold().replace("[", "[[]"))
+    folded = pattern.casefold()
+    start = folded.partition("*")[0].partition("?")[0]
+    return name.startswith(start) and fnmatchcase(name, folded.replace("[", "[[]"))
 
 
 def reserve_of(format: str, version: str, window: int) -> int | None:

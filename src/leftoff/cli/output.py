@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +27,8 @@ def columns() -> int:
     """Width of the terminal, at most 200; 96 where there is none."""
     if not sys.stdout.isatty():
         return 96
+    import shutil
+
     return min(200, shutil.get_terminal_size((96, 24)).columns)
 
 

@@ -27,7 +27,6 @@ from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import redactors
 from leftoff.rendering.render_summary import render
-from leftoff.settings import load_here
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
@@ -204,6 +203,7 @@ def _since_last(summary: ContextSummary) -> ContextSummary:
     """What is new since this was last asked for here; everything the first time."""
     from leftoff.live.last_summarized import exchange_position
     from leftoff.rendering import changes_since
+    from leftoff.settings import load_here
 
     path = Path(load_here().settings.home) / "state" / "asked.json"
     before = exchange_position(path, summary)

@@ -8,7 +8,6 @@ Whose lines they are, and what they mean, `analysis.checks` decides, which sees 
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -257,7 +256,9 @@ def clean(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
-        text = html.unescape(text)
+        from html import unescape
+
+        text = unescape(text)
     if "ebugger" in text or "npm notice" in text:
         text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces

@@ -7,6 +7,7 @@ whose arguments need more than that names a handler of `programs/`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -132,12 +133,10 @@ def load(document: dict[str, Any]) -> ProgramRules:
     )
 
 
-_BUILT_IN = load(table(__file__, "commands.toml"))
-
-
+@cache
 def program_rules() -> ProgramRules:
-    """The rules that ship with the package, read when this module is imported."""
-    return _BUILT_IN
+    """The rules that ship with the package."""
+    return load(table(__file__, "commands.toml"))
 
 
 _MAX_LAUNCHERS = 6
@@ -153,7 +152,7 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
         tasks: look through launchers whose operand may be the name of a task.
     """
     for _ in range(_MAX_LAUNCHERS):
-        launcher = _BUILT_IN.launchers.get(words[0].rpartition("/")[2]) if words else None
+        launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
         if launcher is None or launcher.tasks and not tasks:
             break
         for option in launcher.script:
