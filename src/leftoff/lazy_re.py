@@ -9,7 +9,7 @@ quarter of the time of a short one.
 
 What compiling gives is kept between runs beside Python's bytecode (`__pycache__`), as `re`
 hands it to its engine: the 230 patterns of a mean session take 2 ms to load and 55 to compile.
-The command line writes that file (`unsaved`), and this module reads it when it is imported;
+The command line writes that file (`unsaved`), and it is read when a pattern is first needed;
 what does not fit (another Python, no file, other private functions of `re`) is compiled. Only
 patterns of the package are kept: one made of a recording's text is to be compiled with `re`.
 """
@@ -21,6 +21,8 @@ import sys
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from re import (
     ASCII,
@@ -134,14 +136,15 @@ _new: dict[str, _Code] = {}
 
 
 def _read() -> dict[str, _Code]:
-    with suppress(OSError, ValueError), open(KEPT, "rb") as file:  # noqa: PTH123
-        kept = msgpack.decode(file.read(), type=_Kept)
+    """What earlier runs compiled, read as Python reads its bytecode."""
+    with suppress(OSError, ValueError):
+        kept = msgpack.decode(SourceFileLoader("re", KEPT).get_data(KEPT), type=_Kept)
         if kept.python == _PYTHON:
             return kept.codes
     return {}
 
 
-_known: Final = _read()
+_known: Final = cache(_read)
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
@@ -150,13 +153,13 @@ def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
         return re.compile(pattern, flags)
     key = f"{int(flags)} {pattern!a}"
     try:
-        known = _known.get(key)
+        known = _known().get(key)
         if known is None:
             known = _new[key] = _compile(pattern, int(flags))
         return _engine(pattern, known)
     except (AttributeError, ImportError, OverflowError, RuntimeError, TypeError, ValueError):
         # Other private functions in `re`, or a file that was damaged.
-        _known.pop(key, None)
+        _known().pop(key, None)
         _new.pop(key, None)
         return re.compile(pattern, flags)
 
@@ -166,7 +169,7 @@ def finder(pattern: str) -> Callable[[str], Match[str] | None]:
     where that is the same, since `re` tries a pattern that begins with "^" at every place."""
     made = compiled(pattern)
     key = f"0 {pattern!a}"
-    known = _known.get(key) or _new.get(key)
+    known = _known().get(key) or _new.get(key)
     return made.match if known is not None and known.anchored else made.search
 
 
@@ -201,4 +204,4 @@ def unsaved() -> bytes | None:
     """What the file should hold after this run; None if it need not be written."""
     if not _new or sys.dont_write_bytecode:
         return None
-    return msgpack.encode(_Kept(_PYTHON, _known | _new))
+    return msgpack.encode(_Kept(_PYTHON, _known() | _new))

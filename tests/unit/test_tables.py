@@ -109,7 +109,8 @@ def test_every_pattern_of_the_package_compiles() -> None:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of compiled patterns, absent; nothing of another is known."""
     monkeypatch.setattr(lazy_re, "KEPT", str(tmp_path / "patterns"))
-    monkeypatch.setattr(lazy_re, "_known", {})
+    nothing: dict[str, lazy_re._Code] = {}
+    monkeypatch.setattr(lazy_re, "_known", lambda: nothing)
     monkeypatch.setattr(lazy_re, "_new", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return tmp_path / "patterns"
@@ -124,7 +125,7 @@ def test_a_pattern_is_compiled_once_for_all_runs(
     found = lazy_re.unsaved()
     assert found is not None
     kept.write_bytes(found)
-    monkeypatch.setattr(lazy_re, "_known", lazy_re._read())
+    monkeypatch.setattr(lazy_re, "_known", lazy_re._read)
     monkeypatch.setattr(lazy_re, "_new", {})
     monkeypatch.setattr(lazy_re, "_compile", None)
     loaded = lazy_re.compiled(*given)
@@ -148,7 +149,7 @@ def test_a_file_that_does_not_fit_is_no_harm(
     wrong = {
         key: lazy_re._Code(c.flags, c.groups, c.names, c.code[4:]) for key, c in codes.items()
     }
-    monkeypatch.setattr(lazy_re, "_known", wrong)
+    monkeypatch.setattr(lazy_re, "_known", lambda: wrong)
     assert lazy_re.compiled("a+") == re.compile("a+")
 
 
