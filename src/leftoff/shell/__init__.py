@@ -8,12 +8,9 @@ so that importing `leftoff.shell.paths` does not import the interpreter. What is
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from leftoff.shell.effects import (
         Outcome,
         analyze,
@@ -33,18 +30,17 @@ __all__ = [
 ]
 
 
-@cache
-def _effects() -> ModuleType:
-    from leftoff.shell import effects
-
-    return effects
-
-
 def _later(name: str) -> Any:
     """The function or class of that name: what imports it need not import the interpreter."""
+    real: Any = None
 
     def call(*args: Any, **named: Any) -> Any:
-        return getattr(_effects(), name)(*args, **named)
+        nonlocal real
+        if real is None:
+            from leftoff.shell import effects
+
+            real = getattr(effects, name)
+        return real(*args, **named)
 
     return call
 
