@@ -11,7 +11,6 @@ from typing import IO
 
 from leftoff.cli.group import tell
 from leftoff.errors import SourceError
-from leftoff.stores.atomic import Directory, NotSynced
 
 
 def coloured() -> bool:
@@ -64,6 +63,8 @@ def written(output: str) -> Iterator[IO[bytes]]:
     Raises:
         SourceError: it cannot be written; a file that was there stays.
     """
+    from leftoff.stores.atomic import Directory, NotSynced
+
     path = Path(output)
     try:
         if path.exists() and not path.is_file():
