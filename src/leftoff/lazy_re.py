@@ -9,7 +9,7 @@ quarter of the time of a short one.
 
 What compiling gives is kept between runs beside Python's bytecode (`__pycache__`), as `re`
 hands it to its engine: the 230 patterns of a mean session take 2 ms to load and 55 to compile.
-The command line writes that file (`unsaved`), and it is read when a pattern is first needed;
+The command line writes that file (`unsaved`), and it is decoded when a pattern is first needed;
 what does not fit (another Python, no file, other private functions of `re`) is compiled. Only
 patterns of the package are kept: one made of a recording's text is to be compiled with `re`.
 """
@@ -22,7 +22,6 @@ from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from re import (
     ASCII,
@@ -135,16 +134,27 @@ _PYTHON: Final = f"{sys.version} {MAGIC_NUMBER.hex()} {sys.byteorder}"
 _new: dict[str, _Code] = {}
 
 
-def _read() -> dict[str, _Code]:
-    """What earlier runs compiled, read as Python reads its bytecode."""
-    with suppress(OSError, ValueError):
-        kept = msgpack.decode(SourceFileLoader("re", KEPT).get_data(KEPT), type=_Kept)
+def _read() -> bytes:
+    with suppress(OSError), open(KEPT, "rb") as file:  # noqa: PTH123
+        return file.read()
+    return b""
+
+
+_file: Final = [_read()]  # read at import, since what uses a pattern may open no file
+
+
+def _decoded(data: bytes) -> dict[str, _Code]:
+    """What earlier runs compiled; nothing of another Python, or of a damaged file."""
+    with suppress(ValueError):
+        kept = msgpack.decode(data, type=_Kept)
         if kept.python == _PYTHON:
             return kept.codes
     return {}
 
 
-_known: Final = cache(_read)
+@cache
+def _known() -> dict[str, _Code]:
+    return _decoded(_file.pop())
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:

@@ -106,26 +106,23 @@ def test_every_pattern_of_the_package_compiles() -> None:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of compiled patterns, absent; nothing of another is known."""
-    monkeypatch.setattr(lazy_re, "KEPT", str(tmp_path / "patterns"))
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pattern was compiled before."""
     nothing: dict[str, lazy_re._Code] = {}
     monkeypatch.setattr(lazy_re, "_known", lambda: nothing)
     monkeypatch.setattr(lazy_re, "_new", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return tmp_path / "patterns"
 
 
-def test_a_pattern_is_compiled_once_for_all_runs(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("unknown")
+def test_a_pattern_is_compiled_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     given = ("(?P<word>a+)|(b)\ud800", lazy_re.IGNORECASE)
     assert lazy_re.unsaved() is None
     wanted = lazy_re.compiled(*given)
     found = lazy_re.unsaved()
     assert found is not None
-    kept.write_bytes(found)
-    monkeypatch.setattr(lazy_re, "_known", lazy_re._read)
+    codes = lazy_re._decoded(found)
+    monkeypatch.setattr(lazy_re, "_known", lambda: codes)
     monkeypatch.setattr(lazy_re, "_new", {})
     monkeypatch.setattr(lazy_re, "_compile", None)
     loaded = lazy_re.compiled(*given)
@@ -134,18 +131,14 @@ def test_a_pattern_is_compiled_once_for_all_runs(
     assert lazy_re.unsaved() is None
 
 
-def test_a_file_that_does_not_fit_is_no_harm(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("unknown")
+def test_a_file_that_does_not_fit_is_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     lazy_re.compiled("a+")
     found = lazy_re.unsaved()
     assert found is not None
-    kept.write_bytes(found[:-3])
-    assert lazy_re._read() == {}
-    kept.write_bytes(found.replace(sys.version[:6].encode(), b"0.0.00"))
-    assert lazy_re._read() == {}
-    kept.write_bytes(found)
-    codes = lazy_re._read()
+    assert lazy_re._decoded(found[:-3]) == {}
+    assert lazy_re._decoded(found.replace(sys.version[:6].encode(), b"0.0.00")) == {}
+    codes = lazy_re._decoded(found)
     wrong = {
         key: lazy_re._Code(c.flags, c.groups, c.names, c.code[4:]) for key, c in codes.items()
     }
@@ -153,15 +146,16 @@ def test_a_file_that_does_not_fit_is_no_harm(
     assert lazy_re.compiled("a+") == re.compile("a+")
 
 
+@pytest.mark.usefixtures("unknown")
 def test_where_no_bytecode_may_be_written_no_pattern_is(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lazy_re.compiled("a+")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert lazy_re.unsaved() is None
-    assert not kept.exists()
 
 
-def test_bytes_are_compiled_and_not_kept(kept: Path) -> None:
+@pytest.mark.usefixtures("unknown")
+def test_bytes_are_compiled_and_not_kept() -> None:
     assert lazy_re.compiled(b"a+") == re.compile(b"a+")
-    assert (lazy_re.unsaved(), kept.exists()) == (None, False)
+    assert lazy_re.unsaved() is None
