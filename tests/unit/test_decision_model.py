@@ -7,6 +7,7 @@ import math
 import pytest
 
 from leftoff.extraction.decision_model import (
+    FEW,
     MIN_LOG_ODDS,
     VERBS,
     Model,
@@ -116,7 +117,8 @@ def test_the_fast_score_is_the_score() -> None:
     )  # fmt: skip
     for found in (["a"], ["a", "a", "a"], ["a", verb], []):
         slow = model.score([*word_features(found), "l:x"])
-        assert Scorer(model).score(found, ["l:x"]) == slow
+        scorer = Scorer(model)
+        assert [scorer.score(found, ["l:x"]) for _ in range(FEW + 2)] == [slow] * (FEW + 2)
 
 
 @pytest.mark.parametrize(

@@ -131,17 +131,25 @@ class Model(Struct, frozen=True):
         return [name for _, name in positive[:most]]
 
 
+FEW = 300
+"""Sentences that are scored without an index. Measured: to make it takes as long as 500
+sentences save with it (3.8 ms; 16 and 9 µs for one)."""
+
+
 class Scorer:
     """A model indexed for speed: the scores of `Model.score` without building a string for
-    every pair of words."""
+    every pair of words. The index is made after `FEW` sentences: most sessions have fewer."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._scored = 0
         self.words: dict[str, int] = {}
         self.pairs: dict[tuple[str, str], int] = {}
         self.classes: dict[tuple[str, str], int] = {}
         self.rest: dict[str, int] = {}
-        for name, weight in model.weights.items():
+
+    def _index(self) -> None:
+        for name, weight in self.model.weights.items():
             kind, feature = name[:2], name[2:]
             if kind == "w:":
                 self.words[feature] = weight
@@ -154,6 +162,11 @@ class Scorer:
 
     def score(self, found: Sequence[str], others: Iterable[str]) -> float:
         """Log odds of a sentence of these words with these other features."""
+        if self._scored <= FEW:
+            self._scored += 1
+            if self._scored <= FEW:
+                return self.model.score([*word_features(found), *others])
+            self._index()
         kinds = ["^", *map(VERBS.get, found, found)]
         total = (
             self.model.bias
