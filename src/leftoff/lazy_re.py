@@ -45,25 +45,10 @@ from typing import Any, AnyStr, Final, cast
 from msgspec import Struct, msgpack
 
 __all__ = [
-    "ASCII",
-    "DOTALL",
-    "IGNORECASE",
-    "MULTILINE",
-    "Match",
-    "Pattern",
-    "compile",
-    "compiled",
-    "error",
-    "escape",
-    "findall",
-    "finder",
-    "finditer",
-    "fullmatch",
-    "match",
-    "search",
-    "split",
-    "sub",
-]
+    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "compile", "compiled",
+    "error", "escape", "findall", "finder", "finditer", "fullmatch", "match",
+    "search", "split", "sub",
+]  # fmt: skip
 
 
 class Lazy:
@@ -71,21 +56,9 @@ class Lazy:
     here when it is first asked for: from then on a call costs what it costs there."""
 
     __slots__ = (
-        "_compiled",
-        "_given",
-        "findall",
-        "finditer",
-        "flags",
-        "fullmatch",
-        "groupindex",
-        "groups",
-        "match",
-        "pattern",
-        "search",
-        "split",
-        "sub",
-        "subn",
-    )
+        "_compiled", "_given", "findall", "finditer", "flags", "fullmatch", "groupindex",
+        "groups", "match", "pattern", "search", "split", "sub", "subn",
+    )  # fmt: skip
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._given = (pattern, flags)
