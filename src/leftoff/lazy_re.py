@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -45,8 +45,8 @@ from typing import Any, AnyStr, Final, cast
 from msgspec import Struct, msgpack
 
 __all__ = [
-    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "compile", "compiled",
-    "error", "escape", "findall", "finder", "finditer", "fullmatch", "match",
+    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "automaton", "compile",
+    "compiled", "error", "escape", "findall", "finder", "finditer", "fullmatch", "match",
     "search", "split", "sub",
 ]  # fmt: skip
 
@@ -77,6 +77,39 @@ class Lazy:
 def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as in `re`
     """A pattern that is compiled by its first use."""
     return cast("Pattern[AnyStr]", Lazy(pattern, flags))
+
+
+def automaton(
+    patterns: Iterable[str],
+    *,
+    ignore_case: bool = False,
+    latin1: bool = False,
+    max_mem: int = 8 << 20,
+) -> Callable[[Any], list[int] | None]:
+    """Patterns as RE2 means them, all in one automaton, which reads a text once.
+
+    Args:
+        latin1: patterns and texts are bytes, one for each character.
+        max_mem: bytes that its states may take.
+
+    Returns:
+        What gives the numbers of the patterns that match somewhere in a text; None or [] if
+        none does.
+    """
+    import re2
+
+    options = re2.Options()
+    options.case_sensitive = not ignore_case
+    options.log_errors = False
+    options.max_mem = max_mem
+    if latin1:
+        options.encoding = re2.Options.Encoding.LATIN1
+    made = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        made.Add(pattern)
+    made.Compile()
+    match: Callable[[Any], list[int] | None] = made.Match
+    return match
 
 
 # -- kept between runs -----------------------------------------------------------------------

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
-import re2
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
@@ -84,12 +83,7 @@ def _commands_gate() -> Any:
         rf"(?:^|[^\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?:[^\w-]|$)"
         r"|(?:^|[^a-z])(?:test|check|lint|build|spec)"
     )
-    options = re2.Options()
-    options.log_errors = False
-    fused = re2.Set.SearchSet(options)
-    fused.Add(pattern)
-    fused.Compile()
-    return fused.Match
+    return re.automaton([pattern])
 
 
 _CUT = 290

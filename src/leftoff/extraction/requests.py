@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar
 
-import re2
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
@@ -71,15 +70,8 @@ def _gate(topic: str) -> Callable[[bytes], list[int] | None] | None:
     """An automaton that fires on each ASCII text that a rule of the topic matches."""
     if topic not in _SEARCHED:
         return None
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    fused = re2.Set.SearchSet(options)
-    for rule in RULES[topic]:
-        fused.Add(_LOOK_AHEAD.sub("", rule.pattern).replace("$", r"\n?\z"))
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    plain = (_LOOK_AHEAD.sub("", rule.pattern) for rule in RULES[topic])
+    return re.automaton((one.replace("$", r"\n?\z") for one in plain), ignore_case=True)
 
 
 @cache

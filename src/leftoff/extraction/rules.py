@@ -16,7 +16,6 @@ from itertools import islice
 from typing import NamedTuple
 
 import msgspec
-import re2
 from msgspec import Struct
 
 from leftoff import lazy_re as re
@@ -142,16 +141,8 @@ class Gate:
 
     @cached_property
     def _match(self) -> Callable[[str], list[int] | None]:
-        options = re2.Options()
-        options.case_sensitive = False
-        options.log_errors = False
-        options.max_mem = 64 << 20
-        fused = re2.Set.SearchSet(options)
-        for _, rule in self.rules:
-            fused.Add(rule.gate or rule.pattern)
-        fused.Compile()
-        match: Callable[[str], list[int] | None] = fused.Match
-        return match
+        patterns = (rule.gate or rule.pattern for _, rule in self.rules)
+        return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
         """Numbers of the rules that might match; [] for most texts."""

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-import re2
-
 from leftoff import lazy_re as re
 from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE
 
@@ -69,31 +67,14 @@ _PERCENT = re.compile(r"%(?:25)*([0-9a-fA-F]{2})")
 _NUMBER = re.compile(r"&#(?:[xX]([0-9a-fA-F]+)|([0-9]+));")
 
 
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
 @cache
 def _spelt() -> Callable[[bytes], list[int] | None]:
-    options = _options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    fused = re2.Set.SearchSet(options)
-    fused.Add(_SPELT)
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    return re.automaton([_SPELT], latin1=True)
 
 
 @cache
 def _look_alikes() -> Callable[[bytes], list[int] | None]:
-    letters = f"[{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"
-    fused = re2.Set.SearchSet(_options())
-    fused.Add(letters)
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    return re.automaton([f"[{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"])
 
 
 def disguised(text: str, raw: bytes | None = None) -> bool:

@@ -69,15 +69,7 @@ def has_unsafe(text: str) -> bool:
 
 @cache
 def _unsafe_automaton() -> Callable[[bytes], list[int] | None]:
-    import re2  # most text needs no such look
-
-    options = re2.Options()
-    options.log_errors = False
-    automaton = re2.Set.SearchSet(options)
-    automaton.Add(f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]")
-    automaton.Compile()
-    match: Callable[[bytes], list[int] | None] = automaton.Match
-    return match
+    return re.automaton([f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]"])
 
 
 _STRETCH: Final = 8_192
