@@ -6,15 +6,56 @@ managers ask for it often. All other words go to `leftoff.cli`.
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import io
+import os
 import sys
+from contextlib import suppress
 from types import TracebackType
+from typing import NoReturn
 
 from leftoff._version import __version__
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`)."""
+
+
+def run() -> NoReturn:
+    """The program: `main`, and the end of the process.
+
+    An interpreter that ends in the usual way frees every object of every module, which takes as
+    long as reading a short session. So where nothing needs that (no other thread, no profiler
+    or debugger), this runs what was registered for the end, flushes, and ends at once. Until a
+    command is imported (`cli.group`), no garbage is collected: there is none.
+    """
+    gc.disable()
+    code = main()
+    _keep_patterns()
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        sys.exit(code)
+    if sys.getprofile() is not None or sys.gettrace() is not None:
+        sys.exit(code)
+    atexit._run_exitfuncs()  # noqa: SLF001 - as `multiprocessing` ends its processes
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _keep_patterns() -> None:
+    """Saves the patterns that this run compiled, where that is possible."""
+    lazy_re = sys.modules.get("leftoff.lazy_re")
+    with suppress(Exception):
+        found = lazy_re.unsaved() if lazy_re is not None else None
+        if lazy_re is not None and found is not None:
+            from pathlib import Path
+
+            from leftoff.stores.atomic import write_atomic
+
+            write_atomic(Path(lazy_re.KEPT), found, mode=0o644)
 
 
 def main(args: list[str] | None = None) -> int:
@@ -86,8 +127,6 @@ def _open_closed_streams() -> None:
     """Opens what the caller has closed (`<&-`, `>&-`, `2>&-`), so that no file that is opened
     later takes its number: the null device as an empty input, as an output that cannot be
     written (data that nobody gets is a failure), and as one that swallows messages."""
-    import os
-
     ways = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
     for number, (name, way) in enumerate(ways):
         try:
@@ -121,12 +160,10 @@ def _crashed(
 
 def _drop_stdout() -> None:
     """Points stdout at nothing, so that the flush at interpreter exit does not fail again."""
-    import os
-
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

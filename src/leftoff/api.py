@@ -266,6 +266,7 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
         raise UsageError(
             f"a list of messages is needed, and this is a {type(messages).__name__}"
         )
+
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -27,6 +26,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 from msgspec.structs import astuple
+
+from leftoff import lazy_re as re
 
 T = TypeVar("T", bound=Struct)
 

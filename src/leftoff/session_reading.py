@@ -8,7 +8,6 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from leftoff.analysis.assemble import assemble, view_of
-from leftoff.analysis.continuations import groups, stitch
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
@@ -126,6 +125,8 @@ class SessionReading:
             recordings[""] = mains[0]
             places[""] = self.mains[0][1]
         else:
+            from leftoff.analysis.continuations import groups, stitch
+
             (order, *others) = groups(mains)
             if others:
                 odd = self.sources[self.mains[others[0][0]][1]].path
@@ -151,6 +152,7 @@ class SessionReading:
             summary = replace(summary, session=replace(summary.session, path=self.path))
         if reader is None:
             return summary
+
         asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
         return asking.judge(summary, view_of(recordings, places)[1])
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
@@ -407,6 +406,8 @@ def _read(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: cannot be read ({error})") from error
     if path.suffix == ".toml":
+        import tomllib
+
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

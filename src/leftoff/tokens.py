@@ -15,12 +15,12 @@ hand:
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from leftoff import lazy_re as re
 from leftoff.codec import parse
 
 __all__ = ["DEFAULT_FAMILY", "FAMILIES", "TokenCounter", "estimate_tokens", "max_tokens"]

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from leftoff import lazy_re as re
 from leftoff.errors import SourceError
 from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World

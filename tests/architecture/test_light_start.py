@@ -101,6 +101,36 @@ def test_data_and_plugins_are_found_without_the_machinery_for_them(
     assert new & {"importlib.metadata", "importlib.resources", "zipfile", "tempfile"} == set()
 
 
+def test_a_session_without_calls_leaves_the_shell_out(
+    tmp_path: Path, claude_session: bytes
+) -> None:
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(b"".join(claude_session.splitlines(keepends=True)[:2]))
+    new = brought_in(RUN, "summarize", str(session), "--json")
+    assert "leftoff.analysis.assemble" in new
+    unwanted = {"effects", "interpreter", "parser"}
+    assert new & {f"leftoff.shell.{name}" for name in unwanted} == set()
+    assert new & {"leftoff.second_reading", "leftoff.settings", "leftoff.stores"} == set()
+    assert new & {"gzip", "html.entities", "rapidfuzz", "shutil", "tree_sitter"} == set()
+
+
+def test_a_short_session_needs_few_patterns(tmp_path: Path, claude_session: bytes) -> None:
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(b"".join(claude_session.splitlines(keepends=True)[:2]))
+    counted = (
+        "import re, sys; from leftoff.__main__ import main; compiled = [];"
+        "real = re._compiler.compile;"
+        "re._compiler.compile = lambda p, f=0: (compiled.append(p), real(p, f))[1];"
+        "main(sys.argv[1:]); sys.exit(str(len(compiled)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", counted, "summarize", str(session)],
+        capture_output=True,
+        check=False,
+    )
+    assert int(done.stderr) < 150, "patterns are to be compiled by `lazy_re`"
+
+
 @pytest.mark.parametrize("option,limit", [("--version", 3), ("--help", 10)])
 def test_start_up_costs_a_small_multiple_of_python(option: str, limit: float) -> None:
     bare = [sys.executable, "-c", "pass"]

@@ -62,7 +62,7 @@ def wrong_in_wheel(path: Path) -> list[str]:
         wrong += wrong_in_metadata(wheel.read(f"{about}/METADATA").decode())
         if b"Root-Is-Purelib: true" not in wheel.read(f"{about}/WHEEL"):
             wrong.append("WHEEL: is for one kind of machine only")
-        if b"leftoff = leftoff.__main__:main" not in wheel.read(f"{about}/entry_points.txt"):
+        if b"leftoff = leftoff.__main__:run" not in wheel.read(f"{about}/entry_points.txt"):
             wrong.append("entry_points.txt: no command leftoff")
     return wrong
 

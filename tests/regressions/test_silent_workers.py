@@ -42,7 +42,7 @@ def test_a_worker_that_cannot_be_imported(
 ) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
-    (broken / "tomllib.py").write_text("raise ImportError('half upgraded')")
+    (broken / "re2.py").write_text("raise ImportError('half upgraded')")
     monkeypatch.setenv("PYTHONPATH", str(broken))
     answer.start_worker(home, home / "state/s1")
     assert log(home).rstrip().endswith("worker: s1 failed: ImportError")

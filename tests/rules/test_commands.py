@@ -89,13 +89,11 @@ def test_roles_and_kinds_are_known_words() -> None:
 
 def test_a_misspelt_field_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
-        load('[[command]]\nnames = ["x"]\nskip = "two"\n')
+        load({"command": [{"names": ["x"], "skip": "two"}]})
 
 
 def test_a_later_rule_refines_an_earlier_one() -> None:
-    found = load(
-        '[[command]]\nnames = ["x", "y"]\n[[command]]\nnames = ["y"]\nkind = "inert"\n'
-    )
+    found = load({"command": [{"names": ["x", "y"]}, {"names": ["y"], "kind": "inert"}]})
     assert found.by_name["x"] == ProgramRule(("x", "y"))
     assert found.by_name["y"].kind == "inert"
 

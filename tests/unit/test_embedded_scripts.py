@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.shell.embedded import other_effects
+from leftoff.shell.embedded.other_languages import other_effects
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,31 @@ def test_a_full_disk_is_one_line_and_exit_2(words: list[str]) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(b"leftoff: stdout: cannot be written")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "import threading; threading.Timer(0.2, print, ['later']).start();",
+        "import sys; sys.setprofile(lambda *_: None);",
+    ],
+)
+def test_what_is_registered_for_the_end_runs_and_all_is_flushed(before: str) -> None:
+    code = (
+        f"{before} import atexit, sys; from leftoff.__main__ import run; "
+        "atexit.register(print, 'end'); sys.argv = ['leftoff', '--version']; run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code.strip()], capture_output=True, check=False
+    )
+    later = b"later\n" if "Timer" in before else b""
+    assert done.stdout == f"leftoff {__version__}\n".encode() + later + b"end\n"
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_exit_code_is_that_of_the_command() -> None:
+    command = [sys.executable, "-m", "leftoff", "no-such"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"No such command" in done.stderr

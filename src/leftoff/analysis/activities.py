@@ -10,10 +10,10 @@ activities, `progress` looks for edits, test runs and deliveries.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Touched
 from leftoff.session_view import SessionView
 from leftoff.shell import analyze, command_facts

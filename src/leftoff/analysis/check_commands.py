@@ -7,10 +7,9 @@ shows in its output.
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
 from leftoff.shell.commands import unwrapped
 

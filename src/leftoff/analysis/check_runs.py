@@ -8,14 +8,13 @@ that of its last program, `a && b` succeeds if both do, `a || true` says nothing
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from leftoff import lazy_re as re
 from leftoff.analysis.check_commands import SHELLS, Run, identified
 from leftoff.shell import analyze
 from leftoff.shell.ast import (
@@ -221,7 +220,9 @@ def numbers_of(tree: Tree) -> list[int]:
 def runs_of(command: str) -> Line:
     """The checks that a command line runs."""
     if "&amp;" in command or "&gt;" in command or "&lt;" in command:
-        command = html.unescape(command)
+        from html import unescape
+
+        command = unescape(command)
     walk = _Walk()
     walk.merged = "|&" in command and not _PLAIN_PIPE.search(command)
     script = analyze(command)

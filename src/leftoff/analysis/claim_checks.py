@@ -9,12 +9,12 @@ What is left is only claimed.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.checks import checks
 from leftoff.extraction.evidence import Asked

@@ -8,16 +8,19 @@ not fail, and are marked `shown=False`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
-from leftoff.analysis.git_commands import GitStep, git_steps
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import GitEvent
+
+if TYPE_CHECKING:
+    from leftoff.analysis.git_commands import GitStep
 
 _COMMIT = re.compile(
     r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] +(.*)", re.DOTALL
@@ -98,6 +101,8 @@ class _Judge:
         return _each_once((event, amends) for _, _, event, amends in found)
 
     def _of_call(self, place: tuple[int, int]) -> Iterator[tuple[GitEvent, bool]]:
+        from leftoff.analysis.git_commands import git_steps
+
         commands = self.ran.get(place, [])
         steps = [step for ran in commands for step in git_steps(ran.command)]
         lines = self.shown.get(place, [])
@@ -127,6 +132,8 @@ class _Judge:
     def _awaited(self, place: tuple[int, int]) -> list[GitStep]:
         """The steps of the latest command before a poll that makes something and whose own
         output did not show it: it may still have been running."""
+        from leftoff.analysis.git_commands import git_steps
+
         for earlier in sorted((p for p in self.ran if p < place), reverse=True):
             if place[0] - earlier[0] > _RUNNING:
                 break

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.shell import analyze
 from leftoff.shell.ast import (
     Command,

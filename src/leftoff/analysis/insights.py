@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events

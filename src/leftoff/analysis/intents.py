@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-import re2
+from leftoff import lazy_re as re
 
 FAULT, REVIEW, ORDERED_REVIEW, DELIVERY = "fault", "review", "ordered review", "delivery"
 DESIGN, LOOKING, MAKING, TESTS = "design", "looking", "making", "tests"
@@ -85,15 +84,7 @@ def _compiled() -> dict[str, re.Pattern[str]]:
 @cache
 def _automaton() -> Callable[[bytes], list[int] | None]:
     """All patterns at once, for ASCII without `_ODD`: there RE2 and `re` mean the same."""
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    fused = re2.Set.SearchSet(options)
-    for pattern in _PATTERNS.values():
-        fused.Add(f"(?m){pattern}")
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    return re.automaton((f"(?m){p}" for p in _PATTERNS.values()), ignore_case=True)
 
 
 _NAMES = tuple(_PATTERNS)

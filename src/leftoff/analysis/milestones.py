@@ -8,10 +8,10 @@ confirms it, `git` whether a commit, a push or a merge does. The patterns stand 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.claim_checks import KINDS, RULES, ClaimChecks, Proof, kinds_named
 from leftoff.analysis.git import git_events

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView

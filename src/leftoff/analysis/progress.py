@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events

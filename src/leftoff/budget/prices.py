@@ -7,18 +7,17 @@ the whole cost unknown: None, never a guess.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from msgspec import Struct, convert
 
+from leftoff import lazy_re as re
 from leftoff.budget.usage import calls_of, spend
 from leftoff.extraction.evidence import Counted
 from leftoff.model import Usage
 from leftoff.session_view import SessionView
+from leftoff.tables import table
 
 _MILLION = 1_000_000
 _OWN_PREFIX = re.compile(r"(?:anthropic|openai|google|gemini|models)/")
@@ -84,8 +83,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _load() -> _Table:
-    text = Path(__file__).with_name("prices.toml").read_text("utf-8")
-    return convert(tomllib.loads(text), _Table)
+    return convert(table(__file__, "prices.toml"), _Table)
 
 
 _TABLE = _load()

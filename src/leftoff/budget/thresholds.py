@@ -8,9 +8,7 @@ small frozen value (`FiredThresholds`) that the caller may save after any step.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff.errors import UnknownName, UsageError
+from leftoff.tables import table
 
 # A share such as 0.7 is not exact in binary; counts are whole tokens. Relative to the total.
 _TOLERANCE = 1e-9
@@ -262,8 +261,7 @@ PRESETS = ("advisory", "handoff")
 
 
 def _load(name: str) -> Preset:
-    text = Path(__file__).with_name("presets").joinpath(f"{name}.toml").read_text("utf-8")
-    value = tomllib.loads(text)
+    value = table(__file__, "presets", f"{name}.toml")
     rows = [msgspec.convert(row, Threshold) for row in value["threshold"]]
     return Preset(name, _ordered(rows), value.get("says", ""), value.get("heading", ""))
 

@@ -8,12 +8,12 @@ window is unknown until the session shows it; an unknown window is None and neve
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from msgspec import Struct, convert
+
+from leftoff.tables import table
 
 
 class Window(Struct, frozen=True):
@@ -58,8 +58,7 @@ class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _load() -> _Tables:
-    text = Path(__file__).with_name("windows.toml").read_text("utf-8")
-    return convert(tomllib.loads(text), _Tables)
+    return convert(table(__file__, "windows.toml"), _Tables)
 
 
 _TABLES = _load()
@@ -84,7 +83,9 @@ def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
 
 def _matches(name: str, pattern: str) -> bool:
     # Brackets in model names are literal: claude-sonnet-4[1m].
-    return fnmatchcase(name, pattern.casefold().replace("[", "[[]"))
+    folded = pattern.casefold()
+    start = folded.partition("*")[0].partition("?")[0]
+    return name.startswith(start) and fnmatchcase(name, folded.replace("[", "[[]"))
 
 
 def reserve_of(format: str, version: str, window: int) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
 
+from leftoff import lazy_re as re
 from leftoff.cli.memory import answer, current_index
 from leftoff.cli.output import columns
 from leftoff.errors import UsageError

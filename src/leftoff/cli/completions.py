@@ -6,12 +6,13 @@ folders and our settings; errors there print nothing, since a person is typing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from leftoff import lazy_re as re
 
 
 class Offer(click.types.StringParamType):

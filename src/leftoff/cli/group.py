@@ -3,6 +3,7 @@ loaded when they are run."""
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -71,6 +72,9 @@ class Commands(click.Group):
             return None
         module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        if not gc.isenabled():  # `__main__.run`: what is imported now stays to the end
+            gc.freeze()
+            gc.enable()
         if ctx.resilient_parsing:  # a shell asks what may come next
             from leftoff.cli.completions import offering
 

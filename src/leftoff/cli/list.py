@@ -9,7 +9,7 @@ from itertools import islice
 
 import click
 
-from leftoff import api, codec
+from leftoff import codec
 from leftoff.cli.filters import filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import coloured, columns, deliver
@@ -17,7 +17,6 @@ from leftoff.cli.params import complete, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.render_summary import render
 from leftoff.sources.discover import (
     latest_session,
     list_sessions,
@@ -110,7 +109,9 @@ def _list_contained(
     path: str, recorder: str | None, limit: int | None, *, as_json: bool
 ) -> int:
     """Prints the sessions of one recording; "no work": the agent said and did nothing."""
-    reading = api.open_pass(session_paths(path)[0], format=recorder)
+    from leftoff.session_reading import open_pass
+
+    reading = open_pass(session_paths(path)[0], format=recorder)
     found = [contained_session(s, n) for n, s in enumerate(reading.sessions, 1)][::-1]
     if limit is None:
         limit = 0 if as_json else SHOWN
@@ -165,6 +166,9 @@ def newest() -> int:
     except SourceError as error:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1
-    summary = api.summarize(listed.path)
+    from leftoff.api import summarize
+    from leftoff.rendering.render_summary import render
+
+    summary = summarize(listed.path)
     deliver(render(summary, "text", colour=coloured(), width=columns()), None)
     return 0

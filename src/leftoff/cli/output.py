@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from typing import IO
 
 from leftoff.cli.group import tell
 from leftoff.errors import SourceError
-from leftoff.stores.atomic import Directory, NotSynced
 
 
 def coloured() -> bool:
@@ -28,6 +26,8 @@ def columns() -> int:
     """Width of the terminal, at most 200; 96 where there is none."""
     if not sys.stdout.isatty():
         return 96
+    import shutil
+
     return min(200, shutil.get_terminal_size((96, 24)).columns)
 
 
@@ -63,6 +63,8 @@ def written(output: str) -> Iterator[IO[bytes]]:
     Raises:
         SourceError: it cannot be written; a file that was there stays.
     """
+    from leftoff.stores.atomic import Directory, NotSynced
+
     path = Path(output)
     try:
         if path.exists() and not path.is_file():

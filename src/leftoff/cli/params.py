@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from leftoff.cli.completions import is_harmless
 from leftoff.cli.group import complain
 from leftoff.sources.discover import LATEST, find_session, session_files
 from leftoff.sources.session_choice import Choice, as_choice
@@ -44,6 +42,10 @@ def warn_of_several(summary: ContextSummary, which: str | None) -> None:
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
     """Ids of sessions for the shell, by file names alone, and files; where a shell cannot offer
     both, files if no id begins so."""
+    from click.shell_completion import CompletionItem
+
+    from leftoff.cli.completions import is_harmless
+
     found = [
         CompletionItem(recorded.id, help=recorded.place.client)
         for recorded in session_files(os.environ)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import IO
 import click
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.cli.output import written
 from leftoff.errors import SourceError, UsageError
 from leftoff.redaction.redactor import Redactor, is_secret_path, redactors

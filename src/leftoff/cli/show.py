@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import click
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff import api, codec
-from leftoff.analysis.assemble import view_of
-from leftoff.analysis.decisions.explain import explain
-from leftoff.analysis.seed001 import seed_shape
 from leftoff.analysis.summary_json import to_json
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
@@ -27,11 +24,8 @@ from leftoff.cli.params import (
 )
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
-from leftoff.live.last_summarized import exchange_position
 from leftoff.redaction.redactor import redactors
-from leftoff.rendering import changes_since, explanation
 from leftoff.rendering.render_summary import render
-from leftoff.settings import load_here
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
@@ -147,6 +141,8 @@ def summarize(
     if since == "last":
         summary = _since_last(summary)
     elif since is not None:
+        from leftoff.rendering import changes_since
+
         summary = changes_since.since(summary, line=line, message=message)
     text: str | bytes
     if form == "html" and shape == "leftoff" and not as_json:
@@ -154,6 +150,8 @@ def summarize(
 
         text = page_of(summary, gathered, agent=agent, everything=everything, gate=gate)
     elif shape == "seed001":
+        from leftoff.analysis.seed001 import seed_shape
+
         text = codec.dumps(seed_shape(summary, gate), indent=2)
     elif as_json or form == "json":
         text = to_json(summary, gate, indent=2)
@@ -190,6 +188,10 @@ def _explainable(form: str, shape: str, since: str | None) -> None:
 
 def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json: bool) -> str:
     """Why the summary says what it says."""
+    from leftoff.analysis.assemble import view_of
+    from leftoff.analysis.decisions.explain import explain
+    from leftoff.rendering import explanation
+
     found = explain(view_of(*gathered.recordings(agent))[1])
     if as_json:
         return codec.dumps(explanation.plain(found, gate), indent=2).decode()
@@ -198,6 +200,10 @@ def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json:
 
 def _since_last(summary: ContextSummary) -> ContextSummary:
     """What is new since this was last asked for here; everything the first time."""
+    from leftoff.live.last_summarized import exchange_position
+    from leftoff.rendering import changes_since
+    from leftoff.settings import load_here
+
     path = Path(load_here().settings.home) / "state" / "asked.json"
     before = exchange_position(path, summary)
     if before is None:

@@ -8,16 +8,14 @@ Whose lines they are, and what they mean, `analysis.checks` decides, which sees 
 
 from __future__ import annotations
 
-import html
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
-import re2
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Checked, Evidence, Printed
 from leftoff.extraction.extractor import CALL, RESULT, TYPED, Pending, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
@@ -87,12 +85,7 @@ def _commands_gate() -> Any:
         rf"(?:^|[^\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?:[^\w-]|$)"
         r"|(?:^|[^a-z])(?:test|check|lint|build|spec)"
     )
-    options = re2.Options()
-    options.log_errors = False
-    fused = re2.Set.SearchSet(options)
-    fused.Add(pattern)
-    fused.Compile()
-    return fused.Match
+    return re.automaton([pattern])
 
 
 _CUT = 290
@@ -271,7 +264,9 @@ def clean(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
-        text = html.unescape(text)
+        from html import unescape
+
+        text = unescape(text)
     if any(mark in text for mark in ("ebugger", "npm notice", "\x07", "➜")):
         text = _NOISE.sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces

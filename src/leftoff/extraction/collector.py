@@ -41,7 +41,6 @@ evidence are part of the saved format. `fork` copies every mutable attribute by 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import islice
 from sys import intern
@@ -51,6 +50,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.errors import FormatError, StateError
 from leftoff.extraction.evidence import (
     Applied,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -10,6 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.decision_model import MODEL, Model, is_foreign, layout_features
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import TEXT, View

@@ -6,7 +6,6 @@ and `analysis.files.edits` leaves it out.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
 from leftoff.extraction.extractor import FILE, RESULT, View
 from leftoff.extraction.files import edited_paths, operation

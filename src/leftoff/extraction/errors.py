@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from leftoff import lazy_re as re
 from leftoff.extraction.rules import Rule, lowered, rules
 
 ERROR_RULES: tuple[Rule, ...] = rules("errors")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.extractor import FILE, View
-from leftoff.extraction.patches import patched_files
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.shell.embedded.steps import RUNNABLE
-from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.shell.paths import absolute
 
 MAX_SCRIPT = 20_000
@@ -158,6 +156,8 @@ def _command(view: View, number: int, call: ToolCall, language: str) -> list[Evi
 
 
 def _patch(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
+    from leftoff.extraction.patches import patched_files
+
     ref = view.record_ref(number)
     return [
         Touched(ref, number, call.name, did, absolute(path, cwd), absolute(target, cwd))
@@ -167,6 +167,8 @@ def _patch(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> lis
 
 def _script(view: View, number: int, call: ToolCall) -> list[Evidence]:
     """A script that calls the agent's other tools: commands and patches in its literals."""
+    from leftoff.shell.embedded.tool_script import tool_steps
+
     here = view.message.cwd
     found: list[Evidence] = []
     for kind, text, place in tool_steps(text_argument(call, "command")):

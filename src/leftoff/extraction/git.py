@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Shown
 from leftoff.extraction.extractor import Pending, View
 from leftoff.extraction.rules import Hit

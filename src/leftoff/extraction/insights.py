@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.errors import telling_line
 from leftoff.extraction.evidence import Evidence, Failed, Planned, Said
 from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View

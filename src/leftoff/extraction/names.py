@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Wrote
 from leftoff.extraction.extractor import FILE, View
 from leftoff.model import ToolCall

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.extractor import HIT, OUTPUT, STAGE, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar
 
-import re2
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Asked, Evidence
 from leftoff.extraction.extractor import CALL, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
@@ -76,15 +75,8 @@ def _gate(topic: str) -> Callable[[bytes], list[int] | None] | None:
     """An automaton that fires on each ASCII text that a rule of the topic matches."""
     if topic not in _SEARCHED:
         return None
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    fused = re2.Set.SearchSet(options)
-    for rule in RULES[topic]:
-        fused.Add(_LOOK_AHEAD.sub("", rule.pattern).replace("$", r"\n?\z"))
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    plain = (_LOOK_AHEAD.sub("", rule.pattern) for rule in RULES[topic])
+    return re.automaton((one.replace("$", r"\n?\z") for one in plain), ignore_case=True)
 
 
 @cache
@@ -319,12 +311,12 @@ def option_text(tail: str, words: str) -> str:
     if found is None:
         return ""
     label = re.escape(found[1])
-    line = re.compile(
+    listed = re.findall(
         rf"^[\s>#*_|-]*(?:(?:option|choice|approach|plan|variant)\s+)?[(\[]?{label}[)\]]?"
         rf"(?:\*\*|__)?\s*[.):|—–-]+(?:\*\*|__)?\s*(\S.*)$",
+        tail,
         re.IGNORECASE | re.MULTILINE,
     )
-    listed = line.findall(tail)
     return _plain(str(listed[-1]))[:MAX_QUESTION] if listed else ""
 
 

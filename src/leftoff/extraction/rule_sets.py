@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +10,7 @@ from msgspec import Struct
 from leftoff.extraction import decision_model
 from leftoff.extraction.errors import ERROR_RULES
 from leftoff.extraction.rules import Gate, Rule, digest, rules
+from leftoff.tables import table
 
 GROUPS: dict[str, tuple[Rule, ...]] = {name: rules(name) for name in ("progress", "insights")}
 """Rules on the agent's visible words, by the extractor that reads them."""
@@ -49,8 +48,7 @@ class CheckTool(Struct, frozen=True):
 
 
 def _check_tools() -> tuple[CheckTool, ...]:
-    path = Path(__file__).with_name("rules") / "check_tools.toml"
-    found = tomllib.loads(path.read_text("utf-8"))["tool"]
+    found = table(__file__, "rules", "check_tools.toml")["tool"]
     return msgspec.convert(found, tuple[CheckTool, ...])
 
 

@@ -9,19 +9,17 @@ its rarest part as its gate.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
-from re import _parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-import re2
 from msgspec import Struct
+
+from leftoff import lazy_re as re
+from leftoff.tables import table
 
 
 class Rule(Struct, frozen=True):
@@ -56,7 +54,7 @@ class Rule(Struct, frozen=True):
     @property
     def exact(self) -> re.Pattern[str]:
         """The compiled pattern; it expects `lowered` text unless the rule is case-sensitive."""
-        return _compiled(self.pattern, self.ignore_case)
+        return _exact(self.pattern, self.ignore_case)
 
     def search(self, text: str) -> re.Match[str] | None:
         """The pattern's first match in a text, without the gate."""
@@ -69,19 +67,19 @@ class Rule(Struct, frozen=True):
 
 
 @cache
-def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
-    compiled = _compiled(pattern, ignore_case)
-    parsed = _parser.parse(pattern)
-    # `re` tries a pattern that begins with "^" at every place.
-    first = parsed[0] == (_parser.AT, _parser.AT_BEGINNING) if len(parsed) else False
-    return compiled.match if first and not compiled.flags & re.MULTILINE else compiled.search
+def _exact(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+    return re.compiled(_as_compiled(pattern, ignore_case))
 
 
 @cache
-def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
+    return re.finder(_as_compiled(pattern, ignore_case))
+
+
+def _as_compiled(pattern: str, ignore_case: bool) -> str:
     # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
     # literals and takes several times as long.
-    return re.compile(_UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern)
+    return _UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern
 
 
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
@@ -107,10 +105,9 @@ def rules(name: str) -> tuple[Rule, ...]:
 
     Called when a module is imported, never while a recording is read.
     """
-    text = Path(__file__).with_name("rules").joinpath(f"{name}.toml").read_text("utf-8")
-    table: dict[str, Any] = tomllib.loads(text)
-    shared = {key: table[key] for key in ("topic", "ignore_case") if key in table}
-    return tuple(msgspec.convert(shared | row, Rule) for row in table.get("rule", []))
+    found = table(__file__, "rules", f"{name}.toml")
+    shared = {key: found[key] for key in ("topic", "ignore_case") if key in found}
+    return tuple(msgspec.convert(shared | row, Rule) for row in found.get("rule", []))
 
 
 def digest(*groups: Sequence[Rule], salt: str = "") -> str:
@@ -141,18 +138,15 @@ class Gate:
         self.rules: list[tuple[str, Rule]] = [
             (name, rule) for name, group in named.items() for rule in group
         ]
-        options = re2.Options()
-        options.case_sensitive = False
-        options.log_errors = False
-        options.max_mem = 64 << 20
-        self._set = re2.Set.SearchSet(options)
-        for _, rule in self.rules:
-            self._set.Add(rule.gate or rule.pattern)
-        self._set.Compile()
+
+    @cached_property
+    def _match(self) -> Callable[[str], list[int] | None]:
+        patterns = (rule.gate or rule.pattern for _, rule in self.rules)
+        return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
         """Numbers of the rules that might match; [] for most texts."""
-        return (self._set.Match(text) or []) if text else []
+        return (self._match(text) or []) if text else []
 
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
         """The first `most` matches of every rule, by extractor, in order of place."""

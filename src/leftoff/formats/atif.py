@@ -6,13 +6,13 @@ message and, if it has results, a second one that holds them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
     count_of,

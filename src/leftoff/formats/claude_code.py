@@ -6,7 +6,6 @@ Where it lives, what each line means and what is odd about it: docs/formats/clau
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.formats.claude_code_prompts import typed_words
 from leftoff.formats.claude_code_records import (
     Block,

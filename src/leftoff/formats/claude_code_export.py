@@ -8,10 +8,10 @@ width of the screen and long results cut: what was cut is not guessed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines

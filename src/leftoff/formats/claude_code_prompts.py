@@ -6,10 +6,9 @@ docs/formats/claude_code.md.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.pasted import transcript_span
 from leftoff.model import Typed

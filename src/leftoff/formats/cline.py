@@ -6,12 +6,12 @@ list, and a task writes both: docs/formats/cline.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import is_continuation, typed_spans
 from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms

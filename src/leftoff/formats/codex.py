@@ -6,13 +6,13 @@ only for what the items lack: token counts, exit codes, applied changes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import dict_of, int_of, text_of
 from leftoff.formats.openai_parts import decode_arguments

@@ -7,12 +7,12 @@ where there are no rounds, and for edits without a call.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (

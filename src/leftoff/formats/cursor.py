@@ -5,12 +5,12 @@ It has no ids, no times, no model and usually no tool results.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import dicts_of, known_id, text_of
 from leftoff.formats.reader import Cursor, Format, Sample

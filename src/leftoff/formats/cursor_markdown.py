@@ -6,9 +6,9 @@ only: tool calls, their results and thoughts are left out by the recorder.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines

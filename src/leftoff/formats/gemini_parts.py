@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, known_id, text_of
 from leftoff.formats.vocabulary import kind_of

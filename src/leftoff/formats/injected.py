@@ -6,9 +6,9 @@ user messages; the rest of a message was typed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from leftoff import lazy_re as re
 from leftoff.model import Part, Text, Typed
 
 _TAGS = (

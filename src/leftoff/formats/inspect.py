@@ -7,7 +7,6 @@ times of the model calls.
 
 from __future__ import annotations
 
-import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 
 from msgspec import Raw, Struct
 
+from leftoff import lazy_re as re
 from leftoff.codec import MAX_DOCUMENT, LineDecoder
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import (

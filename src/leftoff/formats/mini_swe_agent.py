@@ -6,12 +6,12 @@ version 2 lists the commands of a reply and answers each with a message of its o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Raw, Struct
 
+from leftoff import lazy_re as re
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import (
     dict_of,

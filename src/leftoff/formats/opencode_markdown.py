@@ -8,10 +8,10 @@ with a blank line below it, and what no line can settle is reported.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines

@@ -7,7 +7,7 @@ typed elsewhere; none of it was typed here.
 
 from __future__ import annotations
 
-import re
+from leftoff import lazy_re as re
 
 _BULLET = re.compile(r"[•⏺●✻✶❯›] \S")
 _CORNER = re.compile(r"\s{0,8}[⎿└][ \xa0]{0,2}\S")

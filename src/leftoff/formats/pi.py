@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of, usage_by
 from leftoff.formats.reader import ChainLine, Cursor, Format, Sample

@@ -8,13 +8,13 @@ spelling is new. `specstory_blocks` takes the turns apart.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
 from msgspec import field
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.specstory_blocks import TOOL_ENDS, Turn

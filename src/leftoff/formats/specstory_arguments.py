@@ -6,11 +6,11 @@ the summary line (`Read file: x`).
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from urllib.parse import unquote
 
 from leftoff import codec
+from leftoff import lazy_re as re
 
 FENCE = re.compile(r"`{3,}")
 TASK = re.compile(r"^[ \t]*- \[(.)\] (?:🔥 )?(.*)$", re.MULTILINE)

@@ -7,10 +7,10 @@ Each generation of the recorder writes them in another way: `<tool-use>` blocks,
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.formats.specstory_arguments import (
     FENCE,
     TASK,

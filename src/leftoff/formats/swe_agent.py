@@ -6,13 +6,13 @@ The agent types one command for each turn: an editor command of its own interfac
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Raw, Struct
 
+from leftoff import lazy_re as re
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import count_of, dict_of, fields_of, text_of, value_of
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span

@@ -7,8 +7,7 @@ in the reply, and the result in the next user message after "EXECUTION RESULT of
 
 from __future__ import annotations
 
-import re
-
+from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Part, Text, ToolCall, ToolResult
 

@@ -5,14 +5,13 @@ The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from leftoff.model import ToolCall
+from leftoff.tables import table
 
 EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
 """Kinds that change files by themselves, without a shell."""
@@ -33,13 +32,13 @@ class Tool(Struct, frozen=True):
 
 
 def _load_table() -> dict[str, Tool]:
-    rows = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
-    table: dict[str, Tool] = {}
+    rows = table(__file__, "vocabulary.toml")
+    found: dict[str, Tool] = {}
     for row in rows["tool"]:
         arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
         for name in row["names"]:
-            table[name] = Tool(row["kind"], arguments)
-    return table
+            found[name] = Tool(row["kind"], arguments)
+    return found
 
 
 TABLE: dict[str, Tool] = _load_table()

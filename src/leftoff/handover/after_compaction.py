@@ -6,12 +6,12 @@ it leaves out what that summary states, and begins with what it states wrongly.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.handover.facts import Fact, Handover
 from leftoff.handover.lines import MIDDLE
 from leftoff.handover.packing import Line, Part

@@ -17,11 +17,11 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.lines import (

@@ -15,12 +15,12 @@ verdict:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.running_workflow import content_hash
 from leftoff.handover.resume_state.templates import (

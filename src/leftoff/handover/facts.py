@@ -9,12 +9,12 @@ log, prompt, hook's block, checkpoint, resume message) only differ in frame and 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of

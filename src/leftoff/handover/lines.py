@@ -6,7 +6,6 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from itertools import compress
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.packing import Line, Part

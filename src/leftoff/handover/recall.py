@@ -11,11 +11,12 @@ limits were found: docs/hooks.md, "What a prompt recalls".
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+
+from leftoff import lazy_re as re
 
 SCHEMA = 1
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.lines import DECISION, MIDDLE, file_notes, words_of
 from leftoff.handover.recall import MAX_ENTRIES, PERSON, SCHEMA, Entry, terms_of

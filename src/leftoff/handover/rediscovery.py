@@ -17,13 +17,13 @@ counts that does more than show or check. The figures are lower bounds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.facts import Handover
 from leftoff.handover.lines import file_notes

@@ -6,7 +6,6 @@ sending the earlier rounds again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.errors import StateError
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor

@@ -11,7 +11,6 @@ in their place, and more numbers than can be key decisions make the answer inval
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.errors import LeftoffError
 from leftoff.handover.wording import brief
 from leftoff.model import Ref

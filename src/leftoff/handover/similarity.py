@@ -11,12 +11,13 @@ Work is limited by a count of steps, not by time, so that the result is determin
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+
+from leftoff import lazy_re as re
 
 ALWAYS_STEPS = 50_000_000
 """Steps of the distance's inner loop (64 cells each) that are always spent: about 40 ms. The

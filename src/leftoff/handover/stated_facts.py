@@ -6,11 +6,11 @@ the subject and its value. A file counts as named only if the name is unambiguou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.handover.text_match import MAX_SENTENCE_WORDS, MIN_WORD_SHARE, content_words, words
 
 

@@ -7,9 +7,10 @@ that is scored, and it treats every compared text in the same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
+
+from leftoff import lazy_re as re
 
 MIN_WORD_SHARE = 0.6
 """A text states a sentence if one window holds at least this share of its content words. Chosen

@@ -3,10 +3,10 @@ it cannot break the markup of the document around it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.model import Ref
 from leftoff.summary import UnknownEffect
 from leftoff.text.sanitize import clean

@@ -66,6 +66,7 @@ def main() -> int:
     except Exception:  # noqa: BLE001, S110 - a hook must never stop the client
         pass
     timer.cancel()
+    timer.join()  # so that the process may end at once (`__main__.run`)
     return 0
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError
 from leftoff.stores.atomic import NotSynced, write_atomic
 

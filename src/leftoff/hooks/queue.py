@@ -21,7 +21,6 @@ atomically; the writer redacts what it writes.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.stores.atomic import Directory, create_and_open, make_directories
 
 STATE, LEDGER = "state", "ledger.md"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.hooks import queue
 from leftoff.hooks.answer import EVENTS
 from leftoff.hooks.arrival import is_in_transcript

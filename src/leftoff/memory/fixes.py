@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rapidfuzz import fuzz
 
+from leftoff import lazy_re as re
 from leftoff.errors import UsageError
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened

@@ -7,12 +7,12 @@ A client waits for a hook, so nothing of the engine may be imported here. The li
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leftoff import lazy_re as re
 from leftoff.handover.ledger import ENDED
 from leftoff.handover.recall import (
     MAX_SHARE,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.handover.wording import brief, inline
 from leftoff.memory.blame import Origin
 from leftoff.memory.fixes import Fix

@@ -8,14 +8,11 @@ its escape in JSON or in a program, its percent code, its entity.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
-from html.entities import html5
 from typing import Final
 
-import re2
-
+from leftoff import lazy_re as re
 from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE
 
 _LATIN: Final = dict(zip(LOOK_ALIKES, "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs", strict=True))
@@ -70,31 +67,14 @@ _PERCENT = re.compile(r"%(?:25)*([0-9a-fA-F]{2})")
 _NUMBER = re.compile(r"&#(?:[xX]([0-9a-fA-F]+)|([0-9]+));")
 
 
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
 @cache
 def _spelt() -> Callable[[bytes], list[int] | None]:
-    options = _options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    fused = re2.Set.SearchSet(options)
-    fused.Add(_SPELT)
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    return re.automaton([_SPELT], latin1=True)
 
 
 @cache
 def _look_alikes() -> Callable[[bytes], list[int] | None]:
-    letters = f"[{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"
-    fused = re2.Set.SearchSet(_options())
-    fused.Add(letters)
-    fused.Compile()
-    match: Callable[[bytes], list[int] | None] = fused.Match
-    return match
+    return re.automaton([f"[{INVISIBLE}\uff01-\uff5e{LOOK_ALIKES}]"])
 
 
 def disguised(text: str, raw: bytes | None = None) -> bool:
@@ -128,6 +108,8 @@ def reveal(match: re.Match[str]) -> str:
             if number is None:
                 return ""  # the head of a sequence
             return _visible(number[1] or f"{int(number[2]):x}")
+        from html.entities import html5  # 2,000 names, which hardly a recording needs
+
         letter = html5[found[1:]]
         return "" if _UNSEEN.match(letter) else letter
     if "\uff01" <= first <= "\uff5e":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import binascii
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
+
+from leftoff import lazy_re as re
 
 _KEY_BEGIN = re.compile(
     r"(?:-|%2D|\\u002[dD]){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from re import _parser  # type: ignore[attr-defined]
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 import re2
 
+from leftoff import lazy_re as re
 from leftoff.redaction.rules import Rule, expand_macros
 
 REACH: Final = 16_384
@@ -19,7 +19,7 @@ REACH: Final = 16_384
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The pattern of a rule, compiled."""
-    return re.compile(expand_macros(pattern), re.ASCII)
+    return re.compiled(expand_macros(pattern), re.ASCII)
 
 
 def encode(text: str) -> bytes:
@@ -27,11 +27,14 @@ def encode(text: str) -> bytes:
     return text.encode("ascii", "replace")
 
 
+_MAX_MEM: Final = 128 << 20
+
+
 def _gate_options() -> re2.Options:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
-    options.max_mem = 128 << 20
+    options.max_mem = _MAX_MEM
     return options
 
 
@@ -43,11 +46,8 @@ def gate_of(rule: Rule) -> Any:
 
 def fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
     """The gates of the rules in one automaton, which gives the indices of those that fire."""
-    automaton = re2.Set.SearchSet(_gate_options())
-    for rule in rules:
-        automaton.Add(rule.gate)
-    automaton.Compile()
-    return automaton.Match, rules
+    gates = (rule.gate for rule in rules)
+    return re.automaton(gates, latin1=True, max_mem=_MAX_MEM), rules
 
 
 HEAD_REACH: Final = 24

@@ -12,11 +12,12 @@ of them are below 0.19).
 from __future__ import annotations
 
 import binascii
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
+
+from leftoff import lazy_re as re
 
 _MIN_RANDOM_LENGTH: Final = 16
 _MIN_RANDOM_DISTINCT: Final = 8

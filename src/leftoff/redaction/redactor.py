@@ -46,7 +46,6 @@ before and after. No rule matches half of a secret, so code that shortens raw te
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -56,6 +55,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from leftoff import lazy_re as re
 from leftoff.errors import UsageError
 from leftoff.redaction.disguise import disguised
 from leftoff.redaction.gates import compiled, encode, gate_of

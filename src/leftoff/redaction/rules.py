@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
-_RULES_BYTES: Final = Path(__file__).with_name("rules.toml").read_bytes()
+from msgspec import Struct
+
+from leftoff import lazy_re as re
+from leftoff.tables import table
 
 _MACROS: Final = {
     "<L>": r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfv0])|(?<=\\u[0-9A-Fa-f]{4})"
@@ -38,8 +37,7 @@ _MACROS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One entry of the rules file, where its fields are described; `rank` is its position."""
 
     kind: str
@@ -63,7 +61,7 @@ def expand_macros(pattern: str) -> str:
 
 
 def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
-    data = tomllib.loads(_RULES_BYTES.decode())
+    data = table(__file__, "rules.toml")
     rules = tuple(
         Rule(
             kind=entry["kind"],
@@ -86,7 +84,7 @@ RULES, _PATHS = _load()
 @lru_cache(maxsize=1)
 def rules_digest() -> str:
     """Sixteen hex digits that change whenever a rule changes."""
-    return hashlib.sha256(_RULES_BYTES).hexdigest()[:16]
+    return hashlib.sha256(repr((RULES, _PATHS)).encode()).hexdigest()[:16]
 
 
 def _glob(patterns: list[str]) -> re.Pattern[str]:

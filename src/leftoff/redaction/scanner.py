@@ -8,13 +8,14 @@ two lines or in two strings (`_joined_hits`); a hit in any of these is a span of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
+from leftoff import lazy_re as re
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
 from leftoff.redaction.gates import (

@@ -3,7 +3,6 @@ tool calls."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from leftoff.redaction.redactor import Redactor, SafeText

@@ -8,12 +8,12 @@ cleaned; each form escapes it for its own markup.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import (
     MAX_SHOWN,
     person_decisions_shown,

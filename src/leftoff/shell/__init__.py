@@ -8,22 +8,42 @@ so that importing `leftoff.shell.paths` does not import the interpreter. What is
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, Any
+
 if TYPE_CHECKING:
-    from leftoff.shell.effects import analyze, command_facts, observe, program_of, resolve
+    from leftoff.shell.effects import (
+        Outcome,
+        analyze,
+        command_facts,
+        observe,
+        program_of,
+        resolve,
+    )
 
-__all__ = ["analyze", "command_facts", "observe", "program_of", "resolve"]
+__all__ = [
+    "Outcome",
+    "analyze",
+    "command_facts",
+    "observe",
+    "program_of",
+    "resolve",
+]
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from leftoff.shell import effects
+def _later(name: str) -> Any:
+    """The function or class of that name: what imports it need not import the interpreter."""
+    real: Any = None
 
-    value: object = getattr(effects, name)
-    globals()[name] = value
-    return value
+    def call(*args: Any, **named: Any) -> Any:
+        nonlocal real
+        if real is None:
+            from leftoff.shell import effects
+
+            real = getattr(effects, name)
+        return real(*args, **named)
+
+    return call
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:
+    Outcome, analyze, command_facts, observe, program_of, resolve = map(_later, __all__)

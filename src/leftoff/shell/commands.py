@@ -7,8 +7,7 @@ whose arguments need more than that names a handler of `programs/`.
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from leftoff.shell.ast import (
     Statement,
     named_commands,
 )
+from leftoff.tables import table
 
 __all__ = [
     "Invocation",
@@ -112,13 +112,12 @@ class ProgramRules(msgspec.Struct, frozen=True):
     launchers: dict[str, Launcher]
 
 
-def load(text: str) -> ProgramRules:
-    """The knowledge that a TOML document holds.
+def load(document: dict[str, Any]) -> ProgramRules:
+    """The knowledge that a parsed TOML document holds.
 
     Raises:
         msgspec.ValidationError: A rule does not have the shape of `ProgramRule`.
     """
-    document: dict[str, Any] = tomllib.loads(text)
     rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
     by_name = {name: rule for rule in rules for name in rule.names}
     wrappers = (rule for rule in rules if rule.handler == "wrapper")
@@ -134,12 +133,10 @@ def load(text: str) -> ProgramRules:
     )
 
 
-_BUILT_IN = load(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-
-
+@cache
 def program_rules() -> ProgramRules:
-    """The rules that ship with the package, read when this module is imported."""
-    return _BUILT_IN
+    """The rules that ship with the package."""
+    return load(table(__file__, "commands.toml"))
 
 
 _MAX_LAUNCHERS = 6
@@ -155,7 +152,7 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
         tasks: look through launchers whose operand may be the name of a task.
     """
     for _ in range(_MAX_LAUNCHERS):
-        launcher = _BUILT_IN.launchers.get(words[0].rpartition("/")[2]) if words else None
+        launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
         if launcher is None or launcher.tasks and not tasks:
             break
         for option in launcher.script:

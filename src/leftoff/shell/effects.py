@@ -13,11 +13,11 @@ No function opens a file or runs anything, and none raises on any input.
 from __future__ import annotations
 
 import functools
-import re
 from typing import Literal
 
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.shell import interpreter
 from leftoff.shell.ast import Opaque, Script, Sequence, named_commands
 from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of

@@ -6,8 +6,7 @@ needs an expansion or a nested statement is left to the grammar.
 
 from __future__ import annotations
 
-import re
-
+from leftoff import lazy_re as re
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
 from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
 

@@ -6,8 +6,7 @@ effect. An operation on a path that is not known is recorded as an unknown effec
 
 from __future__ import annotations
 
-import re
-
+from leftoff import lazy_re as re
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import join, parent_of

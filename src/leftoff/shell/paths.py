@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import lru_cache
 
+from leftoff import lazy_re as re
 from leftoff.text.sanitize import clean
 
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[/\\]|$)|\\\\")

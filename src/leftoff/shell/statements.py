@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     UNKNOWN,
     Array,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
@@ -28,6 +27,7 @@ from leftoff.model import Message, Record, SessionFacts
 from leftoff.shell.paths import absolute, is_within
 from leftoff.sources.multi_file import conversations, is_multi_file
 from leftoff.sources.open import STDIN, read_head
+from leftoff.tables import table
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
@@ -101,7 +101,7 @@ class SessionInfo(Struct, frozen=True):
 @cache
 def client_locations() -> tuple[ClientLocation, ...]:
     """All known locations, in the order of the file."""
-    data = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
+    data = table(__file__, "places.toml")
     return tuple(msgspec.convert(data["place"], list[ClientLocation]))
 
 

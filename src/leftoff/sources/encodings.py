@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
 from typing import IO
 
+from leftoff import lazy_re as re
 from leftoff.errors import SourceError
 
 _MARKS = (

@@ -8,7 +8,6 @@ no folder is searched below its own files.
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.continuations import related
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError

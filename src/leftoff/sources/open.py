@@ -5,7 +5,6 @@ A file in UTF-16 or UTF-32 is read as the same text in UTF-8.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
@@ -60,7 +59,7 @@ def open_recoded(path: str) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
         try:
             peek = getattr(stream, "peek", None)  # what stands in for stdin may have none
             encoding = wide_encoding(peek(4096)[:4096]) if peek else ""
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except (EOFError, OSError) as error:
             raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
         if encoding:
             reader = Utf8Reader(stream, encoding, path)
@@ -88,7 +87,7 @@ def read_head(path: str, size: int) -> bytes:
     with open_recoded(path) as (stream, _):
         try:
             return stream.read(size)
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except (EOFError, OSError) as error:
             raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
 
 
@@ -144,7 +143,7 @@ def lines_of(stream: IO[bytes], path: str) -> Iterator[bytes]:
     """The lines of an open file, as `open_lines` gives them."""
     try:
         yield from iter(partial(stream.readline, MAX_LINE), b"")
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
+    except (EOFError, OSError) as error:
         raise SourceError(f"{path}: cannot be read to its end ({_why(error)})") from error
 
 
@@ -186,6 +185,8 @@ def _gunzip(file: IO[bytes]) -> IO[bytes]:
     try:
         from isal import igzip  # several times faster, where installed
     except ImportError:
+        import gzip
+
         return _bounded(gzip.GzipFile(fileobj=file, mode="rb"))
     return _bounded(igzip.IGzipFile(fileobj=file, mode="rb"))  # type: ignore[no-untyped-call]
 

@@ -30,13 +30,14 @@ Only file-system mechanics belong here: formats, redaction and retention stand a
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
+
+from leftoff import lazy_re as re
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows

@@ -12,7 +12,6 @@ The checksum is of the whole document, the other fields of that key included, as
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any, Final, TypeAlias
@@ -21,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff._moved import moved_name
 from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.model import Issue

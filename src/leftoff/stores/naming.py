@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff._moved import moved_name
 from leftoff.errors import NotPlainName, UnknownName
 

@@ -8,11 +8,12 @@ that was given. Every function takes time linear in the length of its text, what
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeVar
+
+from leftoff import lazy_re as re
 
 Span = tuple[int, int]
 

@@ -7,11 +7,12 @@ put together by the removal: what is shown is what was judged.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple
+
+from leftoff import lazy_re as re
 
 _CSI: Final = r"[0-?]*+[ -/]*+[@-~]?"
 _PAYLOAD: Final = r"[^\x07\x1b\x90\x98\x9c-\x9f\n]*+(?:\x07|\x1b\\|\x9c)"
@@ -68,15 +69,7 @@ def has_unsafe(text: str) -> bool:
 
 @cache
 def _unsafe_automaton() -> Callable[[bytes], list[int] | None]:
-    import re2  # most text needs no such look
-
-    options = re2.Options()
-    options.log_errors = False
-    automaton = re2.Set.SearchSet(options)
-    automaton.Add(f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]")
-    automaton.Compile()
-    match: Callable[[bytes], list[int] | None] = automaton.Match
-    return match
+    return re.automaton([f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]"])
 
 
 _STRETCH: Final = 8_192

@@ -7,10 +7,10 @@ pure, and linear in the length of the text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from leftoff import lazy_re as re
 from leftoff.text.markdown import (
     COMMENT,
     FENCE,

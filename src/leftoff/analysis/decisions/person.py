@@ -9,7 +9,6 @@ the tests") is none unless the rule says so.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 import leftoff.extraction
+from leftoff import lazy_re as re
 from leftoff.extraction.decision_model import ENGLISH, FOREIGN, PATTERNS, is_foreign
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches

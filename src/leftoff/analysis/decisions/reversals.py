@@ -6,7 +6,6 @@ that takes back ("instead of X", "no longer X", "drop X") must be what the earli
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import OBJECTIONS
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.evidence import Asked, Called

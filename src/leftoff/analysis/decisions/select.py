@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.decisions.person import captured, person_decisions
 from leftoff.analysis.decisions.reversals import with_status
@@ -489,16 +489,17 @@ def _prompt_features(typed: str) -> tuple[str, ...]:
 
 def _deduplicated(found: Sequence[KeyDecision]) -> list[KeyDecision]:
     """The decisions without duplicates of earlier ones."""
-    from rapidfuzz import fuzz, process
-
     unique: list[KeyDecision] = []
     texts: list[str] = []
     for decision in found:
         plain = " ".join(words(decision.text))
-        if decision.owner == "agent" and process.extractOne(
-            plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
-        ):
-            continue
+        if decision.owner == "agent" and any(texts):
+            from rapidfuzz import fuzz, process
+
+            if process.extractOne(
+                plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
+            ):
+                continue
         unique.append(decision)
         texts.append(plain if decision.owner == "agent" else "")
     return unique

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import FileEvent
 from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from leftoff import lazy_re as re
 
 _REMOVE_ITEM = re.compile(
     r"(?:^|[;&|{(\n])\s*(?:Remove-Item|ri|del|erase|rm)\b((?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]+))*)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,
@@ -26,8 +26,7 @@ from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, T
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
-from leftoff.shell import analyze, command_facts, resolve
-from leftoff.shell.effects import Outcome
+from leftoff.shell import Outcome, analyze, command_facts, resolve
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS

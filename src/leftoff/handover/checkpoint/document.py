@@ -6,13 +6,13 @@ loaded. Times and ids are arguments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.budget.tasks import CheckpointMetadata, TaskTokenBudget
 from leftoff.budget.thresholds import percent
 from leftoff.errors import NotPlainName, StateError

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+
+from leftoff import lazy_re as re
+from leftoff.tables import table
 
 _PLACEHOLDER = re.compile(r"\{([^{}\n]{1,80})\}")
 
@@ -62,8 +62,7 @@ def fill_placeholders(template: str, names: Mapping[str, str]) -> str:
 
 
 def _load() -> Templates:
-    text = Path(__file__).with_name("templates.toml").read_text("utf-8")
-    templates = msgspec.convert(tomllib.loads(text), Templates)
+    templates = msgspec.convert(table(__file__, "templates.toml"), Templates)
     levels = tuple(
         msgspec.structs.replace(
             level,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.wording import number
 from leftoff.redaction.redactor import SafeValues

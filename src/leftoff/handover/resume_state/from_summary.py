@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection
 from datetime import UTC
 from typing import Any
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Handover, handover_of, with_goal
 from leftoff.handover.lines import (

@@ -7,12 +7,12 @@ counted.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
 from leftoff.handover.lines import stored_part

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 from leftoff.model import parse_time
+from leftoff.tables import table
 
 # Read at import, since functions of this package must not open files.
-_TEMPLATES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text("utf-8").replace("\r\n", "\n")
-)
+_TEMPLATES: dict[str, Any] = table(__file__, "templates.toml")
 
 MESSAGE_TEXTS: dict[str, str] = _TEMPLATES["message"]
 COMPATIBILITY_TEXTS: dict[str, str] = _TEMPLATES["compatibility"]

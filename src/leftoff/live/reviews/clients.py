@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.errors import ClientError
 from leftoff.handover.review import FailureKind
 from leftoff.live.reviews import subprocesses

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, number, plural
 from leftoff.rendering.html.frame import template_text

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, speaker_of, status_of
 from leftoff.rendering.overview import main_source

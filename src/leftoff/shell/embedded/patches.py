@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
 __all__ = ["diff_steps", "marked_patch_effects", "marked_steps", "patch_effects"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leftoff.shell import embedded, interpreter
+from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.embedded.other_languages import other_effects
+from leftoff.shell.embedded.python import python_effects
+from leftoff.shell.embedded.steps import ScriptSteps
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 
@@ -54,7 +57,7 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
     if UNKNOWN in code:
         walk.effects.unknown(args.name)
         return None
-    found = embedded.python_effects(code, tuple(arguments))
+    found = python_effects(code, tuple(arguments))
     return apply_steps(walk, args.name, found)
 
 
@@ -106,17 +109,17 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
             if ops.read(walk, args.operands[0]) is False:
                 return False
             if text is not None:
-                return apply_steps(walk, args.name, embedded.other_effects(text, args.name))
+                return apply_steps(walk, args.name, other_effects(text, args.name))
         if walk.expected_status is not False:
             walk.effects.unknown(args.name)
         return None
     if walk.expected_status is False or UNKNOWN in code:
         walk.effects.unknown(args.name)
         return None
-    return apply_steps(walk, args.name, embedded.other_effects(code, args.name))
+    return apply_steps(walk, args.name, other_effects(code, args.name))
 
 
-def apply_steps(walk: Walk, tool: str, found: embedded.ScriptSteps) -> Status:
+def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
     """Apply the steps of an inline script."""
     status: Status = None
     uncertainty = walk.uncertainty

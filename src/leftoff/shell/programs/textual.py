@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from leftoff.shell import embedded
+from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
+from leftoff.shell.embedded.other_languages import other_effects
+from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
 from leftoff.shell.programs.interpreters import apply_steps
 from leftoff.shell.programs.nested import both_succeed
 
@@ -120,7 +121,7 @@ def _run_perl(walk: Walk, args: Invocation) -> Status:
         return None
     for field in operands:
         ops.read(walk, field)
-    return apply_steps(walk, "perl", embedded.other_effects(code, "perl"))
+    return apply_steps(walk, "perl", other_effects(code, "perl"))
 
 
 _AWK_WRITES = re.compile(r"\bsystem\s*\(|\bprintf?\b[^;}\n]*?(?:>|\|)\s*(?!=)(?!\"/dev/)")
@@ -170,7 +171,7 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
         walk.effects.unknown("patch")
     elif text is not None and not args.operands:
         reverse = args.has("-R", "--reverse")
-        found = embedded.patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
+        found = patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
         apply_steps(walk, "patch", found)
     else:
         for name in args.operands[:1] or named:
@@ -195,7 +196,7 @@ def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
     if text is None:
         walk.effects.unknown(args.name)
         return None
-    return apply_steps(walk, args.name, embedded.marked_patch_effects(text))
+    return apply_steps(walk, args.name, marked_patch_effects(text))
 
 
 def _run_formatter(walk: Walk, args: Invocation) -> Status:

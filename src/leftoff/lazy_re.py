@@ -1,0 +1,223 @@
+"""Regular expressions that are compiled when they are first used.
+
+    from leftoff import lazy_re as re
+
+The names are those of the standard library's `re`, and so is their meaning, except that
+`compile` returns at once: a mistake in a pattern shows when the pattern is first used. Most of
+the package's patterns are not needed for most recordings, and to compile all of them took a
+quarter of the time of a short one.
+
+What compiling gives is kept between runs beside Python's bytecode (`__pycache__`), as `re`
+hands it to its engine: the 230 patterns of a mean session take 2 ms to load and 55 to compile.
+The command line writes that file (`unsaved`), and it is decoded when a pattern is first needed;
+what does not fit (another Python, no file, other private functions of `re`) is compiled. Only
+patterns of the package are kept: one made of a recording's text is to be compiled with `re`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from re import (
+    ASCII,
+    DOTALL,
+    IGNORECASE,
+    MULTILINE,
+    Match,
+    Pattern,
+    error,
+    escape,
+    findall,
+    finditer,
+    fullmatch,
+    match,
+    search,
+    split,
+    sub,
+)
+from typing import Any, AnyStr, Final, cast
+
+from msgspec import Struct, msgpack
+
+__all__ = [
+    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "automaton", "compile",
+    "compiled", "error", "escape", "findall", "finder", "finditer", "fullmatch", "match",
+    "search", "split", "sub",
+]  # fmt: skip
+
+
+class Lazy:
+    """Stands for a compiled pattern. Its methods are those of the compiled pattern, each stored
+    here when it is first asked for: from then on a call costs what it costs there."""
+
+    __slots__ = (
+        "_compiled", "_given", "findall", "finditer", "flags", "fullmatch", "groupindex",
+        "groups", "match", "pattern", "search", "split", "sub", "subn",
+    )  # fmt: skip
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._given = (pattern, flags)
+        self.pattern = pattern
+
+    def __getattr__(self, name: str) -> Any:
+        """What has no value yet."""
+        if name == "_compiled":
+            found: Any = compiled(*self._given)
+        else:
+            found = getattr(self._compiled, name)
+        setattr(self, name, found)
+        return found
+
+
+def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as in `re`
+    """A pattern that is compiled by its first use."""
+    return cast("Pattern[AnyStr]", Lazy(pattern, flags))
+
+
+def automaton(
+    patterns: Iterable[str],
+    *,
+    ignore_case: bool = False,
+    latin1: bool = False,
+    max_mem: int = 8 << 20,
+) -> Callable[[Any], list[int] | None]:
+    """Patterns as RE2 means them, all in one automaton, which reads a text once.
+
+    Args:
+        latin1: patterns and texts are bytes, one for each character.
+        max_mem: bytes that its states may take.
+
+    Returns:
+        What gives the numbers of the patterns that match somewhere in a text; None or [] if
+        none does.
+    """
+    import re2
+
+    options = re2.Options()
+    options.case_sensitive = not ignore_case
+    options.log_errors = False
+    options.max_mem = max_mem
+    if latin1:
+        options.encoding = re2.Options.Encoding.LATIN1
+    made = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        made.Add(pattern)
+    made.Compile()
+    match: Callable[[Any], list[int] | None] = made.Match
+    return match
+
+
+# -- kept between runs -----------------------------------------------------------------------
+
+KEPT: Final = cache_from_source(__file__) + ".patterns"
+"""The file of compiled patterns."""
+
+
+class _Code(Struct, frozen=True, array_like=True):
+    """What `re` gives to its engine: flags, number and names of groups, instructions; and
+    whether a match can only begin where the text does."""
+
+    flags: int
+    groups: int
+    names: dict[str, int]
+    code: bytes
+    anchored: bool = False
+
+
+class _Kept(Struct):
+    """The file's content: by flags and pattern, for one build of Python."""
+
+    python: str
+    codes: dict[str, _Code]
+
+
+_PYTHON: Final = f"{sys.version} {MAGIC_NUMBER.hex()} {sys.byteorder}"
+_new: dict[str, _Code] = {}
+
+
+def _read() -> bytes:
+    with suppress(OSError), open(KEPT, "rb") as file:  # noqa: PTH123
+        return file.read()
+    return b""
+
+
+_file: Final = [_read()]  # read at import, since what uses a pattern may open no file
+
+
+def _decoded(data: bytes) -> dict[str, _Code]:
+    """What earlier runs compiled; nothing of another Python, or of a damaged file."""
+    with suppress(ValueError):
+        kept = msgpack.decode(data, type=_Kept)
+        if kept.python == _PYTHON:
+            return kept.codes
+    return {}
+
+
+@cache
+def _known() -> dict[str, _Code]:
+    return _decoded(_file.pop())
+
+
+def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
+    """A compiled pattern of the package, if possible from what an earlier run compiled."""
+    if isinstance(pattern, bytes):
+        return re.compile(pattern, flags)
+    key = f"{int(flags)} {pattern!a}"
+    try:
+        known = _known().get(key)
+        if known is None:
+            known = _new[key] = _compile(pattern, int(flags))
+        return _engine(pattern, known)
+    except (AttributeError, ImportError, OverflowError, RuntimeError, TypeError, ValueError):
+        # Other private functions in `re`, or a file that was damaged.
+        _known().pop(key, None)
+        _new.pop(key, None)
+        return re.compile(pattern, flags)
+
+
+def finder(pattern: str) -> Callable[[str], Match[str] | None]:
+    """Gives the first match of a pattern of the package in a text: its `search`, or its `match`
+    where that is the same, since `re` tries a pattern that begins with "^" at every place."""
+    made = compiled(pattern)
+    key = f"0 {pattern!a}"
+    known = _known().get(key) or _new.get(key)
+    return made.match if known is not None and known.anchored else made.search
+
+
+def _compile(pattern: str, flags: int) -> _Code:
+    """As `re._compiler.compile`, up to the engine."""
+    from re import _compiler, _parser  # type: ignore[attr-defined]
+
+    parsed = _parser.parse(pattern, flags)
+    code = array("I", _compiler._code(parsed, flags)).tobytes()  # noqa: SLF001
+    state = parsed.state
+    flags |= state.flags
+    first = len(parsed) > 0 and parsed[0] == (_parser.AT, _parser.AT_BEGINNING)
+    anchored = first and not flags & MULTILINE
+    return _Code(flags, state.groups - 1, dict(state.groupdict), code, anchored)
+
+
+def _engine(pattern: str, known: _Code) -> Pattern[str]:
+    """As the end of `re._compiler.compile`."""
+    import _sre  # type: ignore[import-not-found]
+
+    names: list[str | None] = [None] * (known.groups + 1)
+    for name, number in known.names.items():
+        names[number] = name
+    code = memoryview(known.code).cast("I").tolist()
+    made: Pattern[str] = _sre.compile(
+        pattern, known.flags, code, known.groups, known.names, tuple(names)
+    )
+    return made
+
+
+def unsaved() -> bytes | None:
+    """What the file should hold after this run; None if it need not be written."""
+    if not _new or sys.dont_write_bytecode:
+        return None
+    return msgpack.encode(_Kept(_PYTHON, _known() | _new))
