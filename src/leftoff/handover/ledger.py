@@ -3,12 +3,12 @@ one. Pure: `memory.ledger` and the report give it what they have."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 
+from leftoff import lazy_re as re
 from leftoff.handover.recall import terms_of
 
 SAME = 0.6

@@ -9,11 +9,8 @@ the tests") is none unless the rule says so.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +24,7 @@ from leftoff.extraction.rules import lowered
 from leftoff.model import slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
+from leftoff.tables import table
 from leftoff.text.markdown import Span, sentences
 
 ANSWER_CONFIDENCE = 0.9
@@ -71,12 +69,7 @@ class Act(Struct, frozen=True):
         return not self.unless or not _found(self.unless, marked)
 
 
-_TABLE: dict[str, Any] = tomllib.loads(
-    Path(leftoff.extraction.__file__)
-    .with_name("rules")
-    .joinpath("person.toml")
-    .read_text("utf-8")
-)
+_TABLE = table(leftoff.extraction.__file__, "rules", "person.toml")
 ACTS: tuple[Act, ...] = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
 """The rules of `rules/person.toml`, in file order."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from leftoff import lazy_re as re
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import Block, Conversation, Entry
 from leftoff.rendering.html.engine import render_template

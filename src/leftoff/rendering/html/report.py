@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.analysis.summary_json import SafeSummary, safe_summary
 from leftoff.handover.entries import entries_of
 from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
