@@ -85,9 +85,9 @@ say "pipx"
 
 # -- extras -----------------------------------------------------------------------------------
 
-# ray, semantic-kernel and spacy have scripts of their own; here they are only missed.
+# browse, ray, semantic-kernel and spacy have tests of their own; here they are only missed.
 environment plain "$wheel"
-for extra in batch gz zst redis s3 mcp parquet ray semantic-kernel spacy; do
+for extra in batch browse gz zst redis s3 mcp parquet ray semantic-kernel spacy; do
     "$SCRATCH/plain/bin/python" tests/packaging/extras.py "$extra" without "$SCRATCH/plain/bin/leftoff"
 done
 for extra in batch gz zst redis s3 mcp parquet; do

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import PathLike
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
 from leftoff.extraction.session_state import SessionState
-from leftoff.formats import native
-from leftoff.formats.message_objects import described, plain_message
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.second_reading import AnyReader
 from leftoff.session_reading import PassOpener as PassOpener
 from leftoff.session_reading import SessionReading as SessionReading
 from leftoff.session_reading import chosen_place
@@ -24,6 +21,9 @@ from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
 from leftoff.sources.session_choice import Choice, split_choice
 from leftoff.summary import ContextSummary, FileModification, KeyDecision, ProgressInfo
+
+if TYPE_CHECKING:
+    from leftoff.second_reading import AnyReader
 
 
 def summarize(
@@ -261,6 +261,9 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
             `leftoff.Message` values when both stand in the list.
         UsageError: it is a text or a dict instead of a list.
     """
+    from leftoff.formats import native
+    from leftoff.formats.message_objects import described, plain_message
+
     if isinstance(messages, (str, bytes, bytearray, dict)):
         # Their items would be letters, numbers or keys.
         raise UsageError(

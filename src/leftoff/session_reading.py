@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -12,10 +12,12 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.model import Issue
-from leftoff.second_reading import AnyReader, SecondReading, second_reading
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
 from leftoff.summary import ContextSummary, Source
+
+if TYPE_CHECKING:
+    from leftoff.second_reading import AnyReader
 
 
 def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
@@ -152,6 +154,7 @@ class SessionReading:
             summary = replace(summary, session=replace(summary.session, path=self.path))
         if reader is None:
             return summary
+        from leftoff.second_reading import SecondReading, second_reading
 
         asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
         return asking.judge(summary, view_of(recordings, places)[1])

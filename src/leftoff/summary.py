@@ -40,15 +40,8 @@ MILESTONE_KINDS = (
     "task_done",
 )
 REQUEST_KINDS = (
-    "task",
-    "plan",
-    "constraint",
-    "correction",
-    "choice",
-    "approval",
-    "question",
-    "remark",
-    "command",
+    *("task", "plan", "constraint", "correction", "choice"),
+    *("approval", "question", "remark", "command"),
 )
 CHECK_KINDS = ("test", "build", "lint", "typecheck", "format", "other")
 VERDICTS = ("passed", "failed", "unknown")
@@ -391,11 +384,8 @@ class ErrorSeen(Shown, frozen=True):
 
 
 class NextStep(Shown, frozen=True):
-    """What was left to do.
-
-    status: in_progress | pending (to-do list), agreed (put off, and the person knows), next
-    (the step that was about to be taken), question (asked of the person) or said.
-    """
+    """What was left to do. status: in_progress | pending (to-do list), agreed (put off, and the
+    person knows), next (about to be taken), question (asked of the person) or said."""
 
     text: str
     status: str
@@ -437,8 +427,7 @@ class Step(Shown, frozen=True):
 
 
 class ToDo(Shown, frozen=True):
-    """An item of the agent's to-do list as it stood last.
-    status: pending | in_progress | completed."""
+    """An item of the to-do list at the end. status: pending | in_progress | completed."""
 
     text: str
     status: str

@@ -159,8 +159,14 @@ def semantic_kernel(trial: Trial) -> None:
     assert "leftoff[semantic-kernel]" in last, last
 
 
+def browse(trial: Trial) -> None:
+    """Only without it; the application has a test of its own."""
+    trial.expect(trial.run("browse"))
+
+
 TRIALS: dict[str, Callable[[Trial], None]] = {
     "batch": batch,
+    "browse": browse,
     "gz": gz,
     "zst": zst,
     "redis": redis,

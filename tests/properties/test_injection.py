@@ -26,7 +26,7 @@ from leftoff.handover.checkpoint.document import (
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.injection import block, inject
 from leftoff.handover.checkpoint.templates import TEMPLATES
-from leftoff.handover.lines import TITLES
+from leftoff.handover.lines import SHOWN, TITLES
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -213,7 +213,7 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
             headings = [n for n in document.splitlines() if n.startswith("#")]
             level = TEMPLATES.for_capacity("95")
             own = {*level.dump.splitlines(), part.section}
-            own |= {f"### {name}" for name in (*TITLES, "Validation", "Git diff")}
+            own |= {f"### {SHOWN.get(t, t)}" for t in (*TITLES, "Validation", "Git diff")}
             assert set(headings) <= own
         needed = _part(page.project_md.content, "### What needs to be finished:")
         needed += _part(page.project_md.content, "### Recommended Next Steps:")
@@ -247,7 +247,7 @@ def test_a_block_is_no_evidence_when_it_is_read_again(tmp_path: Any) -> None:
     path.write_bytes(codec.dumps({"messages": plain}))
     summary = api.summarize(path)
     assert [r.text for r in summary.user_requests] == [prompt]
-    assert summary.key_decisions == ()
+    assert [d.owner for d in summary.key_decisions] == ["user"]
 
 
 def test_items_are_dropped_whole_the_least_important_first() -> None:

@@ -27,6 +27,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "audit": ["SESSION"],
     "batch": ["SESSION", "-o", "OUT.jsonl", "--json"],
     "blame": ["SESSION", "--no-update"],
+    "browse": ["--help"],
     "budget": ["SESSION"],
     "checkpoint": ["list"],
     "completion": ["bash"],

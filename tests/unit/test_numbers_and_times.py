@@ -162,7 +162,9 @@ def test_values_print_short(outbox: Path) -> None:
     for one in (*parts, summary.working_set, *items, *summary.checks, *summary.errors):
         assert len(repr(one)) < 600
         assert repr(one).startswith(f"{type(one).__name__}(")
-    assert "ref=<#8 at 12>" in repr(summary.key_decisions[0])
+    assert "ref=<#8 at 12>" in repr(
+        next(d for d in summary.key_decisions if d.rule == "answer")
+    )
     assert repr(leftoff.summary.Finding("x" * 100, Ref(message=3))) == (
         f"Finding(text='{'x' * 59}…', ref=<#4>)"
     )

@@ -15,10 +15,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
+from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
-from leftoff.model import Ref
 from leftoff.summary import (
     Check,
     ContextSummary,
@@ -199,9 +199,10 @@ def handover_of(summary: ContextSummary) -> Handover:
     decisions = _decisions(summary.key_decisions, wholes, judged=reader is not None)
     decided = {d.text for d in decisions}
     working, folder = summary.working_set, summary.session.cwd
-    said_at = working.last_words.message
+    words = working.last_words
+    looked_at = _by_recency(f for f in summary.file_modifications if f.action == "read")
     steps = tuple(_steps(working, folder))
-    report = () if working.report.message == said_at else _report(working.report)
+    report = () if working.report.message == words.message else _report(working.report)
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
@@ -218,11 +219,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             for r in reversed(requests)
             if r.kind == "constraint" and r is not last and not _is_repeated(r, wholes)
         ),
-        last_words=(
-            Fact(working.last_words.text, "", working.last_words.message)
-            if working.last_words.text
-            else None
-        ),
+        last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
         report=report,
         running=tuple(
@@ -247,10 +244,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         checks=_checks(summary.checks, folder),
         files=tuple(changed),
         unnamed=summary.unknown_effects,
-        read=tuple(
-            f.path
-            for f in _by_recency(f for f in summary.file_modifications if f.action == "read")
-        ),
+        read=tuple(f.path for f in looked_at),
         lessons=_lessons(summary.errors),
         failures=_failures(summary),
         decisions=tuple(decisions),
@@ -264,7 +258,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in decided
-            and w.text not in working.last_words.text
+            and w.text not in words.text
             and _is_statement(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
@@ -316,14 +310,12 @@ def _is_statement(text: str, *, moves: bool = False) -> bool:
 def _is_move(text: str) -> bool:
     """Whether words announce what the agent does next and give no reason, or say what goes on
     at the moment."""
-    if _GOES_ON.search(text):
-        return True
-    return _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
+    moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
+    return moves or _GOES_ON.search(text) is not None
 
 
 def _place(request: UserRequest) -> tuple[int, int, int]:
-    ref: Ref = request.ref
-    return ref.message, ref.part or 0, ref.start or 0
+    return request.ref.message, request.ref.part or 0, request.ref.start or 0
 
 
 def _request(request: UserRequest) -> Fact:
@@ -582,8 +574,8 @@ def _decisions(
             notes.append(f"instead of: {before.text}")
         speaker = "person" if decision.owner == "user" else "agent"
         text, why = decision.text, decision.rationale
-        if speaker == "agent" and not notes and _is_move(text):
-            continue  # a move: by now it was made, or it is among the last steps
+        if speaker == "agent" and not notes and decision.confidence < LIKELY and _is_move(text):
+            continue  # by now it was made, or it is among the last steps
         more = "" if why in text else why
         found.append(
             Fact(

@@ -103,16 +103,18 @@ class Audit(Struct, frozen=True):
 def points(summary: ContextSummary) -> list[Point]:
     """The points of a session, by kind, then in recorded order, without duplicates."""
     cwd = summary.session.cwd
-    found = [
-        Point("decision", d.text, "", d.message_index)
-        for d in summary.key_decisions
-        if d.status == "made" and d.confidence >= MIN_CONFIDENCE
-    ]
-    found += [
+    binding = [
         Point("constraint", r.text, r.kind, r.ref.message)
         for r in summary.user_requests
         if r.kind in BINDING and r.status != "withdrawn"
     ]
+    required = {point.text for point in binding}  # the person's decisions are among them
+    found = [
+        Point("decision", d.text, "", d.message_index)
+        for d in summary.key_decisions
+        if d.status == "made" and d.confidence >= MIN_CONFIDENCE and d.text not in required
+    ]
+    found += binding
     found += [
         Point("file", relative(f.path, cwd), f.action)
         for f in summary.file_modifications

@@ -22,6 +22,7 @@ from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import lowered
 from leftoff.model import slice_hash
+from leftoff.redaction.redactor import QuoteEnds
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.tables import table
@@ -191,11 +192,12 @@ def _before_options(question: str) -> str:
 
 
 def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
-    """The sentences of a prompt that settle something."""
+    """The sentences of a prompt that settle something, but for those that cut a secret."""
+    quotes = QuoteEnds(asked.text)
     for start, end in _lines(asked.text):
         said = asked.text[start:end]
         act = act_of(said)
-        if act is not None:
+        if act is not None and quotes.end(start, end) == end:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
 
 
