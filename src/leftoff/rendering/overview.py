@@ -133,6 +133,14 @@ class Overview(Struct, frozen=True):
     state: Item
     parts: tuple[Part, ...]
 
+    def count(self, key: str) -> int:
+        """Number of items of a part, 0 where there is none."""
+        return sum(len(part.items) for part in self.parts if part.key == key)
+
+    def title(self, summary: SafeSummary) -> str:
+        """The recorded title, else the first lines of the first task, else ""."""
+        return summary.session.title or (self.goal.text if self.goal.ref else "")
+
 
 def overview(summary: SafeSummary) -> Overview:
     """The goal, the state and the parts of a summary, empty parts left out."""
