@@ -25,7 +25,9 @@ from leftoff.summary import (
     FileModification,
     GitEvent,
     KeyDecision,
+    Milestone,
     NextStep,
+    ProgressInfo,
     SessionInfo,
     Stats,
     TurnState,
@@ -103,6 +105,16 @@ def test_a_check_is_named_by_its_own_command_and_ended_by_a_later_run_of_it() ->
     other = replace(passed, command="cd api && npm run build")
     tests = [Check("test", tool, "npm test", "failed", at(5)) for tool in ("jest", "vitest")]
     assert len(last_checks([there, other, *tests])) == 4
+
+
+def test_a_sentence_that_states_two_results_is_one_line() -> None:
+    results = [("committed", "verified"), ("tests_pass", "contradicted")]
+    found = summary(progress=ProgressInfo(
+        milestones=tuple(Milestone("In one commit; all pass.", *r, at(5)) for r in results)
+    ))  # fmt: skip
+    shown = render(found, everything=True)
+    assert shown.count("In one commit") == 1
+    assert "✗ In one commit; all pass.  verified, contradicted #6" in shown
 
 
 def test_no_percentage_on_the_screen(root: Path) -> None:
