@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from leftoff.analysis.summary_json import safe_summary
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.outputs import columns_of
 from leftoff.batch.pool import InProcess
@@ -16,6 +17,8 @@ from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Run
 from leftoff.batch.summarize_many import summarize_all, to_dataframe
 from leftoff.errors import UnknownName, UsageError
+from leftoff.rendering.html.report import report_row
+from leftoff.rendering.screen import render_screen
 
 
 @pytest.fixture
@@ -57,6 +60,27 @@ def test_parquet_has_one_schema_and_the_rows_of_the_lines(
             if "document" in row:
                 row["document"] = json.loads(row["document"] or "null")
         assert rows == told
+
+
+def test_table_report_and_screen_count_the_same(sessions: Path) -> None:
+    """A renamed file counts once; the last test run decides `last_test_passed`."""
+    found = list(summarize_all(sessions))
+    assert sum(one.row.left_open or 0 for one in found) > 10
+    assert sum(one.row.files for one in found) == 16
+    for one in found:
+        entry = report_row(one.summary)
+        screen = render_screen(safe_summary(one.summary), everything=True)
+        title = re.search("^Files: (.*)", screen, re.MULTILINE)
+        counts = re.findall("([0-9]+) (?:created|modified|deleted)", title[1] if title else "")
+        changed = sum(map(int, counts))
+        left = screen.partition("\nLeft open\n")[2].partition("\n\n")[0].count("  ○ ")
+        assert (one.row.files_changed, one.row.left_open) == (changed, left)
+        assert (entry.file_count, entry.open_count) == (changed, left)
+        assert one.row.title == entry.title
+        tests = [c.verdict for c in one.summary.checks if c.kind == "test"]
+        known = [verdict for verdict in tests if verdict != "unknown"]
+        assert one.row.last_test_passed == (known[-1] == "passed" if known else None)
+        assert (entry.written is None) == (one.row.output_tokens is None)
 
 
 def test_the_queries_of_the_page_answer(sessions: Path, tmp_path: Path, root: Path) -> None:
@@ -106,8 +130,8 @@ def test_a_data_frame_of_paths_summaries_and_rows(sessions: Path, library: str) 
         expected = to_dataframe(rows, table, library=library)
         for given in (found, summaries):
             frame = to_dataframe(given, table, library=library)
-            # A summary knows no price, and counts the files of subagents too.
-            other = {"cost_usd", "cost_usd_at_most", "files"} if given is summaries else set()
+            # A summary knows no price.
+            other = {"cost_usd", "cost_usd_at_most"} if given is summaries else set()
             for name in set(frame.columns) - other:
                 assert _texts(frame[name]) == _texts(expected[name]), name
     paths = to_dataframe(sessions, library=library)

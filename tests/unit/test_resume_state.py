@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from leftoff.api import summarize
 from leftoff.errors import StateError
 from leftoff.handover.lines import TITLES
 from leftoff.handover.packing import BudgetTooSmall
@@ -261,6 +262,16 @@ def test_workflow_ids_are_one_plain_component(name: str, at: str, wanted: str) -
     assert made[:-4] == wanted
     assert made == workflow_id(name, at, "context")
     assert made != workflow_id(name, at, "another")
+
+
+def test_what_is_a_rule_or_an_insight_stands_there_alone(root: Path) -> None:
+    found = summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
+    evolution = from_summary(found).context_evolution
+    context = evolution.current_context
+    (rules,) = [c for c in context["constraints"] if c.startswith("Rules: ")]
+    assert not any(rules.removesuffix(" #1") in line for line in context["key_decisions"])
+    assert len(evolution.key_insights) == 1
+    assert not any(evolution.key_insights[0] in line for line in context["also_said"])
 
 
 @pytest.mark.parametrize(

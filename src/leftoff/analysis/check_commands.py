@@ -31,6 +31,7 @@ class Run(Struct, frozen=True):
         dropped: patterns of lines that a filter leaves out, all others being shown.
         bare: certainly run, with its errors among its output, through filters that show some
             lines of whatever comes: if nothing was shown, it printed nothing.
+        text: the words of its own command, without redirects and what it is piped into.
     """
 
     tool: str
@@ -45,6 +46,7 @@ class Run(Struct, frozen=True):
     limit: int = 0
     bare: bool = False
     dropped: tuple[str, ...] = ()
+    text: str = ""
 
 
 _BY_COMMAND: dict[str, CheckTool] = {

@@ -233,6 +233,23 @@ def runs_of(command: str) -> Line:
     return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
 
 
+def own_command(command: str, kind: str, tool: str) -> str:
+    """The part of a command line that is a check itself, "" if it cannot be found.
+
+    Args:
+        kind, tool: of the check, as judged; a script's tool shows in its output alone.
+    """
+    runs = runs_of(command).runs
+    for fits in (
+        [r for r in runs if r.kind == kind and r.tool == tool],
+        [r for r in runs if r.kind == kind and r.wrapper],
+        [r for r in runs if r.tool == tool or r.wrapper],
+    ):
+        if fits:
+            return " && ".join(dict.fromkeys(r.text for r in fits))
+    return ""
+
+
 _PLAIN_PIPE = re.compile(r"(?<!\|)\|(?![|&])")
 
 
@@ -260,14 +277,15 @@ class _Walk:
             run = identified(words)
             if run is not None:
                 shown = "all" if not rest else "tail" if "Select-Object -L" in rest else "grep"
-                self.add(run, (shown, False, False))
+                self.add(run, (shown, False, False), words)
         return "other"
 
-    def add(self, run: Run, how: _How) -> int:
+    def add(self, run: Run, how: _How, words: list[str]) -> int:
         shown, hidden, failure = how
         self.runs.append(
             structs.replace(
                 run,
+                text=" ".join(words),
                 shown=shown,
                 errors_hidden=hidden,
                 mentions_failure=failure,
@@ -399,7 +417,7 @@ class _Walk:
         if inner is not None:
             tree = self.statement(analyze(inner).body, how)
         elif run is not None:
-            tree = self.add(run, how)
+            tree = self.add(run, how, words)
         self.doubts, self.merged = before, merged
         return tree
 

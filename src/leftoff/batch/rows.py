@@ -15,8 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
+from leftoff.analysis.summary_json import SafeSummary
 from leftoff.budget.prices import Cost
 from leftoff.model import parse_time
+from leftoff.rendering.overview import overview
+from leftoff.text.truncation import one_line
+
+MAX_TITLE = 260
+"""Characters of a title, as in the report. Chosen by hand."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -65,6 +71,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     milestones: int | None = None
     files_changed: int | None = None
     open_requests: int | None = None
+    left_open: int | None = None
     last_test_passed: bool | None = None
     tests_older_than_last_edit: bool | None = None
     lines: int | None = None
@@ -141,7 +148,8 @@ _COLUMNS_OF: dict[str, tuple[str, ...]] = {
         "tests_older_than_last_edit",
     ),
     "files": ("files_changed", "last_test_passed"),
-    "insights": ("errors",),
+    "checks": ("last_test_passed",),
+    "insights": ("errors", "left_open"),
     "requests": ("open_requests", "user_messages"),
 }
 """Columns of a session by the extractor that fills them."""
@@ -190,8 +198,8 @@ class Rows:
         self,
         key: str,
         number: int,
-        files: int,
-        summary: Mapping[str, Any],
+        summary: SafeSummary,
+        plain: Mapping[str, Any],
         document: Any,
         ran: Collection[str],
         cost: Cost,
@@ -199,24 +207,25 @@ class Rows:
         """Adds the rows of a session.
 
         Args:
-            summary: the summary as redacted plain values.
+            plain: the summary as plain values.
             ran: the built-in extractors that ran; columns of the others are null.
             cost: at list prices.
         """
-        row = _session(key, number, files, summary, document)
+        row = _session(key, number, summary, plain, document)
         unknown: dict[str, Any] = {
             c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs
         }
         unknown |= {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
         self.add("sessions", [replace(row, **unknown)])
-        self.add("decisions", _decisions(key, summary["key_decisions"]))
-        self.add("milestones", _milestones(key, summary["progress"]["milestones"]))
-        self.add("files", _files(key, summary["file_modifications"]))
+        self.add("decisions", _decisions(key, plain["key_decisions"]))
+        self.add("milestones", _milestones(key, plain["progress"]["milestones"]))
+        self.add("files", _files(key, plain["file_modifications"]))
 
 
 def _session(
-    key: str, number: int, files: int, summary: Mapping[str, Any], document: Any
+    key: str, number: int, safe: SafeSummary, summary: Mapping[str, Any], document: Any
 ) -> SessionRow:
+    shown = overview(safe)
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
     subagents = spend["subagents"].values()
@@ -224,14 +233,14 @@ def _session(
     return SessionRow(
         key=key,
         path=session["path"],
-        files=files,
+        files=len(session["sources"]),
         number=number,
         id=session["id"] or None,
         parent_id=session["parent_id"] or None,
         format=session["format"] or None,
         project=session["cwd"] or None,
         branch=session["branch"] or None,
-        title=session["title"] or None,
+        title=codec.to_valid_json(one_line(shown.title(safe), MAX_TITLE)) or None,
         models=", ".join(session["models"]) or None,
         agent_version=session["agent_version"] or None,
         started=to_utc(session["started"]),
@@ -257,9 +266,10 @@ def _session(
         progress=progress["progress_percentage"],
         decisions=len(summary["key_decisions"]),
         milestones=len(progress["milestones"]),
-        files_changed=sum(f["action"] != "read" for f in summary["file_modifications"]),
+        files_changed=shown.count("files"),
         open_requests=sum(r["status"] == "open" for r in summary["user_requests"]),
-        last_test_passed=_last_test(summary["working_set"]["commands"]),
+        left_open=shown.count("open"),
+        last_test_passed=_last_test(summary["checks"]),
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],
         lines_parsed=lines["parsed"],
@@ -275,11 +285,10 @@ def _total(usage: Mapping[str, int]) -> int:
     return sum(usage[name] for name in ("input", "output", "cache_read", "cache_write"))
 
 
-def _last_test(commands: Iterable[Mapping[str, Any]]) -> bool | None:
+def _last_test(checks: Iterable[Mapping[str, Any]]) -> bool | None:
     """Whether the last test run with a known outcome passed."""
-    runs = [c for c in commands if c["kind"] == "test" and c["passed"] is not None]
-    last = max(runs, key=lambda c: c["ref"]["message"], default=None)
-    return None if last is None else bool(last["passed"])
+    runs = [c["verdict"] for c in checks if c["kind"] == "test" and c["verdict"] != "unknown"]
+    return runs[-1] == "passed" if runs else None
 
 
 def _decisions(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[DecisionRow]:

@@ -119,6 +119,9 @@ class Run:
         paths: files, folders, patterns, URLs, recorders' homes; all default places if none.
         index: path of the index; ":memory:" for a temporary one.
         kind: of the index.
+
+    Attributes:
+        missing: a file that was named does not exist.
     """
 
     def __init__(
@@ -137,6 +140,9 @@ class Run:
         self._wanted, self._engine, self._watcher = wanted, engine, watcher
         named = [str(path) for path in paths]
         self._found = find_files(named, environ)
+        self.missing = any(
+            f.named and f.size < 0 and not is_url(f.path) for f in self._found.files.values()
+        )
         if not self._found.files:
             others = self._found.left_out
             hint = f"; {others} files have endings of other kinds" if others else ""

@@ -225,11 +225,11 @@ def _rows(given: Any, table: str) -> Iterator[Struct]:
             continue
         if isinstance(each, ContextSummary):
             rows = Rows()
-            safe = codec.to_builtins(safe_summary(each))
-            path, files = each.session.path, len(each.session.sources)
+            safe = safe_summary(each)
+            plain, path = codec.to_builtins(safe), each.session.path
             number, of_path[path] = of_path[path], of_path[path] + 1
             key = session_key(path, number)
-            rows.session(key, number, files, safe, None, BatchOptions().builtin, Cost())
+            rows.session(key, number, safe, plain, None, BatchOptions().builtin, Cost())
             (each,) = _sessions_of(rows.to_json_lines())
         if not isinstance(each, Summarized):
             raise UsageError(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
-from leftoff.analysis.summary_json import numbered
+from leftoff.analysis.summary_json import numbered, safe_summary
 from leftoff.api import SessionReading
 from leftoff.batch.files import is_url, local_copy
 from leftoff.batch.jobs import (
@@ -267,17 +267,16 @@ class _Job:
             gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("", self._reading())
         gate = self._gate()
-        plain = codec.to_builtins(summary)
+        safe = safe_summary(summary, gate)
+        redacted = codec.to_builtins(safe)
         if not all(path.isprintable() for path in paths):
-            plain = codec.to_valid_json(plain)  # a file name may be invalid UTF-8
-        redacted = gate.value(plain)
-        redacted["stats"]["redactions"] = dict(sorted(gate.counts.items()))
+            redacted = codec.to_valid_json(redacted)  # a file name may be invalid UTF-8
         document = self._document(summary, redacted, gathered, gate)
         place = max(0, number)
         self.rows.session(
             session_key(paths[0], place),
             place,
-            len(paths),
+            safe,
             redacted,
             document,
             wanted.builtin,

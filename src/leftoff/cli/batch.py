@@ -112,7 +112,8 @@ def batch(
     PATHS are files, folders, patterns, URLs (s3://bucket/folder) and the folders of clients;
     without any, the default places of this machine. A file that cannot be read gets a row with
     the reason. The next run reads only what has changed and continues an interrupted run. Exit
-    130: interrupted; OUT contains what was finished.
+    1: a file that is named does not exist, or no session could be read. Exit 130: interrupted;
+    OUT contains what was finished.
     """
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
@@ -161,7 +162,8 @@ def batch(
         print(summary_line(report), file=sys.stderr)
     if report.interrupted:
         return 130
-    return 1 if strict and report.failures else 0
+    unread = run.missing or not report.sessions or (strict and report.failures)
+    return 1 if unread else 0
 
 
 def _engine(name: str, workers: int, address: str, limit: float) -> Engine:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.analysis.check_runs import own_command
 from leftoff.analysis.decisions.shown import (
     MAX_SHOWN,
     person_decisions_shown,
@@ -73,6 +74,8 @@ _GO_TO = re.compile(
     r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
 )
 """The change of directory before a command."""
+
+_FOLDER = re.compile(r"\bcd +(\S+)")
 
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 
@@ -138,6 +141,14 @@ class Overview(Struct, frozen=True):
     goal: Item
     state: Item
     parts: tuple[Part, ...]
+
+    def count(self, key: str) -> int:
+        """Number of items of a part, 0 where there is none."""
+        return sum(len(part.items) for part in self.parts if part.key == key)
+
+    def title(self, summary: SafeSummary) -> str:
+        """The recorded title, else the first lines of the first task, else ""."""
+        return summary.session.title or (self.goal.text if self.goal.ref else "")
 
 
 def overview(summary: SafeSummary) -> Overview:
@@ -321,16 +332,39 @@ def _decision(decision: KeyDecision) -> Item:
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
     """The last run of each check, the latest first; a run of a part is left out where a later
-    one of the same tool covered everything."""
-    last: dict[tuple[str, str, str], Check] = {}
+    one of the same tool or command covered everything."""
+    last: list[Check] = []
     for check in checks:
-        tool = check.tool or check.command
-        if not check.scope and check.verdict != "unknown":
-            for key in [k for k in last if k[:2] == (check.kind, tool)]:
-                del last[key]
-        last.pop((check.kind, tool, check.scope), None)
-        last[check.kind, tool, check.scope] = check
-    return list(last.values())[::-1]
+        covers = not check.scope and check.verdict != "unknown"
+        last = [
+            other
+            for other in last
+            if not (covers or other.scope == check.scope) or not _is_same(check, other)
+        ]
+        last.append(check)
+    return last[::-1]
+
+
+def _is_same(check: Check, other: Check) -> bool:
+    """Whether two checks are of one tool, or one command. A script's tool shows in the output
+    of a run that failed, and often in none of one that passed."""
+    if check.kind != other.kind:
+        return False
+    if check.tool == other.tool and (check.tool or check.command == other.command):
+        return True
+    named = _own_command(check)
+    folders = [_FOLDER.findall(c.command) for c in (check, other)]
+    return (
+        named == _own_command(other)
+        and (not all(folders) or folders[0] == folders[1])
+        and any(not c.tool or c.tool in named.split() for c in (check, other))
+    )
+
+
+def _own_command(check: Check) -> str:
+    """The command of a check alone, of a longer command line too."""
+    found = own_command(check.command, check.kind, check.tool)
+    return found or _PLUMBING.split(_GO_TO.sub("", check.command))[0]
 
 
 def _checks(checks: Sequence[Check]) -> Part:
@@ -347,8 +381,7 @@ def _check(check: Check) -> Item:
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):
-        command = _GO_TO.sub("", check.command)
-        name = _PLUMBING.split(command)[0]  # `cargo check` is no `cargo build`
+        name = _own_command(check)  # `cargo check` is no `cargo build`
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))

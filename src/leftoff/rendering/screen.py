@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.wording import message_number, number, plural
+from leftoff.model import Ref
 from leftoff.rendering.overview import (
     Item,
     Part,
@@ -273,10 +274,14 @@ def _add_facts(out: _Screen, summary: SafeSummary) -> None:
 
 
 def _add_milestones(out: _Screen, summary: SafeSummary) -> None:
-    outcomes = {"verified": "good", "contradicted": "bad"}
+    outcomes = {"contradicted": "bad", "claimed": "", "verified": "good"}
+    found: dict[tuple[str, Ref], list[str]] = {}
+    for milestone in summary.progress.milestones:  # one sentence may state several
+        found.setdefault((flat(milestone.text), milestone.ref), []).append(milestone.evidence)
     items = tuple(
-        Item(flat(m.text), m.ref, outcomes.get(m.evidence, ""), m.evidence)
-        for m in summary.progress.milestones
-    )
+        Item(text, ref, min(((*outcomes,).index(e), outcomes[e]) for e in several)[1],
+             ", ".join(dict.fromkeys(several)))
+        for (text, ref), several in found.items()
+    )  # fmt: skip
     if items:
         out.add_part(Part("milestones", "Results that were stated", items, ()))

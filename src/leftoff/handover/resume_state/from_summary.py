@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
@@ -133,7 +134,7 @@ def from_summary(
     session = summary.session
     workflow_label = name or workflow_name(flow.file_path) or _session_name(summary)
     key = "\n".join([session.id, flow.file_path, session.path if not session.id else ""])
-    handover = handover_of(summary)
+    handover = _said_once(handover_of(summary))
     if not summary.user_requests:
         # A subagent's task is typed by no person, and is its goal all the same.
         handover = with_goal(handover, tail.first_words)
@@ -163,6 +164,20 @@ def from_summary(
         workflow_variables=_variables(summary, flow),
         world=_environment(summary, commit),
         dropped={what: count for what, count in dropped.items() if count},
+    )
+
+
+def _said_once(handover: Handover) -> Handover:
+    """The handover without what stands in the lists before: a rule among the decisions, and a
+    finding, which is an insight, among the other sentences."""
+    rules = {fact.text for fact in handover.constraints}
+    insights = {f.text for f in handover.findings if _is_self_contained(f.text)}
+    return replace(
+        handover,
+        decisions=tuple(
+            d for d in handover.decisions if d.note != "the person's" or d.text not in rules
+        ),
+        sentences=tuple(s for s in handover.sentences if s.text not in insights),
     )
 
 

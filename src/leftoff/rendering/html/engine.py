@@ -42,7 +42,7 @@ def _engine() -> Any:
         lstrip_blocks=True,
     )
     engine.filters.update(brief=_brief, cut=truncate, flat=one_line)
-    engine.filters.update(day=_day, duration=duration, moment=_to_the_minute, number=number)
+    engine.filters.update(day=_day, duration=duration, moment=_to_the_minute, number=_number)
     engine.globals.update(plural=plural)
     return engine
 
@@ -61,6 +61,10 @@ def _brief(text: str, limit: int) -> Any:
 def _finalize(value: Any) -> Any:
     # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
+
+
+def _number(count: int | None) -> str:
+    return "–" if count is None else number(count)
 
 
 def _day(time: str) -> str:

@@ -37,7 +37,8 @@ _SCRIPT = template_text("search.js").strip()
 class ReportRow(Struct, frozen=True, kw_only=True):
     """One session's entry in the report, redacted. `decisions` are those that every form shows:
     the person's, then the agent's likely ones; of other lists the first `MAX_ITEMS`, beside
-    their counts. `words`: the distinct words of all lists, which the search finds too."""
+    their counts. `written`, `tokens`: with those of subagents, None where no call records any.
+    `words`: the distinct words of all lists, which the search finds too."""
 
     path: str
     title: str
@@ -50,8 +51,8 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     messages: int
     calls: int
     subagents: int
-    written: int
-    tokens: int
+    written: int | None
+    tokens: int | None
     fraction: float | None
     compactions: int
     state: Item
@@ -97,11 +98,12 @@ def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportR
         for key in ("decided", "likely")
     )
     subagent_usage = sum(spend.subagents.values(), Usage())
-    typed = shown.goal.text if shown.goal.ref else ""
+    own = Usage(spend.input, spend.output, spend.cache_read, spend.cache_write)
+    recorded = bool(spend.by_model or (own + subagent_usage).total)
     return ReportRow(
         path=session.path,
         # Truncated after redaction: the first half of a secret would not be recognised.
-        title=one_line(session.title or typed or session.id or "Session", MAX_ITEM_LENGTH),
+        title=one_line(shown.title(safe) or session.id or "Session", MAX_ITEM_LENGTH),
         format=session.format,
         models=session.models,
         project=session.cwd,
@@ -111,12 +113,8 @@ def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportR
         messages=safe.stats.message_count,
         calls=safe.stats.tool_call_count,
         subagents=len(session.children),
-        written=spend.output + subagent_usage.output,
-        tokens=spend.input
-        + spend.output
-        + spend.cache_read
-        + spend.cache_write
-        + subagent_usage.total,
+        written=own.output + subagent_usage.output if recorded else None,
+        tokens=own.total + subagent_usage.total if recorded else None,
         fraction=context.fraction,
         compactions=len(context.compactions),
         state=_cut(shown.state),
@@ -222,7 +220,10 @@ _SUMMED_FIELDS = (
 
 
 def _total(name: str, rows: Sequence[ReportRow]) -> dict[str, Any]:
-    sums = {key: sum(getattr(row, key) for row in rows) for key in _SUMMED_FIELDS}
+    sums = {}
+    for key in _SUMMED_FIELDS:
+        known = [n for row in rows if (n := getattr(row, key)) is not None]
+        sums[key] = sum(known) if known or not rows else None
     return {"name": name, "sessions": len(rows), **sums}
 
 

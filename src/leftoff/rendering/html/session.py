@@ -113,8 +113,7 @@ def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
 
 
 def _title(safe: SafeSummary, shown: Overview) -> str:
-    typed = shown.goal.text if shown.goal.ref else ""
-    return safe.session.title or typed or safe.session.id or "Session"
+    return shown.title(safe) or safe.session.id or "Session"
 
 
 def _crossing_messages(account: Account | None) -> tuple[int, ...]:
