@@ -143,6 +143,15 @@ def test_show_prints_messages_by_number(run: Run, session: Path) -> None:
     assert run("show", f"{session}#5-2").returncode == 2
 
 
+def test_show_prints_the_result_of_a_call(run: Run, session: Path) -> None:
+    """A check and a commit are cited by their call; their words stand in its result."""
+    shown = run("show", f"{session}#45").stdout.decode()
+    heads = [line.split()[0] for line in shown.splitlines() if line.startswith("#")]
+    assert heads == ["#45", "#46"]
+    assert "7 passed" in shown
+    assert "30ff9e5" in shown
+
+
 def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
     copy = tmp_path / "leaky.jsonl"

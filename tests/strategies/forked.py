@@ -22,7 +22,8 @@ from typing import Any
 def serve() -> None:
     """Answers requests until stdin ends; returns in each child, to end as a program does."""
     for module in pkgutil.walk_packages(importlib.import_module("leftoff.cli").__path__):
-        importlib.import_module(f"leftoff.cli.{module.name}")
+        if module.name != "browser":  # needs an extra
+            importlib.import_module(f"leftoff.cli.{module.name}")
     for name in ("api", "memory", "batch", "rendering", "stores.files", "live.session"):
         importlib.import_module(f"leftoff.{name}")
     waiting = b""
