@@ -152,6 +152,28 @@ def test_show_prints_the_result_of_a_call(run: Run, session: Path) -> None:
     assert "30ff9e5" in shown
 
 
+def test_a_prompt_names_the_session_as_show_takes_it(
+    run: Run, session: Path, tmp_path: Path
+) -> None:
+    """The start of its id, which leftoff finds only where a client keeps its recordings."""
+
+    def named(place: Path) -> str:
+        prompt = run("summarize", str(place), "-f", "prompt").stdout.decode()
+        return prompt.partition("leftoff show ")[2].split("#n")[0]
+
+    home = tmp_path / ".claude" / "projects" / "-p" / f"{session_id(session)}.jsonl"
+    other = tmp_path / "my sessions" / "one.jsonl"
+    for copy in (home, other):
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(session.read_bytes())
+    assert named(home) == session_id(session)[:8]
+    assert named(other) == f"'{other}'"
+
+
+def session_id(session: Path) -> str:
+    return str(json.loads(session.read_bytes().splitlines()[0])["sessionId"])
+
+
 def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
     copy = tmp_path / "leaky.jsonl"

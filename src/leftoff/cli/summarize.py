@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from leftoff.redaction.redactor import redactors
 from leftoff.rendering import changes_since, explanation
 from leftoff.rendering.render_summary import render
 from leftoff.settings import load_here
+from leftoff.sources.discover import place_of
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
@@ -159,6 +161,7 @@ def summarize(
         text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
+        path = f"{paths[0]}@{which}" if which else paths[0]
         text = render(
             summary,
             form,
@@ -166,6 +169,7 @@ def summarize(
             colour=not plain and coloured(),
             width=96 if plain else columns(),
             everything=everything,
+            place=place_of(path, os.environ) if form == "prompt" else "",
             gate=gate,
         )
     if budget is not None and not text.strip():

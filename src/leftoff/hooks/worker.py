@@ -32,7 +32,7 @@ from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.second_reading import project_reading
 from leftoff.settings import Settings, load, user_folder
-from leftoff.sources.discover import list_sessions
+from leftoff.sources.discover import list_sessions, place_of
 from leftoff.sources.open import session_paths
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
@@ -336,11 +336,12 @@ class _Job:
         main, _ = session_paths(self.transcript)
         about = about_session(summary, handover, self.project, Path(main).stat().st_mtime)
         about = Redactor().value(about)
+        place = place_of(main, os.environ)
         earlier = open_before(self.home, self.folder.name, about["branch"], handover)
-        text = briefing(summary, where=where, earlier=earlier)
+        text = briefing(summary, where=where, place=place, earlier=earlier)
         self._write(queue.BRIEFING, text.encode("utf-8", "replace"))
         if recorded:
-            text = briefing(summary, where=where, recorded=recorded)
+            text = briefing(summary, where=where, place=place, recorded=recorded)
             self._write(queue.BESIDE, text.encode("utf-8", "replace"))
         if settings.hooks.recall:
             ends = [c.ref.message for c in summary.context.compactions]

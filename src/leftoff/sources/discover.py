@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -194,6 +195,15 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
         if any(_fits(names, files.split("/")) for files in place.files):
             return True
     return False
+
+
+def place_of(path: str, environ: Mapping[str, str]) -> str:
+    """What `leftoff show` takes for a recording, from any directory: "" if the start of its id
+    does, since a client keeps it where we look; else its full path for a shell. ""
+    for standard input."""
+    if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
+        return ""
+    return shlex.quote(os.path.abspath(path))  # noqa: PTH100 - links stay as given
 
 
 def _fits(names: list[str], levels: list[str]) -> bool:
