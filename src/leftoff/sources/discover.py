@@ -198,8 +198,8 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
 
 
 def place_of(path: str, environ: Mapping[str, str]) -> str:
-    """What a shell writes after `leftoff show` for a recording, from any directory; "" where the
-    start of its id does, since it lies where its client keeps it, and for standard input."""
+    """What a shell writes after `leftoff show` for a recording, from any directory; "" where
+    its id is enough, since it lies where its client keeps it, and for standard input."""
     if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
         return ""
     return shlex.quote(os.path.abspath(path))  # noqa: PTH100 - links stay as given
