@@ -253,7 +253,7 @@ class _Job:
 
     def judge(self, names: Sequence[str]) -> str:
         """Writes the blocks and the resume log again with what a second reader chose, unless
-        the session has gone on meanwhile; returns the outcome for the log.
+        the session was continued meanwhile; returns the outcome for the log.
 
         Args:
             names: the jobs that were done, of those that call for it; the first counts.
@@ -273,7 +273,7 @@ class _Job:
             return refused or "nothing to ask"
         with queue.opened(self.folder) as own, own.lock(queue.LOCK, 0):
             if queue.pending_jobs(self.folder) or file_stamp(main) != before:
-                return "the session has gone on"
+                return "the session was continued"
             self._write_blocks(settings, summary, names[0])
         return "judged"
 
