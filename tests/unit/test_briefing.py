@@ -125,4 +125,4 @@ def test_after_a_finished_turn_what_is_left_open_stands_before_the_last_words() 
     titles = ["last message:", "Left open, as the agent said then:", "last words:"]
     places = [block.index(title) for title in titles]
     assert places == sorted(places)
-    assert "returns a negative charge" in render_prompt(recorded, 600)
+    assert "Left open, as the agent said then:\n- `prorated()`" in render_prompt(recorded, 600)

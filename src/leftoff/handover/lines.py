@@ -146,7 +146,7 @@ def parts(
     closed = h.state.turn == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
-    shares = (0.06, 0.12, 1) if closed else (0.02, 0.06, 5)  # of a closed turn: by hand
+    shares = (0.02, 0.1, 2) if closed else (0.02, 0.06, 5)  # chosen by hand
     left_open = [Part("Left open", _lines(left, bullet), *shares)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
