@@ -22,7 +22,7 @@ from typing import Any
 def serve() -> None:
     """Answers requests until stdin ends; returns in each child, to end as a program does."""
     for module in pkgutil.walk_packages(importlib.import_module("leftoff.cli").__path__):
-        if module.name != "browser":  # needs an extra
+        if module.name != "browser":  # needs textual
             importlib.import_module(f"leftoff.cli.{module.name}")
     for name in ("api", "memory", "batch", "rendering", "stores.files", "live.session"):
         importlib.import_module(f"leftoff.{name}")

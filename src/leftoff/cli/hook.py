@@ -76,7 +76,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     if not code:
         if clients.HINTS[client]:
             print(clients.HINTS[client], file=sys.stderr)
-        if program := install.missing_program(path):
+        if program := clients.missing_program(install.commands(path)):
             tell(_NOT_FOUND.format(program))
     return code
 
@@ -147,7 +147,7 @@ def status(*, as_json: bool) -> int:
         try:
             row["events"] = install.installed(path)
             row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
-            row["program_missing"] = install.missing_program(path)
+            row["program_missing"] = clients.missing_program(install.commands(path))
         except LeftoffError as error:
             row["events"], row["error"] = {}, str(error)
         found.append(row)
@@ -191,7 +191,7 @@ def try_out(session: str | None) -> int:
     from leftoff.cli.output import deliver
     from leftoff.cli.params import path_of
     from leftoff.handover.briefing import briefing
-    from leftoff.hooks import forerunners, install, queue
+    from leftoff.hooks import clients, forerunners, install, queue
     from leftoff.hooks.session_notes import has_work
     from leftoff.sources.discover import place_of
 
@@ -209,10 +209,10 @@ def try_out(session: str | None) -> int:
         else:
             tell(f"{path}: no work was done in it, so its block is not given")
     deliver(block, None)
-    ours = [path for _, _, path in _settings() if install.installed(path)]
-    missing = [program for path in ours if (program := install.missing_program(path))]
-    for program in missing:
-        tell(_NOT_FOUND.format(program))
+    ours = [one for _, _, path in _settings() for one in install.commands(path)]
+    missing = clients.missing_program(ours)
+    if missing:
+        tell(_NOT_FOUND.format(missing))
     if not ours:
         tell("the hooks are not installed here: `leftoff hook install`")
     return 0 if block and ours and not missing else 1

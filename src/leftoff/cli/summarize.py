@@ -33,7 +33,6 @@ from leftoff.redaction.redactor import redactors
 from leftoff.rendering import changes_since, explanation
 from leftoff.rendering.render_summary import render
 from leftoff.settings import load_here
-from leftoff.sources.discover import place_of
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
@@ -161,6 +160,8 @@ def summarize(
         text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
+        from leftoff.sources.discover import place_of
+
         path = f"{paths[0]}@{which}" if which else paths[0]
         text = render(
             summary,

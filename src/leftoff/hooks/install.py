@@ -15,8 +15,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shlex
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -166,18 +164,14 @@ def installed(path: Path) -> dict[str, int]:
     return {event: count for event, count in found.items() if count}
 
 
-def missing_program(path: Path) -> str:
-    """The program of our hook in these settings, if this shell does not find it; else "".
+def commands(path: Path) -> list[str]:
+    """The commands of our hook in these settings.
 
     Raises:
         SourceError, StateError: as for `install`.
     """
     hooks = _parse(_read(_resolved(path)), path).get("hooks")
-    for _, hook in _listed(hooks):
-        if _is_ours(hook):
-            program = shlex.split(hook["command"])[0]
-            return "" if shutil.which(program) else program
-    return ""
+    return [str(hook["command"]) for _, hook in _listed(hooks) if _is_ours(hook)]
 
 
 # -- reading ---------------------------------------------------------------------------------

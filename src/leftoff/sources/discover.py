@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -198,11 +197,11 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
 
 
 def place_of(path: str, environ: Mapping[str, str]) -> str:
-    """What a shell writes after `leftoff show` for a recording, from any directory; "" where
+    """What `leftoff show` takes for a recording, from any directory; "" where the start of
     its id is enough, since it lies where its client keeps it, and for standard input."""
     if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
         return ""
-    return shlex.quote(os.path.abspath(path))  # noqa: PTH100 - links stay as given
+    return os.path.abspath(path)  # noqa: PTH100 - links stay as given
 
 
 def _fits(names: list[str], levels: list[str]) -> bool:
