@@ -160,7 +160,7 @@ def summarize(
         text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
-        from leftoff.sources.discover import place_of
+        from leftoff.sources.place import place_of
 
         path = f"{paths[0]}@{which}" if which else paths[0]
         text = render(

@@ -18,7 +18,6 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -181,7 +180,7 @@ def _head(
     session = summary.session
     name = inline(gate.text(session.id)).replace('"', "'")[:80] or "unknown"
     short = name[:8]
-    named = inline(gate.text(shlex.quote(place))) if place else short
+    named = inline(gate.text(place)) or short
     title = f": {brief(gate.text(session.title), 80)}" if session.title else ""
     lines = [
         f'<leftoff session="{name}">',

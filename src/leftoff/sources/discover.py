@@ -196,14 +196,6 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
     return False
 
 
-def place_of(path: str, environ: Mapping[str, str]) -> str:
-    """What `leftoff show` takes for a recording, from any directory; "" where the start of
-    its id is enough, since it lies where its client keeps it, and for standard input."""
-    if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
-        return ""
-    return os.path.abspath(path)  # noqa: PTH100 - links stay as given
-
-
 def _fits(names: list[str], levels: list[str]) -> bool:
     """Whether the parts of a path are those of a pattern."""
     database, mark, _ = names[-1].partition(".sqlite3:")
