@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -36,6 +37,17 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 
 # -- export ----------------------------------------------------------------------------------
+
+
+def test_a_page_is_not_printed_on_a_terminal(
+    call: Call, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = str(root / CLAUDE / "prorate.jsonl")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code, out, err = call("export", session, "-f", "html")
+    assert (code, out) == (2, "")
+    assert "-o session.html" in err
+    assert call("export", session, "-f", "html", "-o", "-")[1].startswith("<!doctype html>")
 
 
 def test_the_whole_session_is_exported(call: Call, session: Path) -> None:

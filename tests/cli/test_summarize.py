@@ -127,7 +127,8 @@ def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -
     saved = run("summarize", str(copy), "--json").stdout
     done = run("verify", "-", stdin=saved)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.endswith(b"references hold\n")
+    count, _, rest = done.stdout.partition(b" of ")
+    assert rest.startswith(count + b" references hold: the words are where")
     copy.write_bytes(copy.read_bytes().replace(b"real length", b"true length"))
     changed = run("verify", "-", stdin=saved)
     assert changed.returncode == 1
@@ -141,6 +142,37 @@ def test_show_prints_messages_by_number(run: Run, session: Path) -> None:
     assert [head.split()[0] for head in heads] == ["#2", "#3"]
     assert run("show", f"{session}#999").returncode == 2
     assert run("show", f"{session}#5-2").returncode == 2
+
+
+def test_show_prints_the_result_of_a_call(run: Run, session: Path) -> None:
+    """A check and a commit are cited by their call; their words stand in its result."""
+    shown = run("show", f"{session}#45").stdout.decode()
+    heads = [line.split()[0] for line in shown.splitlines() if line.startswith("#")]
+    assert heads == ["#45", "#46"]
+    assert "7 passed" in shown
+    assert "30ff9e5" in shown
+
+
+def test_a_prompt_names_the_session_as_show_takes_it(
+    run: Run, session: Path, tmp_path: Path
+) -> None:
+    """The start of its id, which leftoff finds only where a client keeps its recordings."""
+
+    def named(place: Path) -> str:
+        prompt = run("summarize", str(place), "-f", "prompt").stdout.decode()
+        return prompt.partition("leftoff show ")[2].split("#n")[0]
+
+    home = tmp_path / ".claude" / "projects" / "-p" / f"{session_id(session)}.jsonl"
+    other = tmp_path / "my sessions" / "one.jsonl"
+    for copy in (home, other):
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(session.read_bytes())
+    assert named(home) == session_id(session)[:8]
+    assert named(other) == f"'{other}'"
+
+
+def session_id(session: Path) -> str:
+    return str(json.loads(session.read_bytes().splitlines()[0])["sessionId"])
 
 
 def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:

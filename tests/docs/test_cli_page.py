@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from leftoff.cli.group import leftoff
+from leftoff.cli.group import _COMMANDS, _SECTIONS, leftoff
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 HEAD = """\
@@ -74,6 +74,24 @@ def rendered() -> str:
     for level, context in commands(leftoff, top):
         parts += section(level, context)
     return "\n".join(parts)
+
+
+def test_every_command_shows_an_example() -> None:
+    top = click.Context(leftoff, info_name="leftoff")
+    lacking = {c.command_path for _, c in commands(leftoff, top) if not shows_one(c)}
+    assert lacking == set()
+
+
+def shows_one(context: click.Context) -> bool:
+    """Whether the help has an example of the command itself, or of one of its own."""
+    example = (context.command.help or "").partition("Example: ")[2].partition("\n\n")[0]
+    name = context.command_path.replace("recall", "search")
+    return name in example
+
+
+def test_the_help_lists_every_command_once() -> None:
+    listed = [name for names in _SECTIONS.values() for name in names]
+    assert sorted([*listed, "recall"]) == sorted(_COMMANDS)  # another name of search
 
 
 def test_the_page_is_what_the_commands_say() -> None:

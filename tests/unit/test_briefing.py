@@ -116,3 +116,13 @@ def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_re
     )
     for words in ("/p/log.md", "State:", "Decided at the time:", "billing/prorate.py ("):
         assert words in block
+
+
+def test_after_a_finished_turn_what_is_left_open_stands_before_the_last_words() -> None:
+    """The last words said it too, and were cut before it where room is short."""
+    recorded = api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl"))
+    block = briefing(recorded)
+    titles = ["last message:", "Left open, as the agent said then:", "last words:"]
+    places = [block.index(title) for title in titles]
+    assert places == sorted(places)
+    assert "Left open, as the agent said then:\n- `prorated()`" in render_prompt(recorded, 600)

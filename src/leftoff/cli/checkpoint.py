@@ -109,7 +109,10 @@ def create(
     reading: SecondReading | None,
     as_json: bool,
 ) -> None:
-    """Make a checkpoint of SESSION now and print its id."""
+    """Make a checkpoint of SESSION now and print its id.
+
+    Example: leftoff checkpoint create latest
+    """
     settings = load_here().settings
     path = path_of(session)
     chosen = roles.role(role) if role else None
@@ -222,7 +225,10 @@ def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) 
 @click.argument("id")
 @click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
 def show(id: str, *, as_json: bool) -> None:
-    """Print the checkpoint ID: an id, its beginning, `latest`, or a file."""
+    """Print the checkpoint ID: an id, its beginning, `latest`, or a file.
+
+    Example: leftoff checkpoint show latest
+    """
     saved = _load(id)
     for issue in saved.issues:
         complain(issue.what)
@@ -236,7 +242,10 @@ def show(id: str, *, as_json: bool) -> None:
 @checkpoint.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def list_command(*, as_json: bool) -> None:
-    """List the saved checkpoints, newest first."""
+    """List the saved checkpoints, newest first.
+
+    Example: leftoff checkpoint list
+    """
     store = _store()
     for entry in store.list("checkpoint"):
         whole = _whole(store, entry)
@@ -268,7 +277,10 @@ def list_command(*, as_json: bool) -> None:
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Maximum number of tokens.")
 def inject(id: str, *, source: str, budget: int | None) -> None:
-    """Print the next agent's prompt with the checkpoint ID in front of it."""
+    """Print the next agent's prompt with the checkpoint ID in front of it.
+
+    Example: leftoff checkpoint inject latest
+    """
     saved = _load(id)
     for issue in saved.issues:
         complain(issue.what)
@@ -291,7 +303,10 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
 @click.option("--keep", type=click.IntRange(min=0), help="Keep this many of the newest.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
-    """Remove checkpoints that are older than the settings allow; pinned ones stay."""
+    """Remove checkpoints that are older than the settings allow; pinned ones stay.
+
+    Example: leftoff checkpoint clean --days 30
+    """
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
     now, store = datetime.now(UTC).timestamp(), _store()
@@ -310,6 +325,8 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
 def accept(file: Path) -> int:
     """Accept a checkpoint that was edited by hand: check it, show the differences, and update
     its checksum.
+
+    Example: leftoff checkpoint accept checkpoint.json
 
     Exit 1: it contradicts itself.
     """

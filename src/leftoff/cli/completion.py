@@ -16,6 +16,8 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(shell: str) -> None:
     """The completion script for SHELL; sessions complete by their ids.
 
+    Example: leftoff completion bash
+
     bash: eval "$(leftoff completion bash)" in ~/.bashrc; zsh: the same with zsh in ~/.zshrc,
     after compinit; fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish
     """

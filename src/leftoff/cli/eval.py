@@ -119,6 +119,8 @@ def evaluate() -> None:
 def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score the ledger against what recorders wrote down.
 
+    Example: leftoff eval budget SESSIONS
+
     PATH: recordings, or directories of them. Spend is set beside the naive sum of every
     record, occupancy beside the recorders' own figures at compactions, and the forecast beside
     the compactions that came.
@@ -134,6 +136,8 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 @run_options()
 def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score file tracking against what really happened.
+
+    Example: leftoff eval files SESSIONS
 
     PATH: recordings, or directories of them. Final patches are read from the recordings
     themselves, commits from the `.groundtruth.json` file beside a recording.
@@ -177,6 +181,8 @@ def resume_command(
     options: RunOptions,
 ) -> None:
     """Score what a successor is given against what it would need.
+
+    Example: leftoff eval resume SESSIONS
 
     PATH: recordings, or directories of them. Each is cut where the recorder compacted it, and
     only what stands before the cut is read. Compared are every form that leftoff delivers, each
@@ -223,6 +229,8 @@ def truth_command(
 ) -> None:
     """Score summaries against what the recordings themselves show, without labels.
 
+    Example: leftoff eval truth SESSIONS
+
     PATH: recordings, or directories of them. Measured are: whose turn it is where a recording
     is cut, verdicts of checks, commits and pushes, typed words, and decisions that git undid.
     "unknown" counts what a summary leaves open, or what only a reader can judge.
@@ -264,6 +272,8 @@ def labels_command(
     options: RunOptions,
 ) -> int:
     """Score summaries against the label files in PATH.
+
+    Example: leftoff eval labels LABELS --transcripts SESSIONS
 
     Every figure comes with the number of sessions and items and a 95 % interval by bootstrap
     over sessions. Exit 1: with --against, something became worse than chance explains.

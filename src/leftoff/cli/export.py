@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ import msgspec
 from leftoff.api import MessageCollector as Messages
 from leftoff.cli.output import deliver
 from leftoff.cli.params import form_option, path_of, recorder_option, session_argument
-from leftoff.errors import FormatError
+from leftoff.errors import FormatError, UsageError
 from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.conversation import conversation_page
 from leftoff.sources.open import open_lines, session_paths
@@ -45,6 +46,8 @@ def export(
 
     Subagents follow the main thread.
     """
+    if form == "html" and output is None and sys.stdout.isatty():
+        raise UsageError("a page is not for a terminal: give a file with -o session.html")
     messages, info, rewound = whole(path_of(session), recorder, subagents=True)
     shown = Conversation(messages, info, tools=tools, rewound=rewound)
     text = conversation_page(shown) if form == "html" else "".join(conversation(shown))

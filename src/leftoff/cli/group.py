@@ -60,6 +60,18 @@ _COMMANDS = {
 }
 """Name of each command: where it is, and its line in the help."""
 
+_SECTIONS = {
+    "A session": ("summarize", "show", "export", "follow", "budget", "verify", "audit"),
+    "Many sessions": (
+        "list", "browse", "search", "blame", "fix", "ledger", "report", "batch",
+    ),
+    "Hand over": ("log", "checkpoint", "resume", "hook", "mcp", "ask"),
+    "Other": (
+        "convert", "redact", "eval", "memory", "config", "plugins", "schema", "completion",
+    ),
+}  # fmt: skip
+"""The sections of the help, with their commands, the most used first."""
+
 
 class Commands(click.Group):
     """A group that knows its commands by name and imports the one that is run."""
@@ -103,8 +115,10 @@ class Commands(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
+        width = max(map(len, _COMMANDS))
+        for title, names in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), _COMMANDS[name][1]) for name in names])
 
 
 @click.group(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,11 @@ _dry = click.option("--dry-run", is_flag=True, help="Only show the change.")
 def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Add the hooks to the client's settings, after showing the change and asking.
 
+    Example: leftoff hook install --scope local --dry-run
+
     Other hooks stay. Exit 1: nothing was changed.
     """
+    from leftoff.cli.group import tell
     from leftoff.hooks import clients, install
 
     path = clients.settings_of(client, scope, Path.cwd(), os.environ)
@@ -69,8 +73,11 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     timeout = clients.TIMEOUTS[client]
     change = install.install(path, command, clients.EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
-    if not code and clients.HINTS[client]:
-        print(clients.HINTS[client], file=sys.stderr)
+    if not code:
+        if clients.HINTS[client]:
+            print(clients.HINTS[client], file=sys.stderr)
+        if program := clients.missing_program(install.commands(path)):
+            tell(_NOT_FOUND.format(program))
     return code
 
 
@@ -80,6 +87,8 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 @_dry
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Remove leftoff's hooks from the client's settings.
+
+    Example: leftoff hook uninstall
 
     If nothing else changed the file, it is restored byte for byte. What the hooks saved in
     .leftoff stays. Exit 1: nothing was changed.
@@ -120,30 +129,28 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
 def status(*, as_json: bool) -> int:
     """Show where the hooks are installed and when each last ran.
 
-    Also shown: how long it took, what it gave to whom, and whether that is in the transcript.
-    Exit 1: installed nowhere.
+    Example: leftoff hook status
+
+    Also shown: how long it took, what it gave to whom, whether that is in the transcript, and
+    whether the program of the hooks is found. Exit 1: installed nowhere.
     """
     from leftoff import codec
     from leftoff.cli.output import deliver
-    from leftoff.errors import LeftoffError, UnknownName
+    from leftoff.errors import LeftoffError
     from leftoff.hooks import clients, install, queue
     from leftoff.hooks.status import event_rows
     from leftoff.text.sanitize import clean
 
     found: list[dict[str, Any]] = []
-    for client in clients.CLIENTS:
-        for scope in clients.SCOPES:
-            try:
-                path = clients.settings_of(client, scope, Path.cwd(), os.environ)
-            except UnknownName:
-                continue
-            row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
-            try:
-                row["events"] = install.installed(path)
-                row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
-            except LeftoffError as error:
-                row["events"], row["error"] = {}, str(error)
-            found.append(row)
+    for client, scope, path in _settings():
+        row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
+        try:
+            row["events"] = install.installed(path)
+            row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
+            row["program_missing"] = clients.missing_program(install.commands(path))
+        except LeftoffError as error:
+            row["events"], row["error"] = {}, str(error)
+        found.append(row)
     home = queue.home_of(Path.cwd(), os.environ)
     events = event_rows(home)
     last = queue.read_text(home / queue.STATE / queue.LOG).splitlines()[-5:]
@@ -160,10 +167,70 @@ def status(*, as_json: bool) -> int:
         gaps = row["missing"] if row["events"] else []
         missing = f"; missing: {', '.join(gaps)}" if gaps else ""
         lines.append(f"{row['client']:<7}{row['scope']:<8}  {names}{missing}")
+        if row.get("program_missing"):
+            lines.append(f"{'':<17}{row['program_missing']}: not on this shell's PATH")
     if any(event["last"] for event in events):
         lines += ["", *_event_lines(events, installed)]
     deliver(clean("\n".join(lines)) + "\n", None)
     return 0 if installed else 1
+
+
+@hook.command("test")
+@click.argument("session", metavar="[SESSION]", required=False)
+def try_out(session: str | None) -> int:
+    """Print the block that a session of the client would get if it began here now.
+
+    Example: leftoff hook test
+
+    It is the block that the hooks have prepared, else that of SESSION or of the newest session
+    of this directory. On stderr: whether the hooks are installed and their program is found.
+    Exit 1: no block, or the hooks would not run.
+    """
+    from leftoff import api
+    from leftoff.cli.group import tell
+    from leftoff.cli.output import deliver
+    from leftoff.cli.params import path_of
+    from leftoff.handover.briefing import briefing
+    from leftoff.hooks import clients, forerunners, install, queue
+    from leftoff.hooks.session_notes import has_work
+    from leftoff.sources.place import place_of
+
+    here = Path.cwd()
+    block = ""
+    if session is None:
+        home = queue.home_of(here, os.environ)
+        earlier = forerunners.previous_session(home, "", forerunners.branch_of(here))
+        block = queue.read_briefing(earlier) if earlier else ""
+    if not block:
+        path = path_of(session or "latest")
+        summary = api.summarize(path)
+        if has_work(summary):
+            block = briefing(summary, place=place_of(path, os.environ))
+        else:
+            tell(f"{path}: no work was done in it, so its block is not given")
+    deliver(block, None)
+    ours = [one for _, _, path in _settings() for one in install.commands(path)]
+    missing = clients.missing_program(ours)
+    if missing:
+        tell(_NOT_FOUND.format(missing))
+    if not ours:
+        tell("the hooks are not installed here: `leftoff hook install`")
+    return 0 if block and ours and not missing else 1
+
+
+_NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
+
+
+def _settings() -> Iterator[tuple[str, str, Path]]:
+    """Each client and scope with its settings file."""
+    from leftoff.errors import UnknownName
+    from leftoff.hooks import clients
+
+    for client in clients.CLIENTS:
+        for scope in clients.SCOPES:
+            with suppress(UnknownName):
+                path = clients.settings_of(client, scope, Path.cwd(), os.environ)
+                yield client, scope, path
 
 
 _SEEN = {True: "yes", False: "no, it is given again with the next prompt", None: "not known"}

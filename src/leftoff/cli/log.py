@@ -70,6 +70,8 @@ def create(
 ) -> None:
     """Write the log of SESSION (default: the newest of this directory) and print its path.
 
+    Example: leftoff log create latest
+
     If there are more than ten, the oldest are removed; stderr names them.
     """
     made = _generator(budget)
@@ -97,7 +99,10 @@ def create(
     "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
 )
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
-    """Print the log of session ID (its beginning is enough), or the newest one."""
+    """Print the log of session ID (its beginning is enough), or the newest one.
+
+    Example: leftoff log show
+    """
     made = _generator(budget)
     if name:
         found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
@@ -117,7 +122,10 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
 @log.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 def list_logs(*, as_json: bool) -> None:
-    """List the saved logs, newest first."""
+    """List the saved logs, newest first.
+
+    Example: leftoff log list
+    """
     for_people = []
     found = _generator().entries()
     if as_json:
@@ -136,7 +144,10 @@ def list_logs(*, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--off", is_flag=True, help="Remove the protection.")
 def pin(name: str, *, off: bool) -> None:
-    """Protect the log of session ID from being removed."""
+    """Protect the log of session ID from being removed.
+
+    Example: leftoff log pin b0b81e65
+    """
     made = _generator()
     made.pin_resume_log(_id(name, [entry.id for entry in made.entries()]), pinned=not off)
 
@@ -144,7 +155,10 @@ def pin(name: str, *, off: bool) -> None:
 @log.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def stats(*, as_json: bool) -> None:
-    """Show number, size and age of the saved logs, and why they were made."""
+    """Show number, size and age of the saved logs, and why they were made.
+
+    Example: leftoff log stats
+    """
     found = _generator().get_stats()
     if as_json:
         deliver(codec.dumps(found, indent=2).decode(), None)
@@ -169,7 +183,10 @@ def stats(*, as_json: bool) -> None:
 @click.option("--days", type=click.FloatRange(min=0), help="Keep logs up to this age.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
-    """Remove old logs and print what was removed; pinned ones stay."""
+    """Remove old logs and print what was removed; pinned ones stay.
+
+    Example: leftoff log clean --keep 10 --dry-run
+    """
     removed = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
     deliver("".join(f"{where}\n" for where in removed), None)
 

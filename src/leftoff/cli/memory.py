@@ -102,7 +102,10 @@ def memory() -> None:
 @click.argument("paths", nargs=-1)
 @click.option("-w", "--workers", type=click.IntRange(min=1), help="Number of worker processes.")
 def update_command(paths: tuple[str, ...], workers: int | None) -> int:
-    """Add new recordings from PATHS, or from the default places of all clients."""
+    """Add new recordings from PATHS, or from the default places of all clients.
+
+    Example: leftoff memory update
+    """
     path = memory_path(os.environ)
     tell(_update(path, paths, Pool(workers or 0)).replace("\n", "; "))
     return 0
@@ -110,7 +113,10 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
 
 @memory.command("status")
 def status() -> int:
-    """Show what the index contains."""
+    """Show what the index contains.
+
+    Example: leftoff memory status
+    """
     path = memory_path(os.environ)
     for name, value in statistics(path).items():
         deliver(f"{name:<12} {value}\n", None)
@@ -120,7 +126,10 @@ def status() -> int:
 @memory.command("forget")
 @click.option("--all", "everything", is_flag=True, help="Delete the whole index.")
 def forget_command(*, everything: bool) -> int:
-    """Remove the sessions whose recordings were deleted."""
+    """Remove the sessions whose recordings were deleted.
+
+    Example: leftoff memory forget
+    """
     count = forget(memory_path(os.environ), missing_only=not everything)
     tell(f"removed {plural(count, 'session')}")
     return 0

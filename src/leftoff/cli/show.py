@@ -15,7 +15,7 @@ from leftoff.cli.output import coloured, deliver
 from leftoff.cli.params import complete, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message
-from leftoff.rendering.messages import message_text
+from leftoff.rendering.messages import between, message_text
 from leftoff.sources.forerunners import forerunners
 from leftoff.sources.session_choice import split_choice
 
@@ -34,10 +34,11 @@ def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
 
     Example: leftoff show session.jsonl#12-20
 
-    Numbers start at 1; without a range, all messages are printed. Numbers of a forked session
-    continue those of the recordings that it continues, unless --alone is given. In a file that
-    contains several sessions, @N selects one by its number, id or date (`leftoff list FILE`
-    lists them): chat.md@3#4.
+    The results of the calls in these messages are printed, too. Numbers start at 1; without a
+    range, all messages are printed. Numbers of a forked session continue those of the
+    recordings that it continues, unless --alone is given. In a file that contains several
+    sessions, @N selects one by its number, id or date (`leftoff list FILE` lists them):
+    chat.md@3#4.
     """
     match = _RANGE.match(place)
     session = match["session"] if match else place
@@ -50,11 +51,8 @@ def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = gate_of(bare=bare, output=None)
     shown = False
-    for number, message in _numbered(_one_session(path_of(session)), alone=alone):
-        if number < first:
-            continue
-        if number > last:
-            break
+    numbered = _numbered(_one_session(path_of(session)), alone=alone)
+    for number, message in between(numbered, first, last):
         shown = True
         if number != message.index + 1:
             message = replace(message, index=number - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,6 +158,9 @@ def summarize(
         text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
+        from leftoff.sources.place import place_of
+
+        path = f"{paths[0]}@{which}" if which else paths[0]
         text = render(
             summary,
             form,
@@ -164,6 +168,7 @@ def summarize(
             colour=not plain and coloured(),
             width=96 if plain else columns(),
             everything=everything,
+            place=place_of(path, os.environ) if form == "prompt" else "",
             gate=gate,
         )
     if budget is not None and not text.strip():

@@ -62,6 +62,7 @@ def briefing(
     summary: ContextSummary,
     *,
     where: str = "",
+    place: str = "",
     recorded: str = "",
     earlier: Sequence[Fact] = (),
     whole: int = MAX_BYTES,
@@ -71,6 +72,7 @@ def briefing(
 
     Args:
         where: the file that holds all of it.
+        place: what `leftoff show` takes for this session; "" for the start of its id.
         recorded: the recorder's own summary of the last compaction, redacted: what it states is
             left out, what it states wrongly comes first.
         earlier: what earlier sessions left open, redacted.
@@ -84,7 +86,7 @@ def briefing(
     # Redacted before anything is cut: no rule recognises half of a secret.
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
-    head = _head(summary, where, shown, gate)
+    head = _head(summary, where, place, shown, gate)
     return _packed(
         shown, head, whole, before=first, after=earlier_parts(earlier), measure=size,
         what="the hook's block", unit="bytes",
@@ -92,17 +94,21 @@ def briefing(
 
 
 def render_prompt(
-    summary: ContextSummary, budget: int = DEFAULT_PROMPT, *, gate: Redactor | None = None
+    summary: ContextSummary,
+    budget: int = DEFAULT_PROMPT,
+    *,
+    place: str = "",
+    gate: Redactor | None = None,
 ) -> str:
     """The summary as a block for the next agent's prompt, of at most `budget` tokens (an upper
-    bound).
+    bound); `place` as for `briefing`.
 
     Raises:
         BudgetTooSmall: not even the head fits the budget.
     """
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
-    head = _head(summary, "", shown, gate)
+    head = _head(summary, "", place, shown, gate)
     return _packed(shown, head, budget, measure=max_tokens, what="a prompt")
 
 
@@ -168,15 +174,18 @@ def _fresh(whole: Sequence[Part], lines: Mapping[str, Sequence[str]]) -> list[Pa
     return found
 
 
-def _head(summary: ContextSummary, where: str, shown: Handover, gate: Redactor) -> str:
+def _head(
+    summary: ContextSummary, where: str, place: str, shown: Handover, gate: Redactor
+) -> str:
     session = summary.session
     name = inline(gate.text(session.id)).replace('"', "'")[:80] or "unknown"
     short = name[:8]
+    named = inline(gate.text(place)) or short
     title = f": {brief(gate.text(session.title), 80)}" if session.title else ""
     lines = [
         f'<leftoff session="{name}">',
         PREFACE,
-        f"Session {short}{title}. Message #n as recorded: leftoff show {short}#n",
+        f"Session {short}{title}. Message #n as recorded: leftoff show {named}#n",
     ]
     if where:
         lines.append(f"All of it: {inline(gate.text(where))}")

@@ -141,19 +141,25 @@ def parts(
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
-    in_words = [fact.text for fact in (*last, *words)]
+    # After a closed turn what is left open is what comes next: it stands on top, even where the
+    # last words say it too, since those are cut where room is short.
+    closed = h.state.turn == "closed"
+    in_words = [fact.text for fact in (last if closed else (*last, *words))]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
+    shares = (0.02, 0.1, 2) if closed else (0.02, 0.06, 5)  # chosen by hand
+    left_open = [Part("Left open", _lines(left, bullet), *shares)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
         Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
+        *(left_open if closed else ()),
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
         Part(STEPS, _steps(h.steps, bullet), 0.05, 0.13, 1, 0.11),
         Part(RUNNING, _lines(h.running, bullet), 0.02, 0.05, 0),
         Part(QUEUED, _lines(h.queued, bullet), 0.02, 0.1, 0),
         Part(REPORT, _lines(h.report, bullet), 0.0, 0.12, 3),
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
-        Part("Left open", _lines(left, bullet), 0.02, 0.06, 5),
+        *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),

@@ -16,7 +16,8 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from leftoff.errors import UnknownName
@@ -81,6 +82,18 @@ def command_for(scope: str) -> str:
     return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
 
 
+def missing_program(commands: Iterable[str]) -> str:
+    """The program of one of these commands that this shell does not find; else "". A command
+    that is not as `command_for` writes it is not looked at."""
+    for command in commands:
+        with suppress(ValueError):  # an open quote: edited by hand
+            program, *words = shlex.split(command)
+            ours = words in (["hook"], ["-P", "-m", "leftoff", "hook"])
+            if ours and shutil.which(program) is None:
+                return program
+    return ""
+
+
 __all__ = [
     "CLIENTS",
     "EVENTS",
@@ -88,5 +101,6 @@ __all__ = [
     "SCOPES",
     "TIMEOUTS",
     "command_for",
+    "missing_program",
     "settings_of",
 ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -164,6 +164,16 @@ def installed(path: Path) -> dict[str, int]:
     return {event: count for event, count in found.items() if count}
 
 
+def commands(path: Path) -> list[str]:
+    """The commands of our hook in these settings.
+
+    Raises:
+        SourceError, StateError: as for `install`.
+    """
+    hooks = _parse(_read(_resolved(path)), path).get("hooks")
+    return [str(hook["command"]) for _, hook in _listed(hooks) if _is_ours(hook)]
+
+
 # -- reading ---------------------------------------------------------------------------------
 
 
@@ -232,14 +242,19 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
 
 
 def _count_ours(settings: dict[str, Any]) -> dict[str, int]:
-    hooks = settings.get("hooks")
     found: dict[str, int] = {}
+    for event, hook in _listed(settings.get("hooks")):
+        found[event] = found.get(event, 0) + _is_ours(hook)
+    return found
+
+
+def _listed(hooks: Any) -> Iterator[tuple[str, Any]]:
+    """The hooks of all events, each with its event."""
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             listed = group.get("hooks") if isinstance(group, dict) else None
-            ours = sum(map(_is_ours, listed)) if isinstance(listed, list) else 0
-            found[event] = found.get(event, 0) + ours
-    return found
+            for hook in listed if isinstance(listed, list) else ():
+                yield event, hook
 
 
 def _serialize(settings: dict[str, Any], like: bytes | None) -> bytes:

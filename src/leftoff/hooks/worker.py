@@ -34,6 +34,7 @@ from leftoff.second_reading import project_reading
 from leftoff.settings import Settings, load, user_folder
 from leftoff.sources.discover import list_sessions
 from leftoff.sources.open import session_paths
+from leftoff.sources.place import place_of
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
 
@@ -253,7 +254,7 @@ class _Job:
 
     def judge(self, names: Sequence[str]) -> str:
         """Writes the blocks and the resume log again with what a second reader chose, unless
-        the session has gone on meanwhile; returns the outcome for the log.
+        the session was continued meanwhile; returns the outcome for the log.
 
         Args:
             names: the jobs that were done, of those that call for it; the first counts.
@@ -273,7 +274,7 @@ class _Job:
             return refused or "nothing to ask"
         with queue.opened(self.folder) as own, own.lock(queue.LOCK, 0):
             if queue.pending_jobs(self.folder) or file_stamp(main) != before:
-                return "the session has gone on"
+                return "the session was continued"
             self._write_blocks(settings, summary, names[0])
         return "judged"
 
@@ -336,11 +337,12 @@ class _Job:
         main, _ = session_paths(self.transcript)
         about = about_session(summary, handover, self.project, Path(main).stat().st_mtime)
         about = Redactor().value(about)
+        place = place_of(main, os.environ)
         earlier = open_before(self.home, self.folder.name, about["branch"], handover)
-        text = briefing(summary, where=where, earlier=earlier)
+        text = briefing(summary, where=where, place=place, earlier=earlier)
         self._write(queue.BRIEFING, text.encode("utf-8", "replace"))
         if recorded:
-            text = briefing(summary, where=where, recorded=recorded)
+            text = briefing(summary, where=where, place=place, recorded=recorded)
             self._write(queue.BESIDE, text.encode("utf-8", "replace"))
         if settings.hooks.recall:
             ends = [c.ref.message for c in summary.context.compactions]

@@ -37,7 +37,8 @@ TOOLS: Mapping[str, str] = {
     "read files; without it all but the read ones.",
     "resume_prompt": "Markdown with all that the next agent of a session needs to know, in "
     "at most `budget` tokens.",
-    "show": "Messages of a session as they were, by number from 1: `first` to `last`.",
+    "show": "Messages of a session as they were, by number from 1: `first` to `last`, with the "
+    "results of their calls.",
     "search_decisions": "Decisions of all sessions in which every word of `query` stands, "
     "newest session first.",
     "search": "Before you look for something again or decide what was perhaps decided: places "

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
@@ -27,9 +27,8 @@ from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters
 from leftoff.memory.text import fix_values, hit_values, origin_values, standing_values
-from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.messages import message_text
+from leftoff.rendering.messages import between, message_text
 from leftoff.sources import discover
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
@@ -176,7 +175,8 @@ class Answers:
         return ResumeLog.from_summary(summary).to_markdown(size)[:MAX_ANSWER_CHARS]
 
     def show(self, session: str, first: int, last: int = 0) -> str:
-        """The messages `first` to `last` of a session as they were, from 1."""
+        """The messages `first` to `last` of a session as they were, from 1, and the results of
+        the calls in them."""
         if first >= 1 and last == 0:
             last = first
         if first < 1 or last < first:
@@ -440,7 +440,8 @@ def _rendered(path: str, first: int, last: int) -> str:
     gate = Redactor()
     parts: list[str] = []
     room = MAX_ANSWER_CHARS
-    for message in _between(api.read(path), first, last):
+    numbered = ((m.index + 1, m) for m in api.read(path) if not m.agent)
+    for _, message in between(numbered, first, last):
         text = message_text(message, gate)
         if len(text) > room:
             parts.append(f"(cut here: ask for #{message.index + 1} alone or for fewer)\n")
@@ -450,15 +451,6 @@ def _rendered(path: str, first: int, last: int) -> str:
         room -= len(text)
         parts.append(text)
     return "".join(parts)
-
-
-def _between(messages: Iterable[Message], first: int, last: int) -> Iterable[Message]:
-    for message in messages:
-        if message.agent or message.index + 1 < first:
-            continue
-        if message.index + 1 > last:
-            return
-        yield message
 
 
 def _folder(project: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from leftoff import codec
@@ -68,6 +69,25 @@ def call_text(name: str, arguments: Any) -> str:
 def _json(value: Any) -> str:
     compact = codec.dumps(value).decode().strip()
     return compact if len(compact) <= 80 else codec.dumps(value, indent=2).decode().strip()
+
+
+def between(
+    numbered: Iterable[tuple[int, Message]], first: int, last: int
+) -> Iterator[tuple[int, Message]]:
+    """The messages from number `first` to `last`, then those that hold the results of their
+    calls: a reference names the call, the words that it reports stand in the result."""
+    unanswered: set[str] = set()
+    for number, message in numbered:
+        if number > last and not unanswered:
+            return
+        if number < first:
+            continue
+        answered = {p.call_id for p in message.parts if isinstance(p, ToolResult)}
+        if number <= last:
+            unanswered |= {p.id for p in message.parts if isinstance(p, ToolCall) and p.id}
+        if number <= last or unanswered & answered:
+            yield number, message
+        unanswered -= answered
 
 
 def message_text(

@@ -18,6 +18,7 @@ def render(
     colour: bool = False,
     width: int = 96,
     everything: bool = False,
+    place: str = "",
     gate: Redactor | None = None,
 ) -> str:
     """A summary in one of the forms text | markdown | json | prompt | log | html, redacted.
@@ -28,6 +29,7 @@ def render(
         colour: terminal colours in the text form.
         width: columns of the text form, 40 to 200.
         everything: text, markdown and HTML show all items, not only the first of each part.
+        place: in a prompt, what `leftoff show` takes for this session; "" for its id's start.
         gate: the redactor to use, where its options or its numbering matter.
 
     Raises:
@@ -50,7 +52,8 @@ def render(
     if form == "prompt":
         from leftoff.handover.briefing import DEFAULT_PROMPT, render_prompt
 
-        return render_prompt(summary, DEFAULT_PROMPT if budget is None else budget, gate=gate)
+        tokens = DEFAULT_PROMPT if budget is None else budget
+        return render_prompt(summary, tokens, place=place, gate=gate)
     safe = safe_summary(summary, gate)
     if form == "text":
         from leftoff.rendering.screen import render_screen
