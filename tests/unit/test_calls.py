@@ -226,7 +226,11 @@ def outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
             found = f"! {type(error).__name__}: " + json.dumps(str(error), ensure_ascii=False)
         else:
             try:
-                shown = encode(result, exact=False)
+                text = json.dumps(encode(result, exact=False), ensure_ascii=False)
+                # Here too, since how long a field is must not depend on the folder's name.
+                shown = json.loads(
+                    text.replace(str(folder), "$TMP").replace(str(ROOT), "$ROOT")
+                )
             except TypeError:
                 shown = None
             if names or result is not None and shown is None:

@@ -86,7 +86,17 @@ def test_a_pattern_is_compiled_by_its_first_use() -> None:
 
 
 def test_every_pattern_of_the_package_compiles() -> None:
-    optional = {"pyarrow", "ray", "redis", "fsspec", "s3fs", "mcp", "spacy", "semantic_kernel"}
+    optional = {
+        "pyarrow",
+        "ray",
+        "redis",
+        "fsspec",
+        "s3fs",
+        "mcp",
+        "spacy",
+        "semantic_kernel",
+        "textual",
+    }
     seen = 0
     for module in pkgutil.walk_packages(leftoff.__path__, "leftoff."):
         if module.name.endswith("__main__"):

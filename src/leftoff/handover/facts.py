@@ -63,6 +63,7 @@ _MOVE = re.compile(
     r"(?:let me|let['’]?s|i(?:['’]ll| will|['’]m going to| need to))\b",
     re.IGNORECASE,
 )
+_INTENT = re.compile(r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
     r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
@@ -554,14 +555,12 @@ def _decisions(
         judged: a second reader judged the agent's; only those that it chose count.
     """
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
-    after = {
-        d.replaced_by: d for d in decisions if d.status != "made" and d.replaced_by is not None
-    }
+    ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
+    after = {d.replaced_by: d for d in ended}
     found = []
     for number, decision in enumerate(decisions):
-        if decision.status != "made" and decision.replaced_by is not None:
-            continue
-        if judged and decision.owner != "user" and decision.judged_by is UNSET:
+        doubted = judged and decision.owner != "user" and decision.judged_by is UNSET
+        if doubted or decision in ended:
             continue
         notes = ["the person's"] if decision.owner == "user" else []
         notes += [decision.status] if decision.status != "made" else []
@@ -574,7 +573,8 @@ def _decisions(
             notes.append(f"instead of: {before.text}")
         speaker = "person" if decision.owner == "user" else "agent"
         text, why = decision.text, decision.rationale
-        if speaker == "agent" and not notes and decision.confidence < LIKELY and _is_move(text):
+        chosen = decision.confidence >= LIKELY and _INTENT.match(text)  # "I'll divide by ..."
+        if speaker == "agent" and not notes and not chosen and _is_move(text):
             continue  # by now it was made, or it is among the last steps
         more = "" if why in text else why
         found.append(
