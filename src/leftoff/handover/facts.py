@@ -58,12 +58,9 @@ is shown nearly whole. Chosen by hand."""
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )
-_MOVE = re.compile(
-    r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
-    r"(?:let me|let['’]?s|i(?:['’]ll| will|['’]m going to| need to))\b",
-    re.IGNORECASE,
-)
-_INTENT = re.compile(r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
+_LEAD = r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
+_INTENT = re.compile(_LEAD + r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
+_MOVE = re.compile(rf"{_INTENT.pattern}|{_LEAD}(?:let me|let['’]?s|i need to)\b", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
     r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
