@@ -480,6 +480,16 @@ def _shares() -> Mapping[str, Part]:
 TITLES = tuple(_shares())[1:]
 """Titles of the parts in the order in which they are shown."""
 
+
+def titles(state: Iterable[str]) -> tuple[str, ...]:
+    """`TITLES` as `parts` orders them, by the lines of the state."""
+    if not any(TURNS["closed"] in line for line in state):
+        return TITLES
+    others = [title for title in TITLES if title != "Left open"]
+    at = others.index("The agent's last words")
+    return (*others[:at], "Left open", *others[at:])
+
+
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)

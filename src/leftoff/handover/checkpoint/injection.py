@@ -21,7 +21,7 @@ from functools import partial
 from leftoff.formats.injected import CONTINUES, block_end
 from leftoff.handover.checkpoint.document import ContextCheckpoint
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TITLES, stored_part
+from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TITLES, stored_part, titles
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.wording import inline
 from leftoff.redaction.redactor import Redactor
@@ -124,8 +124,8 @@ def _parts(checkpoint: ContextCheckpoint, gate: Redactor) -> list[Part]:
     parts = [stored_part(STATE, where, bullet="", title="")]
     parts += [
         stored_part(title, [gate.text(item) for item in items])
-        for title, items in found.items()
-        if title and items
+        for title in (*titles(where), _OTHER)
+        if (items := found[title])
     ]
     created = tuple(Line((inline(gate.text(path)),)) for path in state.files_created)
     return [*parts, Part(_CREATED, created, 0.05, 0.1, 1)]
