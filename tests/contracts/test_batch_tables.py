@@ -71,7 +71,9 @@ def test_table_report_and_screen_count_the_same(sessions: Path) -> None:
         entry = report_row(one.summary)
         screen = render_screen(safe_summary(one.summary), everything=True)
         title = re.search("^Files: (.*)", screen, re.MULTILINE)
-        counts = re.findall("([0-9]+) (?:created|moved|modified|changed|deleted)", title[1] if title else "")
+        counts = re.findall(
+            "([0-9]+) (?:created|moved|modified|changed|deleted)", title[1] if title else ""
+        )
         changed = sum(map(int, counts))
         left = screen.partition("\nLeft open\n")[2].partition("\n\n")[0].count("  ○ ")
         assert (one.row.files_changed, one.row.left_open) == (changed, left)

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY
+from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -563,6 +563,8 @@ def _decisions(
         notes += [decision.status] if decision.status != "made" else []
         before = after.get(number)
         if len(notes) == 1 and notes[0] == "the person's" and before is None:
+            if decision.confidence < PERSON_SURE:
+                continue  # in the person's words, if there is room
             answer = decision.text.rpartition(" → ")[2]
             if any(decision.text in text or answer == text for text in quoted):
                 continue
