@@ -316,8 +316,9 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     acts = [""]
     if done:
         show = inline_code if done.speaker == "tool" else inline_prose
-        outcome = done.note or "no result recorded"
-        outcome = "" if done.speaker == "leftoff" and outcome == "ok" else f": {outcome}"
+        several = done.speaker == "leftoff"  # edits in a row, with the result of the last
+        unknown = "result of the last not recorded" if several else "no result recorded"
+        outcome = "" if several and done.note == "ok" else f": {done.note or unknown}"
         end = f"{outcome} #{done.message + 1}"
         more = f": {inline_code(done.more, SHORT)}" if done.more else ""
         acts = [show(done.text, SHORT) + end + more, show(done.text, LEAST) + end]
