@@ -19,8 +19,8 @@ from email.parser import Parser
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST = {"wheel": 1_500_000, "sdist": 3_200_000}
-"""Bytes. Whoever passes them should know why: the cases of formats and commands are data."""
+LARGEST = {"wheel": 1_600_000, "sdist": 3_400_000}
+"""Bytes. Whoever passes them should know why: cases of formats, commands and calls are data."""
 
 LEFT_OUT = {
     "__pycache__",
