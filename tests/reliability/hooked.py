@@ -36,6 +36,7 @@ from leftoff.handover.briefing import briefing
 from leftoff.hooks import queue as files
 from leftoff.hooks import worker
 from leftoff.incremental.saved_passes import SavedPass
+from leftoff.sources.place import place_of
 
 SESSION = "s1"
 
@@ -85,7 +86,9 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
         worker.process_jobs(home, SESSION)
         expected = api.summarize(writer.path)
         where = sorted(project.glob(".leftoff/resume-logs/*.md"))
-        made = briefing(expected, where=str(where[0].absolute()) if where else "")
+        place = place_of(str(writer.path), os.environ)
+        log = str(where[0].absolute()) if where else ""
+        made = briefing(expected, where=log, place=place)
         if files.read_text(folder / files.BRIEFING) != made:
             wrong.append("the block is another")
         kept = SavedPass(folder)
