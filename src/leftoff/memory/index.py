@@ -326,19 +326,26 @@ def indexed_words(*texts: str) -> str:
 
 def forget(path: Path, *, missing_only: bool) -> int:
     """Removes the sessions of deleted recordings from the index, or the whole index; returns
-    the number of sessions removed."""
+    the number of sessions removed.
+
+    Raises:
+        StateError: the index cannot be written or is damaged.
+    """
     if not path.exists():
         return 0
-    with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", 10.0):
-        index = MemoryIndex(str(path), "", 0)
-        with index.failures_explained():
-            count = index.forget_missing() if missing_only else index.count()
-            index.commit()
-        index.close()
-        if not missing_only:
-            for ending in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    path.with_name(path.name + ending).unlink()
+    try:
+        with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", 10.0):
+            index = MemoryIndex(str(path), "", 0)
+            with index.failures_explained():
+                count = index.forget_missing() if missing_only else index.count()
+                index.commit()
+            index.close()
+            if not missing_only:
+                for ending in ("", "-wal", "-shm"):
+                    with suppress(FileNotFoundError):
+                        path.with_name(path.name + ending).unlink()
+    except OSError as error:
+        raise StateError(f"{path}: cannot be written ({error.strerror})") from error
     return count
 
 
