@@ -22,6 +22,7 @@ from leftoff.memory.ledger import ledger, never_taken_up
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters, Hit, edits, entries
+from leftoff.stores.atomic import Directory
 
 PROJECT = "/home/dev/shop"
 
@@ -288,6 +289,21 @@ def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) ->
     assert stored == indexed
     assert forget(index, missing_only=False) == 1
     assert not index.exists()
+
+
+def test_a_disk_that_cannot_be_written_is_said_in_words(
+    recorder: Recorder, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
+    read_all(index, recorder)
+
+    def refuse(*_: Any) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Directory, "lock", refuse)
+    with pytest.raises(StateError, match=r"cannot be written \(Read-only file system\)"):
+        forget(index, missing_only=False)
+    assert index.exists()
 
 
 def test_two_updates_at_once_do_the_work_once(recorder: Recorder, index: Path) -> None:
