@@ -32,7 +32,7 @@ def run() -> NoReturn:
     """
     gc.disable()
     code = main()
-    _keep_patterns()
+    _store_patterns()
     threading = sys.modules.get("threading")
     if threading is not None and threading.active_count() > 1:
         sys.exit(code)
@@ -45,7 +45,7 @@ def run() -> NoReturn:
     os._exit(code)
 
 
-def _keep_patterns() -> None:
+def _store_patterns() -> None:
     """Saves the patterns that this run compiled, where that is possible."""
     lazy_re = sys.modules.get("leftoff.lazy_re")
     with suppress(Exception):
@@ -55,7 +55,7 @@ def _keep_patterns() -> None:
 
             from leftoff.stores.atomic import write_atomic
 
-            write_atomic(Path(lazy_re.KEPT), found, mode=0o644)
+            write_atomic(Path(lazy_re.STORED), found, mode=0o644)
 
 
 def main(args: list[str] | None = None) -> int:

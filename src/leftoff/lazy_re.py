@@ -7,11 +7,11 @@ The names are those of the standard library's `re`, and so is their meaning, exc
 the package's patterns are not needed for most recordings, and to compile all of them took a
 quarter of the time of a short one.
 
-What compiling gives is kept between runs beside Python's bytecode (`__pycache__`), as `re`
+What compiling gives is stored between runs beside Python's bytecode (`__pycache__`), as `re`
 hands it to its engine: the 230 patterns of a mean session take 2 ms to load and 55 to compile.
 The command line writes that file (`unsaved`), and it is decoded when a pattern is first needed;
 what does not fit (another Python, no file, other private functions of `re`) is compiled. Only
-patterns of the package are kept: one made of a recording's text is to be compiled with `re`.
+patterns of the package are stored: one made of a recording's text is to be compiled with `re`.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def automaton(
     return match
 
 
-# -- kept between runs -----------------------------------------------------------------------
+# -- stored between runs -----------------------------------------------------------------------
 
-KEPT: Final = cache_from_source(__file__) + ".patterns"
+STORED: Final = cache_from_source(__file__) + ".patterns"
 """The file of compiled patterns."""
 
 
@@ -129,7 +129,7 @@ class _Code(Struct, frozen=True, array_like=True):
     anchored: bool = False
 
 
-class _Kept(Struct):
+class _Stored(Struct):
     """The file's content: by flags and pattern, for one build of Python."""
 
     python: str
@@ -141,7 +141,7 @@ _new: dict[str, _Code] = {}
 
 
 def _read() -> bytes:
-    with suppress(OSError), open(KEPT, "rb") as file:  # noqa: PTH123
+    with suppress(OSError), open(STORED, "rb") as file:  # noqa: PTH123
         return file.read()
     return b""
 
@@ -152,9 +152,9 @@ _file: Final = [_read()]  # read at import, since what uses a pattern may open n
 def _decoded(data: bytes) -> dict[str, _Code]:
     """What earlier runs compiled; nothing of another Python, or of a damaged file."""
     with suppress(ValueError):
-        kept = msgpack.decode(data, type=_Kept)
-        if kept.python == _PYTHON:
-            return kept.codes
+        stored = msgpack.decode(data, type=_Stored)
+        if stored.python == _PYTHON:
+            return stored.codes
     return {}
 
 
@@ -220,4 +220,4 @@ def unsaved() -> bytes | None:
     """What the file should hold after this run; None if it need not be written."""
     if not _new or sys.dont_write_bytecode:
         return None
-    return msgpack.encode(_Kept(_PYTHON, _known() | _new))
+    return msgpack.encode(_Stored(_PYTHON, _known() | _new))

@@ -18,7 +18,9 @@ def test_the_notebook_runs(root: Path) -> None:
         pytest.importorskip(name, reason=needs)
     path = root / "examples" / "many_sessions.ipynb"
     notebook = nbformat.read(path, 4)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "kept without outputs"
+    assert not any(cell.get("outputs") for cell in notebook.cells), (
+        "it is committed without outputs"
+    )
     folder = {"metadata": {"path": str(path.parent)}}
     nbclient.NotebookClient(notebook, timeout=120, resources=folder).execute()
     results = [c.outputs[-1]["data"] for c in notebook.cells if c.cell_type == "code"]
