@@ -154,8 +154,8 @@ def stored(sort: str, mark: str) -> Work:
 
     def run(folder: Path) -> int:
         place = folder / "project"
-        store = harness.opened(place if sort == "sqlite" else place / ".leftoff", sort)
-        try:
+        try:  # opening reads the settings of every folder above, which may fail too
+            store = harness.opened(place if sort == "sqlite" else place / ".leftoff", sort)
             harness.save(store, "one", mark)
         except LeftoffError as error:
             print(f"leftoff: {error}", file=sys.stderr)
