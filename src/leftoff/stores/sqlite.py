@@ -81,7 +81,7 @@ class SqliteStore(SealedStore):
             yield name, Row(bytes(data), None, saved, bool(pinned), size)
 
     def _change(self, kind: str, id: str, change: Change) -> None:
-        if not self.path.exists() and not isinstance(change(None), Row):
+        if not self._exists() and not isinstance(change(None), Row):
             return  # without making a database
         with self._writing() as connection:
             row = change(_row(connection, kind, id))
@@ -98,10 +98,14 @@ class SqliteStore(SealedStore):
 
     # -- the database ----------------------------------------------------------------------
 
+    def _exists(self) -> bool:
+        with self._translate_errors("read"):
+            return self.path.exists()
+
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """The database, None if there is none."""
-        if not self.path.exists():
+        if not self._exists():
             yield None
             return
         with self._translate_errors("read"), closing(self._connect()) as connection:
