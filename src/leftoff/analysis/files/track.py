@@ -268,7 +268,8 @@ class Tracker:
             return
         action, certainty = "modified", sure
         created = outcome.created if outcome is not None else None
-        if verb == "create" or created:
+        # OpenHands says of files that its tool did not write before that they were not there.
+        if verb == "create" or created and before != "file":
             action = "created"
         elif verb == "write" and created is None:
             if before == "unknown":
