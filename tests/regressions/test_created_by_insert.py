@@ -1,0 +1,37 @@
+"""A recorder that says "was not there before" of a file that the session had read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import leftoff
+from leftoff import codec
+
+VIEWED = "Here's the result of running `cat -n` on /work/a.py:\n     1\tone\n"
+
+
+def test_a_file_that_was_read_is_not_created_by_an_insert(tmp_path: Path) -> None:
+    """OpenHands wrote `prev_exist: false` of each file that its tool had not written before."""
+    history = [
+        {"id": 0, "source": "user", "action": "message", "args": {"content": "Mend a.py"}},
+        {"id": 1, "source": "agent", "action": "read", "args": {"path": "/work/a.py"}},
+        {"id": 2, "source": "agent", "cause": 1, "observation": "read", "content": VIEWED},
+        {
+            "id": 3,
+            "source": "agent",
+            "action": "edit",
+            "args": {"path": "/work/a.py", "command": "insert", "new_str": "two"},
+        },
+        {
+            "id": 4,
+            "source": "agent",
+            "cause": 3,
+            "observation": "edit",
+            "content": "The file /work/a.py has been edited.",
+            "extras": {"old_content": None, "new_content": "two", "prev_exist": False},
+        },
+    ]
+    path = tmp_path / "history.json"
+    path.write_bytes(codec.dumps(history))
+    (changed,) = leftoff.summarize(path).file_modifications
+    assert changed.action == "modified"
