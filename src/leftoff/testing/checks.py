@@ -6,8 +6,7 @@
         check_format(FORMAT, Path("example.session").read_bytes())
 
 Each check runs on your own example, and on that example cut, doubled and damaged. It raises an
-`AssertionError` that names the broken promise. `recordings` generates recordings that no
-recorder writes; only it needs hypothesis.
+`AssertionError` that names the broken promise.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from typing import Any
 import msgspec
 
 from leftoff.analysis.session_pass import Pass
-from leftoff.analysis.summary_json import to_json
+from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.api import create_context_summary
-from leftoff.errors import LeftoffError
+from leftoff.errors import FormatError, LeftoffError
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.extractor import Extractor, extractors
 from leftoff.formats.reader import Format, Sample, detect, formats
@@ -30,20 +29,8 @@ from leftoff.handover.second_reader import InvalidAnswer, Reader, parse_answer, 
 from leftoff.model import Message, Ref
 from leftoff.redaction.redactor import Finder, Redactor
 from leftoff.registry import Registry
-from leftoff.testing.records import check_any_input, check_prefix, recordings
-from leftoff.testing.stores import check_store
 
-__all__ = [
-    "check_any_input",
-    "check_extractor",
-    "check_format",
-    "check_prefix",
-    "check_reader",
-    "check_redactor",
-    "check_store",
-    "recordings",
-]
-
+WHERE = "<input>"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _NOT_RECORDINGS = (
     b"",
@@ -190,6 +177,62 @@ def _damaged_copies(example: bytes) -> Iterator[bytes]:
     ):  # fmt: skip
         yield example.replace(old, new, 3)
         yield example.replace(old, new)
+
+
+def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
+    """Checks that any bytes give a summary that accounts for every line and can be read again,
+    or a documented error.
+
+    Args:
+        format: the format to read them as; recognised by content if None.
+
+    Returns:
+        the summary as JSON, or None if the bytes were refused.
+
+    Raises:
+        AssertionError: names the broken promise.
+    """
+    reading = Pass(WHERE, format)
+    try:
+        reading.feed(data)
+        reading.close()
+    except FormatError as error:
+        words = str(error)
+        assert words.startswith(f"{WHERE}: "), f"a refusal says where: {words[:200]!r}"
+        return None
+    summary = reading.conclude()
+    lines = summary.stats.lines
+    counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
+    assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
+    assert summary.stats.message_count > 0, "a summary of no message"
+    reported = sum(i.count for i in summary.issues if i.code != "drift")
+    bad = lines.unknown + lines.skipped + lines.repaired
+    assert reported or not bad, f"{bad} bad lines, and no issue reports them"
+    document = to_json(summary)
+    again = from_json(document)
+    assert again.stats.message_count == summary.stats.message_count, "it is read otherwise"
+    return document
+
+
+def check_prefix(data: bytes, cut: int, format: str | None = None) -> None:
+    """Checks that a recording read in two parts, with the pass saved between them, gives the
+    same summary as when it is read at once; `cut` may be any byte offset.
+
+    Raises:
+        AssertionError: the summaries differ.
+    """
+    first = Pass(WHERE, format)
+    try:
+        first.feed(data[:cut])
+        state = first.save()
+        second = Pass.load(state, WHERE) if state.offset else Pass(WHERE, format)
+        second.feed(data[state.offset :])
+        second.close()
+        found = to_json(second.conclude())
+    except FormatError:
+        found = None
+    whole = check_any_input(data, format)
+    assert found == whole, f"put aside after byte {cut} of {len(data)}, it reads otherwise"
 
 
 # -- extractors ------------------------------------------------------------------------------
