@@ -65,12 +65,10 @@ def seed001(session: LabelledSession) -> Predictions:
     milestones: list[Prediction] = []
     for place, text in sorted(session.agent_places.items()):
         for pattern, kind, confidence in _DECISIONS:
-            found = pattern.search(text)
-            if found:
+            if found := pattern.search(text):
                 decisions.append(Prediction(place, found[0], kind, confidence))
         for pattern, kind in _MILESTONES:
-            found = pattern.search(text)
-            if found:
+            if found := pattern.search(text):
                 milestones.append(Prediction(place, found[0], kind))
     timeline: list[tuple[int, str]] = []
     stage_now: list[tuple[int, str]] = []

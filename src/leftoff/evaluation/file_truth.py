@@ -34,15 +34,9 @@ _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
 
 class Commit(Struct, frozen=True):
-    """A commit that a sidecar names.
-
-    Attributes:
-        sha: the full hash.
-        when: the date in seconds since the epoch.
-        files: action by path; a renamed file counts under both names.
-        sessions: number of checkpoint trailers in its message; more than 1 if it also covers
-            other sessions.
-    """
+    """A commit that a sidecar names: full hash, date in seconds since the epoch, action by path
+    (a renamed file counts under both names), and the number of checkpoint trailers in its
+    message; more than 1 if it also covers other sessions."""
 
     sha: str
     when: float

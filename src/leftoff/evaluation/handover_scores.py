@@ -87,12 +87,8 @@ class Share(Struct, frozen=True):
 
 
 class TextScore(Struct, frozen=True):
-    """The scores of one text about one cut.
-
-    Attributes:
-        tokens, size: its length in tokens (the upper bound) and in bytes.
-        shares: by name in `handover_scores.MEASURES`.
-    """
+    """The scores of one text about one cut: its length in tokens (the upper bound) and bytes,
+    and the shares by name in `MEASURES`."""
 
     tokens: int
     size: int
@@ -135,11 +131,8 @@ def states(text: TextMatcher, statement: LabelledStatement) -> bool:
 def score(
     text: str, cut: Cut, true: Truth, labelled: LabelledStatements, grounded: Share
 ) -> TextScore:
-    """All measures of one text about one cut.
-
-    Args:
-        grounded: share of its paths, numbers, ids and quotations that stand before the cut.
-    """
+    """All measures of one text about one cut; `grounded`: the share of its paths, numbers, ids
+    and quotations that stand before the cut."""
     matcher, listed = TextMatcher(text), text_items(text)
     typed = list(typed_messages(cut.prefix))
     turn, declared = next_speaker(cut), declared_turn(text)
@@ -168,7 +161,7 @@ def score(
         "commands run again": _share(_has_command(listed, f) for f in again),
         "next file, reciprocal rank": Share() if rank is None else Share(rank, 1),
         "outdated": Share(len(outdated), len(stated)),
-        "noise": noisy_share(text),
+        "noise": _share(noise for _, noise in noisy_lines(text)),
         "grounded": grounded,
         "repeated": Share(*matcher.redundancy),
     }
@@ -237,16 +230,16 @@ def typed_messages(messages: Sequence[Message]) -> Iterator[str]:
                 yield gate.text(text.strip())
 
 
-def _flat(text: str) -> str:
-    return " ".join(_WORD.findall(_PLACEHOLDER.sub(" ", text).casefold()))
-
-
 def _has_whole(text: str, message: str) -> bool:
     """Whether a message stands in a text without a gap; of a longer one than `MAX_WHOLE` code
     points its beginning."""
     if len(message) > MAX_WHOLE:
         message = " ".join(message.split())[: int(SHORTENED * MAX_WHOLE)].rsplit(" ", 1)[0]
-    return f" {_flat(message)} " in f" {_flat(text)} "
+    held, wanted = (
+        " ".join(_WORD.findall(_PLACEHOLDER.sub(" ", words).casefold()))
+        for words in (text, message)
+    )
+    return f" {wanted} " in f" {held} "
 
 
 def _last_words(prefix: Sequence[Message]) -> Iterator[frozenset[str]]:
@@ -402,9 +395,3 @@ def _is_noise(line: str, section: str) -> bool:
     if len(_WORD.findall(line)) < MIN_WORDS or line.endswith(":"):
         return True
     return _MOVE.match(line.strip("*")) is not None and not _REASON.search(line)
-
-
-def noisy_share(text: str) -> Share:
-    """The share of a text's lines that are noise."""
-    found = [noise for _, noise in noisy_lines(text)]
-    return Share(sum(found), len(found))

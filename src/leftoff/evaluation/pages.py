@@ -48,11 +48,8 @@ td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
 def page(
     report: LabelRun, sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> str:
-    """Renders the page.
-
-    Args:
-        sessions, predictions: the data that our figures were computed from, in the same order.
-    """
+    """Renders the page; `sessions` and `predictions` are those that our figures were computed
+    from, in the same order."""
     ours = report.results[0]
     gate = Redactor()
     body = [
@@ -60,7 +57,9 @@ def page(
         (
             f"<p>{len(ours.scores)} sessions · labels {escape(report.labels)} · recordings "
             f"{escape(report.recordings)} · leftoff {escape(report.leftoff)}, rules "
-            f"{escape(report.rules)}{_run_info(report)}</p>"
+            f"{escape(report.rules)}"
+            + "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
+            + "</p>"
         ),
         *(
             f"<p class=quiet>left out: {redacted_html(what, gate)}</p>"
@@ -90,10 +89,6 @@ def page(
     for mistake, kind in confused_types(sessions, predictions):
         body += _list([mistake], f"said {kind}, labelled ", gate)
     return html_document("Accuracy against labels", "\n".join(body), style=_STYLE)
-
-
-def _run_info(report: LabelRun) -> str:
-    return "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
 
 
 def _table(table: Table) -> str:
@@ -198,14 +193,8 @@ CONTEXT_CHARACTERS = 240
 
 
 class Mistake(Struct, frozen=True):
-    """A miss or a false alarm.
-
-    Attributes:
-        weight: importance of a missed label, or confidence of a false alarm.
-        kind: labelled or predicted type.
-        words: the labelled quote, or the predicted text.
-        context: the text around it.
-    """
+    """A miss or a false alarm; `weight`: importance of a missed label, or confidence of a false
+    alarm; `words`: the labelled quote, or the predicted text."""
 
     file: str
     place: int
@@ -218,46 +207,28 @@ class Mistake(Struct, frozen=True):
 def mistakes(
     sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
 ) -> dict[str, tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
-    """Misses and false alarms at message level, by kind of label, worst first.
-
-    Args:
-        limit: maximum number of each.
-    """
+    """Misses and false alarms at message level, by kind of label, worst first, `limit` of
+    each."""
     found: dict[str, tuple[list[Mistake], list[Mistake]]] = {
         name: ([], []) for name in ("key decisions", "milestones", "directives", "open items")
     }
     for session, predicted in zip(sessions, predictions, strict=True):
         labels = session.labels
         repeats = {place for d in labels.decisions for place in d.also}
-        _compare(
-            found["key decisions"],
-            session,
-            predicted.decisions,
-            [(d.line, d.quote, d.type, float(d.importance)) for d in labels.decisions],
-            session.agent_places.keys() - repeats | {d.line for d in labels.decisions},
-        )
-        _compare(
-            found["milestones"],
-            session,
-            predicted.milestones,
-            [(m.line, m.quote, m.kind, 1.0) for m in labels.milestones],
-            session.agent_places.keys() | session.user_places.keys(),
-            with_kind=True,
-        )
-        _compare(
-            found["directives"],
-            session,
-            predicted.directives,
-            [(d.line, d.quote, d.kind, 1.0) for d in labels.directives],
-            session.user_places.keys(),
-        )
-        _compare(
-            found["open items"],
-            session,
-            predicted.open_items,
-            [(o.line, o.quote, "", 1.0) for o in labels.open_items],
-            session.texts.keys(),
-        )
+        agent, user = session.agent_places.keys(), session.user_places.keys()
+        stated = [(d.line, d.quote, d.type, float(d.importance)) for d in labels.decisions]
+        reached = [(m.line, m.quote, m.kind, 1.0) for m in labels.milestones]
+        asked = [(d.line, d.quote, d.kind, 1.0) for d in labels.directives]
+        left = [(o.line, o.quote, "", 1.0) for o in labels.open_items]
+        visible = agent - repeats | {d.line for d in labels.decisions}
+        for name, said, labelled, places in (
+            ("key decisions", predicted.decisions, stated, visible),
+            ("milestones", predicted.milestones, reached, agent | user),
+            ("directives", predicted.directives, asked, user),
+            ("open items", predicted.open_items, left, session.texts.keys()),
+        ):
+            with_kind = name == "milestones"
+            _compare(found[name], session, said, labelled, places, with_kind=with_kind)
     return {name: (_worst(a, limit), _worst(b, limit)) for name, (a, b) in found.items()}
 
 
@@ -297,11 +268,7 @@ def _mistake(
     start = max(text.find(words), 0)
     before = max(0, start - CONTEXT_CHARACTERS)
     after = min(len(text), start + len(words) + CONTEXT_CHARACTERS)
-    context = text[before:after]
-    if before:
-        context = "… " + context
-    if after < len(text):
-        context += " …"
+    context = f"{'… ' if before else ''}{text[before:after]}{' …' if after < len(text) else ''}"
     return Mistake(session.labels.file, place, weight, kind, words, context)
 
 

@@ -14,15 +14,8 @@ TO_DO = frozenset({"in_progress", "pending"})
 
 
 class Prediction(Struct, frozen=True):
-    """One prediction for one place.
-
-    Attributes:
-        place: line or item.
-        text: the predicted words.
-        kind: type, kind or "".
-        confidence: 0 to 1; 1 if the system gives none.
-        evidence: the evidence of a milestone, else "".
-    """
+    """One prediction for one place (line or item). `kind`: type, kind or ""; `confidence`: 1 if
+    the system gives none; `evidence`: of a milestone, else ""."""
 
     place: int
     text: str
@@ -32,14 +25,9 @@ class Prediction(Struct, frozen=True):
 
 
 class Predictions(Struct, frozen=True):
-    """The predictions of a system for one session.
-
-    None for a task that the system does not perform, so that it is not scored.
-
-    Attributes:
-        timeline: (index of the message, stage) change points in order.
-        cuts: the current stage at each cut, by the last place before it.
-    """
+    """The predictions of a system for one session; None for a task that it does not perform, so
+    that it is not scored. `timeline`: (index of the message, stage) where it changes; `cuts`:
+    the current stage at each cut, by the last place before it."""
 
     decisions: tuple[Prediction, ...] | None = None
     milestones: tuple[Prediction, ...] | None = None

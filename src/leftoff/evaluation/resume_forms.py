@@ -48,7 +48,7 @@ _FILLER = re.compile(
 def forms() -> dict[str, Form]:
     """All forms by name, the one that agents get by themselves first."""
     made: dict[str, Form] = {
-        HOOK: _hook,
+        HOOK: lambda _, summary: briefing(summary, where=WHERE),
         "prompt 1,500": lambda _, summary: render_prompt(summary, PROMPT_TOKENS),
         "checkpoint": _checkpoint,
         LOG: lambda _, summary: _log(summary, LOG_TOKENS),
@@ -60,11 +60,8 @@ def forms() -> dict[str, Form]:
 
 
 def with_recorded(beside: Callable[[ContextSummary, str, int], str]) -> dict[str, Form]:
-    """The forms that hold the recorder's summary or the tail.
-
-    Args:
-        beside: makes our block of at most so many bytes, to stand beside a recorder's summary.
-    """
+    """The forms that hold the recorder's summary or the tail; `beside` makes our block of at
+    most so many bytes, to stand beside a recorder's summary."""
 
     def both(cut: Cut, summary: ContextSummary) -> str | None:
         if not cut.recorded:
@@ -72,9 +69,13 @@ def with_recorded(beside: Callable[[ContextSummary, str, int], str]) -> dict[str
         lines = _fitting(cut.recorded, _size(cut.recorded) - _room(cut.recorded))
         # What the cut takes from the recorder's summary may stand in our block again.
         block = beside(summary, "".join(lines), _room(cut.recorded))
-        while lines and _is_longer("".join(lines) + block, cut.recorded):
+        both = "".join(lines) + block
+        while lines and (
+            _size(both) > _size(cut.recorded) or max_tokens(both) > max_tokens(cut.recorded)
+        ):
             lines.pop()
-        return "".join(lines) + block
+            both = "".join(lines) + block
+        return both
 
     return {
         RECORDED: lambda cut, _: cut.recorded or None,
@@ -112,10 +113,6 @@ def without_fillers(text: str) -> str:
     return _FILLER.sub("", text)
 
 
-def _hook(_: Cut, summary: ContextSummary) -> str:
-    return briefing(summary, where=WHERE)
-
-
 def _checkpoint(cut: Cut, summary: ContextSummary) -> str:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     budget = TaskTokenBudget.start(
@@ -141,10 +138,6 @@ def _size(text: str) -> int:
 def _room(recorded: str) -> int:
     """Bytes of our block beside a recorder's summary: no more than half of its length."""
     return min(MAX_BYTES, _size(recorded) // 2)
-
-
-def _is_longer(text: str, other: str) -> bool:
-    return _size(text) > _size(other) or max_tokens(text) > max_tokens(other)
 
 
 def _fitting(text: str, room: int) -> list[str]:

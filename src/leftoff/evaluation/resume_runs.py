@@ -49,15 +49,8 @@ Chosen by hand."""
 
 
 class MeasuredCut(Struct, frozen=True):
-    """A cut of a recording.
-
-    Attributes:
-        session: name of the file.
-        place: the first line or item after the cut.
-        messages: number of messages before it.
-        digest: 16 hex digits of the hash of the bytes before it.
-        labelled: whether the session has labels.
-    """
+    """A cut of a recording: `place` is the first line or item after it, `messages` the number
+    of those before it, `digest` 16 hex digits of the hash of the bytes before it."""
 
     session: str
     repository: str
@@ -142,12 +135,10 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
             f"recordings {self.recordings}"
         )
         for group in self.groups:
-            yield from (
-                "",
-                (
-                    f"{group.name}: {group.cuts} cuts in {group.sessions} sessions, "
-                    f"{group.labelled} labelled"
-                ),
+            yield ""
+            yield (
+                f"{group.name}: {group.cuts} cuts in {group.sessions} sessions, "
+                f"{group.labelled} labelled"
             )
             yield self._forms(group)
             for which, figures in group.differences.items():
@@ -188,13 +179,9 @@ WIDTH = 10
 
 
 class Miss(Struct, frozen=True):
-    """Something that our text does not state, or states wrongly.
-
-    Attributes:
-        what: decision | directive | file | name | relation | outdated | ungrounded.
-        where: fields of the summary that contain it; if there are any, rendering missed it,
-            otherwise it was not detected.
-    """
+    """Something that our text does not state, or states wrongly: a decision, directive, file,
+    name, relation, outdated or ungrounded. `where`: fields of the summary that contain it; if
+    there are any, rendering missed it, otherwise it was not detected."""
 
     session: str
     cut: str
@@ -206,13 +193,8 @@ class Miss(Struct, frozen=True):
 
 
 class ResumeReport(Struct, frozen=True):
-    """Scores of every cut, with the version and labels.
-
-    Attributes:
-        labels: digest of the labels; "" for none.
-        left_out: sessions and cuts that were not evaluated, each with the reason.
-        misses: the misses of our forms; never part of a run.
-    """
+    """Scores of every cut, with the version and the digest of the labels ("" for none).
+    `left_out` has reasons; the misses of our forms are never part of a run."""
 
     leftoff: str
     rules: str
@@ -246,7 +228,7 @@ def evaluate_resume(
     """
     by_file: dict[str, Labels] = {}
     for label in labels:
-        by_file.setdefault(_plain_name(label.file), label)
+        by_file.setdefault(label.file.removesuffix(".gz"), label)
     scores: dict[str, CutScore] = {}
     left_out: list[str] = []
     misses: list[Miss] = []
@@ -266,8 +248,9 @@ def evaluate_resume(
                     continue
                 summary = summary_of(cut, path)
                 rules = summary.rules
+                labelled = by_file.get(name.removesuffix(".gz"))
                 scores[key], missed = _score_cut(
-                    name, by_file.get(_plain_name(name)), cut, key, summary, forms, misses_of
+                    name, labelled, cut, key, summary, forms, misses_of
                 )
                 misses += missed
         except InputError as error:
@@ -283,10 +266,6 @@ def evaluate_resume(
         left_out=tuple(left_out),
         misses=tuple(misses),
     )
-
-
-def _plain_name(name: str) -> str:
-    return name.removesuffix(".gz")
 
 
 def summary_of(cut: Cut, path: str) -> ContextSummary:
@@ -349,22 +328,14 @@ def run_of(
     *,
     tuned: Collection[str] = (),
     resamples: int = RESAMPLES,
-    date: str = "",
-    machine: str = "",
 ) -> ResumeRun:
-    """The figures of a report with intervals, and shares by cut.
-
-    Args:
-        tuned: repositories that were looked at while leftoff was built; the others are also
-            reported by themselves.
-    """
+    """The figures of a report with intervals, and shares by cut; those of repositories that
+    were not `tuned` (looked at while leftoff was built) also by themselves."""
     return ResumeRun(
         leftoff=report.leftoff,
         rules=report.rules,
         labels=report.labels,
         recordings=recordings(report),
-        date=date,
-        machine=machine,
         tuned=tuple(sorted(tuned)),
         measures=MEASURES,
         groups=groups(report, tuned=tuned, resamples=resamples),
@@ -568,11 +539,7 @@ def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
-    """The misses as JSON lines, redacted.
-
-    Args:
-        without: a held-out repository, whose misses are left out.
-    """
+    """The misses as JSON lines, redacted; `without` a held-out repository."""
     gate = Redactor()
     shown = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
     return b"".join(codec.dumps(gate.value(codec.to_builtins(m))) for m in shown).decode()

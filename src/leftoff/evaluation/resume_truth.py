@@ -52,12 +52,8 @@ class Name(Struct, frozen=True):
 
 
 class Truth(Struct, frozen=True):
-    """The ground truth for one cut, apart from labels.
-
-    Attributes:
-        files: paths of the files that a file tool changed before the cut.
-        names: names from before the cut that the agent writes after it.
-    """
+    """The ground truth for one cut, apart from labels: paths of the files that a file tool
+    changed before it, and names from before it that the agent writes after it."""
 
     files: tuple[str, ...]
     names: tuple[Name, ...]

@@ -20,8 +20,6 @@ class LabelledSession:
     """Labels, and the messages of the main thread that they refer to.
 
     Attributes:
-        labels: the labels of the recording.
-        path: path of the recording.
         messages: messages of the main thread that the annotator read, in file order.
         lines: number of lines of the recording that hold them, None for all.
         problems: labels whose place or quote is wrong, as sentences.

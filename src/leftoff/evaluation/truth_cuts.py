@@ -33,15 +33,9 @@ AT_ONCE = timedelta(seconds=2)
 
 
 class CutPlace(Struct, frozen=True):
-    """A place to cut.
-
-    Attributes:
-        truth: open | closed.
-        after: what was last: prompt | words | call | output.
-        lines: number of lines of the recording before the cut, None for one document.
-        messages: number of the session's messages before the cut, with subagents'.
-        place: line or item of the last message.
-    """
+    """A place to cut. `truth`: open | closed; `after`, what was last: prompt | words | call |
+    output; `lines` of the recording before the cut, None for one document; `messages` of the
+    session before it, with subagents'; `place`: line or item of the last message."""
 
     truth: str
     after: str
