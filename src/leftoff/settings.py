@@ -193,11 +193,8 @@ class Settings(Struct, frozen=True):
         return path.replace("{home}", self.home.rstrip("/") or "/")
 
     def watched(self) -> Preset:
-        """The thresholds of the chosen preset, at the shares that are set.
-
-        Raises:
-            UsageError: the preset is `own` and there are none.
-        """
+        """The thresholds of the chosen preset, at the shares that are set; `UsageError` where
+        the preset is `own` and there are none."""
         if self.preset == "own":
             if not self.thresholds:
                 raise UsageError('preset = "own" needs [[thresholds]] with name and at')
@@ -207,12 +204,8 @@ class Settings(Struct, frozen=True):
 
     def preset_of(self, name: str) -> Preset:
         """A built-in preset at the shares that are set."""
-        shares: Struct = (
-            self.context_management.thresholds
-            if name == "advisory"
-            else self.token_budget.thresholds
-        )
-        return preset(name).at(msgspec.structs.asdict(shares))
+        own = self.context_management if name == "advisory" else self.token_budget
+        return preset(name).at(msgspec.structs.asdict(own.thresholds))
 
 
 class LoadedSettings(Struct, frozen=True):
@@ -232,9 +225,7 @@ class LoadedSettings(Struct, frozen=True):
         """Every setting by its path, as plain values, home filled in."""
         found: dict[str, Any] = {}
         for path, _ in setting_types():
-            value: Any = self.settings
-            for name in path.split("."):
-                value = getattr(value, name)
+            value = _value_at(self.settings, path)
             plain = msgspec.to_builtins(value)
             if isinstance(plain, str):
                 plain = self.settings.place(plain)
@@ -290,10 +281,11 @@ class _Collected:
         try:
             converted = msgspec.convert(value, type_)
         except msgspec.ValidationError as error:
-            hint = nearest_valid(type_, value, _default(path))
+            hint = nearest_valid(type_, value, _value_at(Settings(), path))
             raise UsageError(f"{where}: {error}; the nearest valid value is {hint}") from None
         if get_origin(type_) is dict:
-            converted = {**self.values.get(path, _default(path)), **converted}
+            known = self.values.get(path, _value_at(Settings(), path))
+            converted = {**known, **converted}
         if path in _IGNORED and converted is False:
             self.notices.append(f"{where}: has no effect, writes are always atomic")
         self.values[path], self.origins[path] = converted, origin
@@ -301,14 +293,8 @@ class _Collected:
     def tree(
         self, tree: Any, type_: type[Struct], before: str, origin: str, *, own: bool = True
     ) -> None:
-        """Takes in a tree of a settings file.
-
-        Args:
-            own: the file is the user's own.
-
-        Raises:
-            UsageError: a key that does not exist, or a value that is not valid.
-        """
+        """Takes in a tree of a settings file, of the user's `own` or of a project; `UsageError`
+        for a key that does not exist, or a value that is not valid."""
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
         known = {normalized_key(f.name): f for f in msgspec.structs.fields(type_)}
@@ -342,8 +328,7 @@ class _Collected:
         return LoadedSettings(settings, origins, tuple(self.notices))
 
 
-def _default(path: str) -> Any:
-    value: Any = Settings()
+def _value_at(value: Any, path: str) -> Any:
     for name in path.split("."):
         value = getattr(value, name)
     return value
@@ -381,8 +366,7 @@ def nearest_valid(type_: Any, value: Any, default: Any) -> str:
         limits: Meta = get_args(type_)[1]
         if limits.le is not None and value > limits.le:
             return repr(limits.le)
-        low = limits.ge if limits.ge is not None else None
-        return repr(low if low is not None and value < low else default)
+        return repr(limits.ge if limits.ge is not None and value < limits.ge else default)
     return repr(default)
 
 
@@ -393,12 +377,6 @@ def _nearest_word(value: Any, known: Sequence[str]) -> str | None:
 
 
 def _read(path: Path) -> Any:
-    """The tree of a settings file, {} if it is not there.
-
-    Raises:
-        SourceError: it cannot be read.
-        UsageError: it is no TOML or YAML.
-    """
     try:
         text = _text(path, "strict")
     except (FileNotFoundError, NotADirectoryError):
@@ -522,14 +500,9 @@ def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
             collected.put(path, value, origin, origin)
         elif key.startswith(sections):
             near = nearest(key, known)
-            path = known[near] if near else ""
-            hint = f"; the nearest valid one is {_variable(path)}" if path else ""
+            variable = ENVIRONMENT + known[near].replace(".", "_").upper() if near else ""
+            hint = f"; the nearest valid one is {variable}" if near else ""
             raise UsageError(f"environment: there is no setting {name}{hint}")
-
-
-def _variable(path: str) -> str:
-    """The environment variable of a setting."""
-    return ENVIRONMENT + path.replace(".", "_").upper()
 
 
 _BOOLEANS = {"yes": True, "on": True, "true": True, "1": True}
@@ -562,30 +535,14 @@ def _number(text: str, kind: type) -> Any:
 def load_here(
     flags: Mapping[str, Any] | None = None, project: str | os.PathLike[str] = "."
 ) -> LoadedSettings:
-    """What is in force here: the settings of every command, and those that the classes of the
-    library have where they are given none.
-
-    Args:
-        flags: as for `load`.
-        project: the folder; by default the current directory of this process.
-
-    Raises:
-        UsageError, SourceError: as for `load`.
-    """
-    return load(
-        flags=flags,
-        environ=os.environ,
-        project=project,
-        user=user_folder(os.environ),
-    )
+    """What is in force here, see `load`: the settings of every command, and those that the
+    classes of the library have where they are given none."""
+    user = user_folder(os.environ)
+    return load(flags=flags, environ=os.environ, project=project, user=user)
 
 
 def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The folder of the user's own settings, as the system has it.
-
-    Args:
-        platform: as `sys.platform` names it.
-    """
+    """The folder of the user's own settings, as the system (`sys.platform`) has it."""
     home = Path.home()
     if platform == "win32":
         base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

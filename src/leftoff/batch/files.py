@@ -42,12 +42,8 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 
 class FoundFiles:
-    """The files of a batch.
-
-    Attributes:
-        files: by path, each once.
-        left_out: number of files with other suffixes, or with names that are not valid UTF-8.
-    """
+    """The files of a batch by path, and the number of those left out, which have other
+    suffixes, or names that are not valid UTF-8."""
 
     def __init__(self) -> None:
         self.files: dict[str, InputFile] = {}
@@ -193,9 +189,8 @@ def file_entry(path: str, *, named: bool = False) -> InputFile:
 
 def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile:
     if is_multi_file(path) or not stat.S_ISREG(state.st_mode):
-        return InputFile(
-            path, state.st_size, named=named
-        )  # its modification time says nothing about its content
+        # Its modification time says nothing about its content.
+        return InputFile(path, state.st_size, named=named)
     place = f"{state.st_dev}:{state.st_ino}"
     return InputFile(path, state.st_size, state.st_mtime_ns, place, named)
 
@@ -204,11 +199,8 @@ def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it.
-
-    Raises:
-        UsageError: fsspec is not installed, or what it needs for this URL.
-    """
+    """The file system of a URL, and the path in it; `UsageError` where fsspec, or what it needs
+    for this URL, is not installed."""
     try:
         import fsspec
     except ImportError as error:
@@ -276,13 +268,9 @@ def local_copy(path: str) -> Iterator[str]:
                 with system.open(inner, "rb") as there:
                     shutil.copyfileobj(there, here, 1 << 20)
             except Exception as error:  # each file system has errors of its own
-                raise SourceError(f"{path}: {_why(error)}") from error
+                missing = isinstance(error, FileNotFoundError)
+                why = "no such file" if missing else f"{type(error).__name__}: {error}"
+                raise SourceError(f"{path}: {why}") from error
         yield copy
     finally:
         Path(copy).unlink(missing_ok=True)
-
-
-def _why(error: BaseException) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    return f"{type(error).__name__}: {error}"

@@ -78,10 +78,9 @@ def index_error(path: str, error: sqlite3.Error | OSError) -> StateError:
 
 
 class Index:
-    """The index at `path`, made if there is none.
+    """The index at `path` (":memory:" for a temporary one), made if there is none.
 
     Args:
-        path: ":memory:" for a temporary index.
         rules: digest of everything that a result depends on besides the files
             (`BatchOptions.digest`).
         looked: when the files were examined, in nanoseconds since 1970.

@@ -38,14 +38,9 @@ _READERS: dict[str, tuple[str, ...]] = {
 
 
 class ReaderOptions(Struct, frozen=True):
-    """A second reader of each session (`second_reading`).
-
-    Attributes:
-        name: a registered name, or a command line.
-        home: leftoff's folder, in which answers are stored.
-        refresh: ask again although an answer is stored.
-        limit: seconds for all questions about the sessions of a job.
-    """
+    """A second reader of each session (`second_reading`): a registered name or a command line,
+    leftoff's folder, in which answers are stored, whether to ask again although one is, and the
+    seconds for all questions about the sessions of a job."""
 
     name: str
     home: str
@@ -63,9 +58,8 @@ class BatchOptions(Struct, frozen=True):
         extractors, redactors: plug-ins to run too, by name.
         format: read everything as this format; recognised by content if "".
         personal: also hide personal data.
-        preset, windows: thresholds and window sizes of the account of tokens.
+        preset, windows: of the account of tokens.
         prices: rows that come before the built-in table of prices.
-        reader: a second reader.
     """
 
     what: What = "summarize"
@@ -85,11 +79,7 @@ class BatchOptions(Struct, frozen=True):
         return self.only or _READERS[self.what]
 
     def check(self) -> None:
-        """Checks all names before anything is read.
-
-        Raises:
-            UnknownName: no such document, extractor, redactor or format.
-        """
+        """Checks all names before anything is read; raises `UnknownName`."""
         from leftoff.extraction.extractor import extractors
         from leftoff.formats.reader import formats
         from leftoff.redaction.redactor import redactors
@@ -146,13 +136,8 @@ class FileHeader(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """Files that are one session, or one file that holds several.
-
-    Attributes:
-        files: in order of path.
-        beside: files of subagents, which are read together with the main file.
-        states: saved positions of files that have grown, by path.
-    """
+    """Files that are one session, or one file that holds several, with files of subagents
+    beside them, and by path the saved positions of those that have grown."""
 
     number: int
     files: tuple[InputFile, ...]
@@ -167,14 +152,9 @@ class Job(Struct, frozen=True):
 
 
 class Counts(Struct):
-    """Counts over rows, summed over jobs.
-
-    Attributes:
-        formats: sessions by format.
-        failures: failed files by kind of failure.
-        lines: total, parsed, unknown, repaired, skipped.
-        unanswered: sessions for which a second reader gave no answer, by reason.
-    """
+    """Counts over rows, summed over jobs: sessions by format, failed files by kind, lines
+    (total, parsed, unknown, repaired, skipped), and sessions without an answer of a second
+    reader."""
 
     formats: dict[str, int] = {}
     failures: dict[str, int] = {}
@@ -182,12 +162,10 @@ class Counts(Struct):
     unanswered: dict[str, int] = {}
 
     def add(self, other: Counts) -> None:
-        for name, count in other.formats.items():
-            self.formats[name] = self.formats.get(name, 0) + count
-        for name, count in other.failures.items():
-            self.failures[name] = self.failures.get(name, 0) + count
-        for reason, count in other.unanswered.items():
-            self.unanswered[reason] = self.unanswered.get(reason, 0) + count
+        for name in ("formats", "failures", "unanswered"):
+            mine: dict[str, int] = getattr(self, name)
+            for key, count in getattr(other, name).items():
+                mine[key] = mine.get(key, 0) + count
         self.lines = tuple(a + b for a, b in zip(self.lines, other.lines, strict=True))
 
 
@@ -201,7 +179,7 @@ class JobResult(Struct, frozen=True):
         seconds: how long it took, in processor time of the worker.
         final: the same bytes would give the same result; False if a worker was killed or
             stopped, or a second reader gave no answer.
-        memory: where the entries of a project's memory were wanted: those of each session.
+        memory: of each session, if asked for.
     """
 
     number: int
@@ -215,11 +193,7 @@ class JobResult(Struct, frozen=True):
 
 
 class Chunk(Struct, frozen=True):
-    """A unit of work for one worker: headers to read, or jobs to do.
-
-    Attributes:
-        heads: files whose headers are to be read.
-    """
+    """A unit of work for one worker: headers to read, or jobs to do."""
 
     wanted: BatchOptions
     jobs: tuple[Job, ...] = ()
@@ -241,12 +215,8 @@ measured."""
 def split_into_chunks(
     wanted: BatchOptions, jobs: Sequence[Job], workers: int, *, in_order: bool = False
 ) -> list[Chunk]:
-    """The jobs in chunks of about equal size. A session larger than a chunk has one of its own.
-
-    Args:
-        in_order: as the jobs are; else the largest first, so that none is left over for long
-            at the end.
-    """
+    """The jobs in chunks of about equal size, the largest first, so that none is left over for
+    long at the end, or in order. A session larger than a chunk has one of its own."""
     share = sum(job.size for job in jobs) // max(1, 4 * workers)
     limit = max(1 << 20, min(CHUNK, share))
     if wanted.reader is not None:

@@ -1,4 +1,4 @@
-"""A process for each piece of work with the standard library alone, where pebble is absent.
+"""A process for each piece of work, with the standard library alone.
 
 Each process has a pipe of its own, so that one that is killed takes only its own work with it
 (docs/decisions/005-a-process-for-each-chunk.md). A thread waits for each process.

@@ -43,12 +43,7 @@ class _Stopped(BaseException):
 
 def run_chunk_with_limit(data: bytes, seconds: float, version: str) -> bytes:
     """`run_chunk` with a time limit: stopped by an exception where Python can be interrupted,
-    else by ending the process.
-
-    Raises:
-        OutOfTime: after `seconds`.
-        UsageError: another version of leftoff is installed here.
-    """
+    else by ending the process. `UsageError` where another version of leftoff is installed."""
     if version != __version__:
         raise UsageError(f"leftoff {__version__} here, {version} where the batch was started")
 

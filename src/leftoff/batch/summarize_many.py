@@ -61,13 +61,8 @@ class Summarized(Struct, frozen=True):
 
     @property
     def summary(self) -> ContextSummary:
-        """The whole summary.
-
-        Raises:
-            UsageError: there is none: the file could not be read, or something else was asked
-                for.
-            StateError: something else was asked for.
-        """
+        """The whole summary; `UsageError` where the file could not be read, `StateError` where
+        something else was asked for."""
         if not self.ok:
             raise UsageError(f"{self.row.path}: {self.row.reason}")
         return from_json(self.document)
@@ -133,14 +128,8 @@ def _each(run: Run, *, keep: bool) -> Iterator[Summarized]:
 
 
 async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:
-    """`summarize_all` for `async for`; waiting for a session does not block the event loop.
-
-    Args:
-        options: those of `summarize_all`.
-
-    Raises:
-        UsageError: as `summarize_all` does.
-    """
+    """`summarize_all`, with its options, for `async for`; waiting for a session does not block
+    the event loop."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 

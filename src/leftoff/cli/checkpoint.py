@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leftoff import codec
-from leftoff.budget.tasks import TaskTokenBudget, limit_of
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import (
@@ -33,7 +32,7 @@ from leftoff.handover.wording import number
 from leftoff.live.checkpoints.dumps import outputs
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import checkpoint_source, recorded
+from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from leftoff.handover.checkpoint.document import ContextCheckpoint
     from leftoff.second_reading import SecondReading
     from leftoff.stores.protocol import Entry
-    from leftoff.summary import ContextSummary
 
 CAPACITIES = ("90", "95", "98")
 
@@ -123,7 +121,7 @@ def create(
     warn_of_several(summary, which)
     warn_of_reader(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
-    budget = _budget(summary, task_id, provider, limit, settings)
+    budget = budget_of(summary, task_id, settings, provider, limit)
     level: Any = capacity or nearest(budget)
     note = ""
     if budget.percent_used < int(level):
@@ -184,26 +182,6 @@ def _diff(repository: str, globs: Sequence[str]) -> str:
     if diff is None:
         raise SourceError(f"--git {repository}: git gives no diff: is it a repository?")
     return diff
-
-
-def _budget(
-    summary: ContextSummary, task_id: str, provider: str, limit: int | None, settings: Any
-) -> Any:
-    """What the recording says of its window, as the budget of a task."""
-    models = summary.session.models
-    name = provider or (models[-1] if models else summary.session.format)
-    limits = dict(settings.token_budget.provider_limits)
-    total = (
-        limit
-        or limit_of(name, limits)
-        or summary.context.usable_window
-        or settings.context_management.budget_total
-    )
-    used = summary.context.occupancy
-    budget = TaskTokenBudget.start(
-        task_id, name, created_at=summary.session.started, total_allocated=total
-    )
-    return budget.used(summary.stats.estimated_tokens if used is None else used)
 
 
 def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:

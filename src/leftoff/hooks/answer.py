@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,14 +24,7 @@ from typing import Any, NamedTuple
 from leftoff import codec
 from leftoff.hooks import queue
 
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreCompact",
-    "PostCompact",
-    "Stop",
-    "SessionEnd",
-)
+EVENTS = tuple("SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd".split())
 """The events for which `leftoff hook install` registers the hook."""
 
 TIME_LIMIT = 2.0
@@ -71,13 +64,8 @@ def main() -> int:
 
 
 def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) -> bytes:
-    """The reply to an event as JSON; b"" if there is no reply.
-
-    Args:
-        data: the event as the client wrote it. Unknown keys are ignored.
-        environ: the environment.
-        began: when the hook was started, by the monotonic clock.
-    """
+    """The reply to an event, as the client wrote it, as JSON; b"" if there is no reply.
+    `began`: when the hook was started, by the monotonic clock."""
     began = time.monotonic() if began is None else began
     try:
         event = codec.parse(data)
@@ -149,13 +137,7 @@ def start_worker(home: Path, folder: Path) -> None:
         options = {"creationflags": 0x00000008 | 0x00000200}
     quiet = subprocess.DEVNULL
     subprocess.Popen(  # noqa: S603 - our own program, with arguments as a list
-        command,
-        stdin=quiet,
-        stdout=quiet,
-        stderr=quiet,
-        cwd=str(home),
-        close_fds=True,
-        **options,
+        command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=str(home), **options
     )
 
 
@@ -163,7 +145,6 @@ def start_worker(home: Path, folder: Path) -> None:
 
 
 def _session_start(call: _HookCall) -> dict[str, Any]:
-    """SessionStart: a session begins, is resumed, or was compacted."""
     from leftoff.hooks import forerunners
 
     event = call.event.get("source")
@@ -208,7 +189,6 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
 
 
 def _context(event: str, block: str) -> dict[str, Any]:
-    """The reply that hands the agent a block."""
     if not block:
         return {}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}
@@ -217,12 +197,8 @@ def _context(event: str, block: str) -> dict[str, Any]:
 def _note_given(
     call: _HookCall, state: dict[str, Any], block: str, source: Path, name: str
 ) -> None:
-    """Notes what was given and where the transcript ended: so its arrival can be checked.
-
-    Args:
-        state: what `given.json` holds besides.
-        source, name: folder and file of the block.
-    """
+    """Notes what was given beside `state`, from which session's folder and file, and where the
+    transcript ended: so its arrival can be checked."""
     end: Any = None
     if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
         from leftoff.incremental.cursor import Cursor
@@ -242,17 +218,11 @@ def _note_given(
 
 
 def _prompt_submit(call: _HookCall) -> dict[str, Any]:
-    """UserPromptSubmit: the person sent a prompt."""
     from leftoff.hooks import prompt
 
     text = call.event.get("prompt")
-    block, state = prompt.block_for(
-        call.home,
-        call.folder,
-        text if isinstance(text, str) else "",
-        call.project,
-        call.environ,
-    )
+    words = text if isinstance(text, str) else ""
+    block, state = prompt.block_for(call.home, call.folder, words, call.project, call.environ)
     if block:
         _note_given(call, state, block, call.folder, queue.RECALL)
     elif state:
@@ -269,7 +239,6 @@ def _wait_for(folder: Path, began: float) -> None:
 
 
 def _busy(folder: Path) -> bool:
-    """Whether a worker is running: its marker exists and is not stale."""
     try:
         return abs(time.time() - (folder / queue.BUSY).stat().st_mtime) < STALE_SECONDS
     except OSError:
@@ -277,15 +246,17 @@ def _busy(folder: Path) -> bool:
 
 
 def _stop(call: _HookCall) -> dict[str, Any]:
-    """Stop: the agent has finished a turn."""
     lines = _threshold_messages(call) if call.transcript else []
     call.enqueue("stop")
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _before_compaction(call: _HookCall) -> dict[str, Any]:
-    call.enqueue("pre_compact")
-    return {}
+def _enqueues(name: str) -> Callable[[_HookCall], dict[str, Any]]:
+    def handler(call: _HookCall) -> dict[str, Any]:
+        call.enqueue(name)
+        return {}
+
+    return handler
 
 
 def _after_compaction(call: _HookCall) -> dict[str, Any]:
@@ -301,18 +272,13 @@ def _after_compaction(call: _HookCall) -> dict[str, Any]:
     return {}
 
 
-def _session_end(call: _HookCall) -> dict[str, Any]:
-    call.enqueue("end")
-    return {}
-
-
 _HANDLERS = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt_submit,
     "Stop": _stop,
-    "PreCompact": _before_compaction,
+    "PreCompact": _enqueues("pre_compact"),
     "PostCompact": _after_compaction,
-    "SessionEnd": _session_end,
+    "SessionEnd": _enqueues("end"),
 }
 
 
@@ -334,11 +300,7 @@ def _threshold_messages(call: _HookCall) -> list[str]:
         from leftoff.budget.windows import fit
 
         window = fit(
-            model,
-            recorded=last.window,
-            peak=used,
-            format=last.format,
-            version=last.version,
+            model, recorded=last.window, peak=used, format=last.format, version=last.version
         )
         if window is None:
             return []
@@ -447,13 +409,8 @@ def _sum(usage: dict[str, Any], names: tuple[str, ...]) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
-_CLAUDE = (
-    "input_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "output_tokens",
-)
 _CODEX = ("input_tokens", "output_tokens")
+_CLAUDE = (*_CODEX, "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _log_failure(call: _HookCall, error: Exception) -> None:

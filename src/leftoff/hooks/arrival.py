@@ -24,12 +24,8 @@ _MARK = b"<leftoff session="
 
 
 def is_in_transcript(given: dict[str, Any], path: str) -> bool | None:
-    """Whether the block of a record in `given.json` arrived; None where that cannot be said:
-    the transcript is missing or nothing was written since.
-
-    Args:
-        path: the transcript.
-    """
+    """Whether the block of a record in `given.json` arrived in the transcript at `path`; None
+    where that cannot be said: it is missing or nothing was written since."""
     first, start = given.get("first"), given.get("from")
     if not isinstance(first, str):
         return None

@@ -28,18 +28,10 @@ in the block that the session got when it began again."""
 
 
 def block_for(
-    home: Path,
-    folder: Path,
-    prompt: str,
-    project: Path,
-    environ: Mapping[str, str],
+    home: Path, folder: Path, prompt: str, project: Path, environ: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]]:
-    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for none.
-
-    Args:
-        home, folder: of the project and of the session.
-        project: where the client works.
-    """
+    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for
+    none."""
     given = queue.load(folder / queue.GIVEN)
     for choose in (_again, _imported, _contradictions):
         block, changed = choose(home, folder, given, lambda: forerunners.branch_of(project))
@@ -52,9 +44,8 @@ def block_for(
     block, changed = _recalled(home, folder, given, words, most)
     if block or not _watched(home, folder, "memory"):
         return block, changed
-    return _looked_up(
-        home, folder, given, words, min(most, recall.MAX_TOKENS), project, environ
-    )
+    most = min(most, recall.MAX_TOKENS)
+    return _looked_up(home, folder, given, words, most, project, environ)
 
 
 _Chosen = tuple[str, dict[str, Any]]
@@ -157,14 +148,9 @@ def _looked_up(
 def with_ledger(
     block: str, source: Path, own: str, given: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
-    """A block with what holds in the project after it, and the lines that the session has now:
-    given are those that neither the block nor an earlier one nor the session itself has.
-
-    Args:
-        source: folder of the session whose worker wrote them.
-        own: the session.
-        given: what the session was given before.
-    """
+    """A block with what holds in the project after it, as the worker of the session in the
+    folder `source` wrote it, and the lines that the session `own` has now. Given are those that
+    neither the block nor an earlier one nor the session itself has."""
     from leftoff.handover.ledger import unknown_lines
 
     head, body, end = list[str](), list[str](), list[str]()
@@ -201,7 +187,6 @@ def _index(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _given_before(home: Path, folder: Path, given: dict[str, Any]) -> str:
-    """The block that the session got when it began."""
     start = given.get("SessionStart")
     if isinstance(start, dict) and isinstance(start.get("source"), str):
         source = queue.folder_of(home, start["source"])

@@ -34,12 +34,8 @@ MAX_OPEN = 6
 def about_session(
     summary: ContextSummary, handover: Handover, project: Path, ended: float
 ) -> dict[str, Any]:
-    """What later sessions have to know to choose: `about.json`.
-
-    Args:
-        handover: of this summary, redacted.
-        ended: when the recording last changed, seconds since 1970.
-    """
+    """What later sessions have to know to choose: `about.json`, from the redacted handover of
+    the summary, and when the recording last changed (`ended`, seconds since 1970)."""
     return {
         "session": summary.session.id,
         "work": has_work(summary),
@@ -85,11 +81,8 @@ def _open_points(handover: Handover) -> Iterator[Fact]:
 def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fact, ...]:
     """What sessions before this one left open and no later one took up, the latest first.
 
-    A point counts as taken up if a later session's words state it: what became of it stands
-    there.
-
-    Args:
-        later: this session's, redacted.
+    A point counts as taken up if a later session's words, of which this one's are `later`,
+    state it: what became of it stands there.
     """
     facts = [*later.said, *later.task, *later.constraints, *later.to_dos, *later.open_items]
     facts += [*later.decisions, *later.sentences, *later.lessons, *later.checks, *later.git]

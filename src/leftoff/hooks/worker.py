@@ -68,11 +68,7 @@ STATE_RETENTION_DAYS = 30
 
 
 def process_jobs(home: Path, session: str) -> None:
-    """Processes the job queue of a session until it is empty or every job left has failed.
-
-    Args:
-        home: leftoff's folder in the project (`queue.home_of`).
-    """
+    """Processes the job queue of a session until it is empty or every job left has failed."""
     folder = queue.folder_of(home, session)
     if folder is None:
         return
@@ -106,7 +102,6 @@ def process_jobs(home: Path, session: str) -> None:
 
 
 def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> None:
-    """Does what hooks do not wait for, and logs how it went."""
     began = time.monotonic()
     try:
         outcome = do()
@@ -217,7 +212,6 @@ class _Job:
             queue.write_log(self.home, Redactor().text(f"worker: {error}"))
 
     def _summary_due(self) -> bool:
-        """Whether to summarise again after a turn."""
         cost, at = self.watch.get("cost"), self.watch.get("at")
         if not isinstance(cost, float) or not isinstance(at, float):
             return True
@@ -225,7 +219,6 @@ class _Job:
         return cost < 1 or not 0 <= time.time() - at <= MIN_INTERVAL_FACTOR * cost
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
-        """Writes window and thresholds to the file that the hook reads."""
         hooks = settings.hooks
         self.watch["recall"] = hooks.recall_tokens if hooks.recall else 0
         self.watch["memory"] = int(hooks.memory)
@@ -254,11 +247,8 @@ class _Job:
 
     def judge(self, names: Sequence[str]) -> str:
         """Writes the blocks and the resume log again with what a second reader chose, unless
-        the session was continued meanwhile; returns the outcome for the log.
-
-        Args:
-            names: the jobs that were done, of those that call for it; the first counts.
-        """
+        the session was continued meanwhile; returns the outcome for the log. Of `names`, the
+        jobs that were done and call for it, the first counts."""
         settings = self._settings()
         reader = settings.hooks.reader
         if not (reader and names and self.transcript and Path(self.transcript).exists()):
@@ -281,13 +271,9 @@ class _Job:
     # -- the memory of the project ---------------------------------------------------------
 
     def remember(self, *, project_too: bool) -> str:
-        """Reads this session into the user's index and writes the project's ledger; returns the
-        outcome for the log.
-
-        Args:
-            project_too: read the other recordings of the project, too.
-        """
-        if not self._settings().hooks.memory:
+        """Reads this session, and with `project_too` the others of the project, into the user's
+        index and writes the project's ledger; returns the outcome for the log."""
+        if not self.transcript or not self._settings().hooks.memory:
             for old in (self.home / queue.STATE).glob(f"*/{queue.LEDGER}"):
                 old.unlink(missing_ok=True)
             return ""
@@ -297,8 +283,6 @@ class _Job:
         from leftoff.memory.search import Filters
         from leftoff.memory.text import surest_lines
 
-        if not self.transcript:
-            return ""
         main, beside = session_paths(self.transcript)
         paths = {main, *(side for _, side in beside)}
         if project_too:
@@ -446,32 +430,19 @@ class _Job:
         return str(generator.save_resume_log(log).absolute())
 
     def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
-        from leftoff.budget.tasks import TaskTokenBudget, limit_of
         from leftoff.handover.checkpoint.document import from_summary
+        from leftoff.live.checkpoints.orchestrator import nearest
+        from leftoff.live.checkpoints.recorded import budget_of
         from leftoff.stores.files import store_for
 
-        models = summary.session.models
-        provider = models[-1] if models else summary.session.format
-        total = (
-            limit_of(provider, dict(settings.token_budget.provider_limits))
-            or summary.context.usable_window
-            or settings.context_management.budget_total
-        )
-        used = summary.context.occupancy
-        budget = TaskTokenBudget.start(
-            self.folder.name,
-            provider,
-            created_at=summary.session.started,
-            total_allocated=total,
-        ).used(summary.stats.estimated_tokens if used is None else used)
+        budget = budget_of(summary, self.folder.name, settings)
         main, _ = session_paths(self.transcript)
         small = Path(main).stat().st_size <= MAX_HISTORY_BYTES
-        capacity: Any = next((c for c in ("98", "95") if budget.percent_used >= int(c)), "90")
         checkpoint = from_summary(
             summary,
             list(api.read(main)) if small else (),
             budget=budget,
-            capacity=capacity,
+            capacity=nearest(budget),
             at=datetime.now(UTC),
             history_lines=settings.token_budget.context_dump.max_history_lines,
         )

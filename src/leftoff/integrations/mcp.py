@@ -60,11 +60,8 @@ PROGRESS_INTERVAL = 1.0
 
 
 def server(answers: Answers) -> Any:
-    """An `mcp` server with all tools; call `run("stdio")` on it.
-
-    Raises:
-        UsageError: the `mcp` library is not installed.
-    """
+    """An `mcp` server with all tools; call `run("stdio")` on it. `UsageError` where the library
+    is not installed."""
     try:
         hints: Any = import_module("mcp.types").ToolAnnotations
         try:
@@ -146,13 +143,7 @@ def _wrap_errors(
 
 
 def serve(timeout: float = REPLY_TIMEOUT) -> None:
-    """Serves on standard input and output until the client closes the connection.
-
-    Args:
-        timeout: seconds that a call may wait for a recording to be read.
-
-    Raises:
-        UsageError: the `mcp` library is not installed.
-    """
+    """Serves on standard input and output until the client closes the connection; `timeout`:
+    seconds that a call may wait for a recording to be read."""
     answers = Answers(os.environ, os.getcwd(), timeout=timeout)  # noqa: PTH109
     server(answers).run("stdio")

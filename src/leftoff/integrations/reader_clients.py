@@ -33,11 +33,7 @@ class _Program(Struct, frozen=True, kw_only=True):
         return replace(self, limit=min(self.limit, seconds))
 
     def __call__(self, question: str, /) -> str:
-        """Answers a question.
-
-        Raises:
-            ClientError: it cannot be started, or gave no answer.
-        """
+        """The answer; `ClientError` where the program cannot be started or gave none."""
         raise NotImplementedError
 
 

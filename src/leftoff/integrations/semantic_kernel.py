@@ -41,15 +41,9 @@ belongs to, and why it is made."""
 
 
 class Captured(Struct, frozen=True):
-    """A function call that has ended.
-
-    Attributes:
-        name: "plugin.function".
-        result: the result as text; None if there is none or the call failed.
-        error: the error message; "" if the call succeeded.
-        seconds: duration of the call.
-        workflow: the call's `workflow_id` argument, else that of the filter.
-    """
+    """A function call ("plugin.function") that has ended, with its result as text, None if
+    there is none or the call failed, its error message, the seconds it took, and its
+    `workflow_id` argument, else that of the filter."""
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -64,14 +58,11 @@ Taker: TypeAlias = Tracker | Callable[[Captured], object]
 
 
 class ToolCapture:
-    """A function-invocation filter that reports every call, completed or failed, to `taker`.
+    """A function-invocation filter that reports every call, completed or failed, to `taker`;
+    calls without a `workflow_id` argument belong to `workflow`, None is the session.
 
     A call without a result has succeeded. A call with a streamed result is reported when the
     stream has ended. If `taker` raises, the error is logged and the call is not affected.
-
-    Args:
-        taker: receives the calls.
-        workflow: the workflow of calls without a `workflow_id` argument; None is the session.
     """
 
     def __init__(self, taker: Taker, workflow: str | None = None) -> None:
@@ -125,8 +116,7 @@ class _Call:
         try:
             self._taker(made)
         except Exception as failure:  # noqa: BLE001 - a listener must not break the call
-            words = error_words(failure)
-            logger.warning("a call of %s was not taken: %s", self._name, words)
+            logger.warning("a call of %s was not taken: %s", self._name, error_words(failure))
 
 
 async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
@@ -193,14 +183,8 @@ def _plain(value: Any) -> Any:
 
 
 def capture(kernel: Any, taker: Taker, workflow: str | None = None) -> ToolCapture:
-    """Reports every call of the kernel's functions to `taker`. Returns the filter;
-    `kernel.remove_filter` removes it by its id.
-
-    Args:
-        kernel: a `semantic_kernel.Kernel`.
-        taker: a `FileResumeStateManager`, or a function that takes a `Captured`.
-        workflow: the workflow of calls without a `workflow_id` argument.
-    """
+    """Reports every call of a `semantic_kernel.Kernel`'s functions to `taker`. Returns the
+    filter; `kernel.remove_filter` removes it by its id."""
     tool_filter = ToolCapture(taker, workflow)
     kernel.add_filter("function_invocation", tool_filter)
     return tool_filter
@@ -217,10 +201,8 @@ def messages_of(history: Any) -> list[Message]:
 
 
 def remembered(history: Any) -> tuple[ChatMessage, ...]:
-    """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results.
-
-    Values are raw; stores redact them.
-    """
+    """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results, raw;
+    stores redact them."""
     conversation = ConversationTail()
     for message in messages_of(history):
         conversation.see(message)
@@ -254,14 +236,13 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
                 names[part.id] = part.name
                 plugin, _, name = part.name.rpartition(".")
                 arguments = codec.dumps(codec.to_valid_json(part.input)).decode().strip()
-                items.append(
-                    contents.FunctionCallContent(
-                        id=part.id,
-                        plugin_name=plugin or None,
-                        function_name=name,
-                        arguments=arguments,
-                    )
+                call = contents.FunctionCallContent(
+                    id=part.id,
+                    plugin_name=plugin or None,
+                    function_name=name,
+                    arguments=arguments,
                 )
+                items.append(call)
             elif type(part) is ToolResult:
                 plugin, _, name = names.get(part.call_id, "unknown").rpartition(".")
                 result = contents.FunctionResultContent(
@@ -273,11 +254,9 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
                 tool = contents.AuthorRole.TOOL
                 made.append(contents.ChatMessageContent(role=tool, items=[result]))
         if items:
-            made.append(
-                contents.ChatMessageContent(
-                    role=role, items=items, ai_model_id=message.model or None
-                )
-            )
+            model = message.model or None
+            said = contents.ChatMessageContent(role=role, items=items, ai_model_id=model)
+            made.append(said)
     return contents.ChatHistory(messages=made)
 
 
@@ -292,6 +271,5 @@ def _contents() -> Any:
     try:
         return import_module("semantic_kernel.contents")
     except ImportError as error:
-        raise UsageError(
-            "semantic-kernel is not installed: pip install 'leftoff[semantic-kernel]'"
-        ) from error
+        what = "semantic-kernel is not installed: pip install 'leftoff[semantic-kernel]'"
+        raise UsageError(what) from error

@@ -94,8 +94,7 @@ class ResponseTracker:
         try:
             action()
         except Exception as error:  # noqa: BLE001 - the caller must not fail
-            words = error_words(error)
-            logger.warning("a response could not be tracked: %s", words)
+            logger.warning("a response could not be tracked: %s", error_words(error))
 
     def _stop(self, event: Any, session_id: str, metadata: dict[str, Any]) -> None:
         info = read(event)

@@ -42,7 +42,6 @@ from leftoff.stores.locked_file import HeldFile, LockedFile
 MAX_CROSSINGS = 32
 """Number of threshold crossings that are saved for a task."""
 
-
 RECENT = 256
 """Number of API responses whose usage is saved, to recognise repeated reports."""
 
@@ -95,7 +94,8 @@ def unique_id(now: datetime) -> str:
 
 
 class TaskBudgets:
-    """The token budgets of a session's tasks, and the saved state of the session.
+    """The token budgets of a session's tasks, and the saved state of the session. What takes
+    the id of a task raises `UnknownName` where there is no such task.
 
     Args:
         path: a file that stores the session across restarts; in memory if None. Processes that
@@ -138,11 +138,8 @@ class TaskBudgets:
 
     @contextmanager
     def _changing(self, *, begins: bool = False) -> Iterator[SessionState]:
-        """A transaction on the state: it is saved at the end, then events are delivered.
-
-        Args:
-            begins: a new session replaces the one in the file.
-        """
+        """A transaction on the state: it is saved at the end, then events are delivered. With
+        `begins`, a new session replaces the one in the file."""
         with self._lock, ExitStack() as stack:
             held = self._held(stack, begins=begins)
             try:
@@ -232,11 +229,7 @@ class TaskBudgets:
         )
 
     def task(self, task_id: str) -> TaskDocument:
-        """The document of a task.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        """The document of a task."""
         with self._lock:
             return self._task(self._state, task_id)
 
@@ -314,12 +307,9 @@ class TaskBudgets:
             state.tasks[task_id] = msgspec.structs.replace(
                 task, checkpoints=(*task.checkpoints, checkpoint_id)
             )
-            fields = {
-                "checkpoint_id": checkpoint_id,
-                "reason": reason,
-                "capacity_percent": int(capacity),
-            }
-            self._channel.put(Event(CHECKPOINT_CREATED, fields))
+            fields = {"checkpoint_id": checkpoint_id, "reason": reason}
+            event = Event(CHECKPOINT_CREATED, {**fields, "capacity_percent": int(capacity)})
+            self._channel.put(event)
 
     def request_dump(self, task_id: str, paths: Iterable[str], status: str = "sent") -> None:
         """Reports that the agent was asked to write its context to `paths`, or has answered."""
@@ -331,11 +321,7 @@ class TaskBudgets:
         self, task_id: str, to_provider: str, reason: str, checkpoint_id: str = ""
     ) -> int:
         """Records a handoff to another provider or a fresh session; returns the number of
-        handoffs since the task last made progress.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        handoffs since the task last made progress."""
         with self._changing() as state:
             task = self._task(state, task_id)
             now = self._clock()
@@ -350,39 +336,26 @@ class TaskBudgets:
                 task, last_handoff=handoff, handoffs=task.handoffs + 1
             )
             state.tasks[task_id] = task
-            fields = {
-                "task_id": task_id,
-                "from_provider": budget.provider if budget else "",
-                "to_provider": to_provider,
-                "checkpoint_id": checkpoint_id,
-            }
-            logged = self.settings.token_budget.logging.log_handoffs
-            self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
+            self._put_handoff(task, to_provider, checkpoint_id)
         return task.handoffs
 
-    def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
-        """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`.
+    def _put_handoff(self, task: TaskDocument, to_provider: str, checkpoint_id: str) -> None:
+        fields = {
+            "task_id": task.task_id,
+            "from_provider": task.token_budget.provider if task.token_budget else "",
+            "to_provider": to_provider,
+            "checkpoint_id": checkpoint_id,
+        }
+        logged = self.settings.token_budget.logging.log_handoffs
+        self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
 
-        Raises:
-            UnknownName: there is no such task.
-        """
+    def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
+        """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`."""
         with self._changing() as state:
-            budget = self._task(state, task_id).token_budget
-            fields = {
-                "task_id": task_id,
-                "from_provider": budget.provider if budget else "",
-                "to_provider": "",
-                "checkpoint_id": checkpoint_id,
-            }
-            logged = self.settings.token_budget.logging.log_handoffs
-            self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
+            self._put_handoff(self._task(state, task_id), "", checkpoint_id)
 
     def empty_task(self, task_id: str) -> None:
-        """Resets the usage of a task's provider to 0: every threshold is armed again.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        """Resets the usage of a task's provider to 0: every threshold is armed again."""
         with self._changing() as state:
             task = self._task(state, task_id)
             if task.token_budget is not None:

@@ -42,12 +42,10 @@ class Event(Struct, frozen=True):
     """An event of a running session.
 
     Attributes:
-        name: a key of `FIELDS`.
-        fields: values by the names in `FIELDS`, not redacted.
-        crossing: the threshold that was crossed, None if none was.
+        name, fields: a key of `FIELDS`, and values by the names there, not redacted.
         logged: whether a telemetry record is written.
-        line: a log message for people, "" if there is none.
-        level: log level of `line`: "critical", else it is logged as a warning.
+        line: a log message for people, "" if there is none, with its `level` (critical |
+        warning).
     """
 
     name: str

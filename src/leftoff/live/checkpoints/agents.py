@@ -19,12 +19,7 @@ files itself."""
 
 
 class Answer(Struct, frozen=True):
-    """The answer of an agent.
-
-    Attributes:
-        project, specific: the dump for either file.
-        why: why there is no dump, "" if nothing failed.
-    """
+    """The dump of an agent for either file, or why there is none; "" if nothing failed."""
 
     project: str = ""
     specific: str = ""
@@ -97,11 +92,7 @@ def _forget(task: asyncio.Future[Any]) -> None:
 
 
 def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
-    """The result of `call`; None if it takes longer than `seconds`.
-
-    Raises:
-        Exception: what `call` raises.
-    """
+    """The result of `call`, or what it raises; None if it takes longer than `seconds`."""
     done: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:

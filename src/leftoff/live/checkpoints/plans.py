@@ -24,12 +24,8 @@ class Pending(Struct, frozen=True):
 
     Attributes:
         capacity: "90" | "95" | "98", "" for a failure.
-        threshold: its name in the preset.
-        provider: the task's provider then.
-        at: time, ISO 8601.
         error: the provider's failure, "" for a crossing.
-        asked: the agent was asked for its dump.
-        before: contents of the files when it was asked, by name.
+        before: contents of the files when the agent was `asked` for its dump, by name.
         handoffs: the task's handoffs before this one; None until a handoff has begun.
     """
 
@@ -44,12 +40,8 @@ class Pending(Struct, frozen=True):
 
 
 class LateDump(Struct, frozen=True):
-    """A dump that was requested without waiting for it.
-
-    Attributes:
-        checkpoint_id: the checkpoint that requested it.
-        before: contents of the files then, by name.
-    """
+    """A dump that was requested without waiting for it; `before`: contents of the files
+    then."""
 
     checkpoint_id: str
     before: dict[str, str]
@@ -63,7 +55,6 @@ class Plan(Struct, frozen=True):
         project, specific: names of its files, without suffix.
         status: in_progress | stopped | completed.
         staged: the provider that takes over next.
-        late: the dump that may still come.
         seen: number of the last crossing that was added to `pending`.
         session, reached: the session and its progress at the last crossing.
         extra: unknown keys of the task's document; they are written back.
@@ -110,13 +101,7 @@ def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
 
 class Plans:
     """The plans of tasks, saved in a store. It subscribes to budget events and adds crossings
-    to the pending items.
-
-    Args:
-        manager: counts the tokens.
-        store: stores the task documents.
-        clock: returns the current time, with its zone.
-    """
+    to the pending items."""
 
     def __init__(self, manager: TaskBudgets, store: Store, clock: Clock) -> None:
         self.manager, self.store = manager, store

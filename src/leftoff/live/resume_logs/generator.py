@@ -68,11 +68,6 @@ class ResumeLogGenerator:
         project: the folder for relative paths in the settings.
         clock: returns the current time, with its zone.
 
-    Attributes:
-        enabled: whether logs are made at all.
-        max_tokens: token budget of a log's markdown.
-        removed: old logs that were removed when the last one was saved.
-
     Raises:
         UsageError: a key of `config` does not exist, or a value is not valid.
     """
@@ -127,24 +122,21 @@ class ResumeLogGenerator:
         Raises:
             UsageError: a method is missing.
         """
-        missing = [
-            name
-            for name in ("save", "load", "list", "delete")
-            if not callable(getattr(backend, name, None))
-        ]
+        names = ("save", "load", "list", "delete")
+        missing = [n for n in names if not callable(getattr(backend, n, None))]
         if missing:
-            raise UsageError(
-                f"{type(backend).__name__} is no storage backend: it has no {missing[0]}()"
-            )
+            name = type(backend).__name__
+            raise UsageError(f"{name} is no storage backend: it has no {missing[0]}()")
+        # The seed's `save` takes a log, a store's kind and id besides.
         wanted = [
             p
             for p in inspect.signature(backend.save).parameters.values()
             if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
         ]
-        if len(wanted) > 1:
-            self._stores = (cast("Store", backend),)
-        else:
-            self._stores = (BackendStore(cast("StorageBackend", backend)),)
+        simple = len(wanted) <= 1
+        self._stores = (
+            BackendStore(cast("StorageBackend", backend)) if simple else cast("Store", backend),
+        )
 
     # -- making --------------------------------------------------------------------------------
 
@@ -157,10 +149,8 @@ class ResumeLogGenerator:
         trigger: str = "",
     ) -> ResumeLog:
         """A log of a session state: the keys of a log's JSON, all of them optional; other keys
-        go into its metadata.
-
-        Args:
-            trigger: why it is made; by default the stop reason, if that is a trigger.
+        go into its metadata. `trigger`, why it is made, is by default the stop reason, if that
+        is one.
 
         Raises:
             StateError: a value has the wrong type.
@@ -168,7 +158,8 @@ class ResumeLogGenerator:
         log = ResumeLog.from_session_state(
             session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
         )
-        return self._finish(log, session_state, trigger or _trigger_of(stop_reason))
+        reason = stop_reason if stop_reason in BUILT_IN else ""
+        return self._finish(log, session_state, trigger or reason)
 
     def generate_from_todo_list(
         self,
@@ -230,12 +221,9 @@ class ResumeLogGenerator:
         trigger: str = "",
         session_state: dict[str, Any] | None = None,
     ) -> bool:
-        """Whether a log should be written now.
-
-        Args:
-            trigger: the event, one of `BUILT_IN`, or "" to check only the registered
-                conditions. A threshold counts only if the metrics have reached it.
-        """
+        """Whether a log should be written now, at one of the events `BUILT_IN`, or "" to check
+        only the registered conditions. A threshold counts only if the metrics have reached
+        it."""
         options = self.options
         if not options.enabled:
             return False
@@ -342,15 +330,8 @@ class ResumeLogGenerator:
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
     ) -> list[Path]:
-        """Removes all but the newest logs; pinned ones stay.
-
-        Args:
-            days: logs saved within this many days stay, too.
-            dry_run: remove nothing.
-
-        Returns:
-            the logs that were removed, or would be.
-        """
+        """Removes all but the newest logs, and those saved within `days`; pinned ones stay.
+        Returns those that were removed, or with `dry_run` would be."""
         retention = Retention(keep=keep_count, days=days)
         return list(self._pruned(retention, dry_run=dry_run))
 
@@ -391,10 +372,6 @@ def _foreign_stores(project: Path) -> list[Store]:
     """The store of claude-mpm, which seed 000 describes, if the project has one."""
     folder = project / ".claude-mpm" / "resume-logs"
     return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
-
-
-def _trigger_of(stop_reason: str) -> str:
-    return stop_reason if stop_reason in BUILT_IN else ""
 
 
 def _settings(config: Mapping[str, Any]) -> Settings:
