@@ -331,10 +331,12 @@ class _Job:
             windows=self.wanted.windows,
             prices=self.wanted.prices,
         )
-        names: dict[str, Any] = {
-            "id": session.id,
-            "format": session.format,
-            "models": session.models,
-        }
-        path = codec.to_valid_json(session.path)
-        return budget.plain(found, **names, path=path, preset=chosen.name, gate=gate)
+        return budget.plain(
+            found,
+            id=session.id,
+            format=session.format,
+            path=codec.to_valid_json(session.path),
+            models=session.models,
+            preset=chosen.name,
+            gate=gate,
+        )

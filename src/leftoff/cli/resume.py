@@ -16,13 +16,7 @@ import click
 
 from leftoff import codec
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    chosen_session,
-    path_of,
-    reader_options,
-    warn_of_reader,
-    warn_of_several,
-)
+from leftoff.cli.params import RecordingOptions, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -115,8 +109,12 @@ def resume(
         return _list(manager)
     if clean:
         return _clean(manager, dry_run=dry_run)
+    options = RecordingOptions(which=which, reading=reading)
     if recording is not None:
-        return _save(manager, recording, file, which, reading)
+        state = _made(recording, file, options)
+        _note(f"saved {manager.save(state)}")
+        _say(state.workflow_id)
+        return 0
     if checkpoint is not None:
         return _from_file(
             manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
@@ -125,12 +123,13 @@ def resume(
         return _refuse("no_argument")
     found = _find(manager, workflow)
     if found is None:
-        made = _of_recording(manager, workflow, file, which, reading)
+        made = _of_recording(manager, workflow, file, options)
         if made is None:
             return _refuse("no_state", workflow=workflow)
         return _resume(manager, made, workflow, file, command, force=force, quiet=prompt_only)
     _fault(found.issues, quiet=prompt_only)
-    content = file or _existing(workflow)
+    exists = os.path.isfile(workflow)  # noqa: PTH113 - a name may be too long for one
+    content = file or (workflow if exists else None)
     return _resume(
         manager, found.state, workflow, content, command, force=force, quiet=prompt_only
     )
@@ -165,33 +164,28 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 
 
 def _of_recording(
-    manager: FileResumeStateManager,
-    name: str,
-    file: str | None,
-    which: str | None,
-    reading: SecondReading | None,
+    manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
 ) -> ResumeState | None:
     """The resume state made, and saved, of a recording of that name; None if there is none."""
     try:
-        path = path_of(name)
-        state, summary = of_transcript(
-            path, session=chosen_session(which), workflow=file, reader=reading
-        )
+        path, state = path_of(name), _made(name, file, options)
     except (FormatError, SourceError):
         return None
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
     _note(f"{path}: a recording; a resume state is made of it, as by --save")
     _note(f"saved {manager.save(state)}")
     return state
 
 
+def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
+    state, summary = of_transcript(
+        path_of(name), session=options.session, workflow=file, reader=options.reading
+    )
+    options.warn(summary)
+    return state
+
+
 def _absolute(path: str) -> str:
     return str(Path(path).absolute().resolve()) if path else ""
-
-
-def _existing(workflow: str) -> str | None:
-    return workflow if os.path.isfile(workflow) else None  # noqa: PTH113
 
 
 def _resume(
@@ -213,23 +207,17 @@ def _resume(
     if not quiet:
         _notices(state, name, verdict)
     strategy: Any = "partial_resume" if verdict.missing_tools else "continue"
+    missing = verdict.missing_tools
     message = resume_message(
-        state,
-        strategy=strategy,
-        changed=verdict.warnings,
-        missing_tools=verdict.missing_tools,
+        state, strategy=strategy, changed=verdict.warnings, missing_tools=missing
     )
     return _deliver(message, command)
 
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
-    """What is resumed, and what has changed: on stderr."""
     _note(COMMAND_TEXTS["resuming"].format(workflow=name))
-    _note(
-        COMMAND_TEXTS["duration"].format(
-            duration=format_elapsed(state.start_time, state.last_activity)
-        )
-    )
+    elapsed = format_elapsed(state.start_time, state.last_activity)
+    _note(COMMAND_TEXTS["duration"].format(duration=elapsed))
     done = sum(tool.success for tool in state.completed_tools)
     done += state.dropped.get("completed_tools", 0)
     _note(COMMAND_TEXTS["tools"].format(count=done))
@@ -266,11 +254,8 @@ def _deliver(message: str, command: str | None) -> int:
     if not words:
         raise UsageError("--exec: names no command")
     try:
-        done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            words,
-            input=message.encode("utf-8", "replace"),
-            check=False,
-        )
+        data = message.encode("utf-8", "replace")
+        done = subprocess.run(words, input=data, check=False)  # noqa: S603 - without a shell
     except (OSError, ValueError) as error:
         raise UsageError(f"--exec {command}: cannot be run ({error})") from error
     # A command that a signal ended has the code that shells give it.
@@ -279,10 +264,7 @@ def _deliver(message: str, command: str | None) -> int:
 
 def _list(manager: FileResumeStateManager) -> int:
     listed = manager.list_available_workflows()
-    if not listed:
-        _say(COMMAND_TEXTS["none"])
-        return 0
-    _say(COMMAND_TEXTS["available"])
+    _say(COMMAND_TEXTS["available" if listed else "none"])
     now = time.time()
     for one in listed:
         if one.problem:
@@ -304,26 +286,6 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
         _note(name)
     words = ADDED_TEXTS["would_clean"] if dry_run else COMMAND_TEXTS["cleaned"]
     _say(words.format(count=len(done.removed)))
-    return 0
-
-
-def _save(
-    manager: FileResumeStateManager,
-    recording: str,
-    file: str | None,
-    which: str | None,
-    reading: SecondReading | None,
-) -> int:
-    """Makes a resume state of a recorded session; prints its id."""
-    path = path_of(recording)
-    state, summary = of_transcript(
-        path, session=chosen_session(which), workflow=file, reader=reading
-    )
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
-    where = manager.save(state)
-    _note(f"saved {where}")
-    _say(state.workflow_id)
     return 0
 
 

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from leftoff.errors import UnknownName
-from leftoff.hooks.answer import EVENTS as EVENTS
+from leftoff.hooks.answer import EVENTS
 from leftoff.sources.discover import home_folder
 
 CLIENTS = ("claude", "codex")
@@ -84,3 +84,6 @@ def missing_program(commands: Iterable[str]) -> str:
             if ours and shutil.which(program) is None:
                 return program
     return ""
+
+
+__all__ = ["EVENTS"]

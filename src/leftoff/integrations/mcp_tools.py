@@ -403,7 +403,6 @@ def _item(text: str, note: str, message: int) -> dict[str, Any]:
 def _decisions(summary: ContextSummary, query: str) -> list[dict[str, Any]]:
     """Decisions that contain all words of a query, latest first."""
     terms = query.casefold().split()
-    rows = []
     shown = ("text", "type", "confidence", "status", "owner", "rationale", "alternative")
     return [
         _bounded({**_fields(d, *shown), "message": d.message_index + 1})

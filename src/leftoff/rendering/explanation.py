@@ -18,21 +18,16 @@ _INDENT = " " * 6
 
 def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
     """The explanation as plain JSON values, redacted."""
-    plain_values = (gate or Redactor()).value(codec.to_builtins(explanation))
-    value: dict[str, Any] = numbered(plain_values)
-    return value
+    return dict(numbered((gate or Redactor()).value(codec.to_builtins(explanation))))
 
 
 def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = None) -> str:
     """The explanation as text, redacted. Only quoted text is truncated to `width` columns."""
     value = plain(explanation, gate)
     columns = max(40, width)
+    least = f"Decisions, reported from {value['threshold']:.2f} on"
     sections = (
-        (
-            f"Decisions, reported from {value['threshold']:.2f} on",
-            value["decisions"],
-            _decision,
-        ),
+        (least, value["decisions"], _decision),
         ("Milestones", value["milestones"], _milestone),
         ("Stages", value["stages"], _stage),
     )

@@ -28,7 +28,6 @@ class RichSummary:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """Yields one text; rich removes the colours where the console has none."""
         from rich.text import Text
 
         from leftoff.rendering.render_summary import render

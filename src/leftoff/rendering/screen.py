@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
+from leftoff.rendering.messages import style
 from leftoff.rendering.overview import (
     Item,
     Part,
@@ -27,7 +28,6 @@ MAX_LINES = 2
 LONG_WORD = 24
 """Characters; a longer word may be broken after a slash. Chosen by hand."""
 
-_STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 _MARKS = {
     "good": ("✓", "green"),
     "bad": ("✗", "red"),
@@ -115,7 +115,7 @@ class _Screen:
         self.lines: list[str] = []
 
     def style(self, text: str, name: str) -> str:
-        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.colour and text else text
+        return style(text, name, self.colour)
 
     def add_line(self, text: str = "", style: str = "") -> None:
         self.lines.append((self.style(text, style) if style else text).rstrip())

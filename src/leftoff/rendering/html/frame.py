@@ -25,17 +25,12 @@ BASE_STYLE = template_text("style.css").strip()
 def html_document(
     title: str, body: str, *, style: str = "", script: str = "", kind: str = ""
 ) -> str:
-    """A whole HTML document.
+    """A whole HTML document: a plain title, a body in which all recorded text is escaped, CSS
+    added to the style that all pages share, a script that runs at the end, without which the
+    page must be complete, and the class of the `body` element.
 
     Its content security policy allows this style and this script and nothing else: no request,
     image, frame or form, and no `style` or event attribute.
-
-    Args:
-        title: plain text.
-        body: HTML in which all recorded text is escaped.
-        style: CSS added to the style that all pages share.
-        script: runs at the end; the page must be complete without it.
-        kind: class of the `body` element.
     """
     css = f"\n{BASE_STYLE}\n{style.strip()}\n" if style else f"\n{BASE_STYLE}\n"
     policy = f"default-src 'none'; style-src {_hash(css)}"

@@ -46,16 +46,11 @@ class Segment(Struct, frozen=True):
 
 
 def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Ref]:
-    """The references that a page cites, the most important first, without duplicates.
-
-    Args:
-        others: indexes of further messages of the main thread, such as those at which a
-            threshold was crossed.
-    """
-    main_source_index = main_source(summary)
-    found = dict.fromkeys(_refs_by_importance(summary, main_source_index))
-    found |= dict.fromkeys(Ref(main_source_index, message=index) for index in others)
-    return list(found)
+    """The references that a page cites, the most important first, without duplicates; last the
+    messages of the main thread with the indexes `others`."""
+    home = main_source(summary)
+    found = dict.fromkeys(_refs_by_importance(summary, home))
+    return list(found | dict.fromkeys(Ref(home, message=index) for index in others))
 
 
 def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
@@ -102,9 +97,8 @@ def quotable_messages(
     for key, refs in refs_of_message.items():
         message = next((messages[ref] for ref in refs if ref in messages), None)
         if message is None:
-            words = list(
-                dict.fromkeys(summary_texts[ref] for ref in refs if summary_texts.get(ref))
-            )
+            held = (summary_texts[ref] for ref in refs if summary_texts.get(ref))
+            words = list(dict.fromkeys(held))
             if not words:
                 continue
             parts = [{"kind": "words", "title": "", "text": text} for text in words]
@@ -118,13 +112,8 @@ def quotable_messages(
 def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
     s = summary
     lists: tuple[tuple[Any, ...], ...] = (
-        s.key_decisions,
-        s.user_requests,
-        s.next_steps,
-        s.progress.milestones,
-        s.errors,
-        s.key_findings,
-        s.working_set.commands,
+        *(s.key_decisions, s.user_requests, s.next_steps, s.progress.milestones, s.errors),
+        *(s.key_findings, s.working_set.commands),
         *(child.decisions for child in s.session.children),
     )
     for items in lists:
@@ -208,18 +197,12 @@ def anchor(source: int, message: int) -> str:
 
 
 def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]:
-    """The quotes in order of their messages, truncated to the limits of a page.
-
-    Args:
-        found: what `quotable_messages` returned, redacted.
-        share: the fraction of `MAX_QUOTES` and `MAX_TOTAL_LENGTH` to use.
-    """
-    selected = sorted(
-        found[: max(1, round(MAX_QUOTES * share))], key=lambda quote: quote["key"]
-    )
-    quote_length = max(
-        160, min(MAX_QUOTE_LENGTH, round(MAX_TOTAL_LENGTH * share) // max(1, len(selected)))
-    )
+    """The quotes of what `quotable_messages` returned, redacted, in order of their messages,
+    truncated to a share of the limits of a page."""
+    chosen = found[: max(1, round(MAX_QUOTES * share))]
+    selected = sorted(chosen, key=lambda quote: quote["key"])
+    each = round(MAX_TOTAL_LENGTH * share) // max(1, len(selected))
+    quote_length = max(160, min(MAX_QUOTE_LENGTH, each))
     quotes = []
     for quote in selected:
         texts = [_part_text(part) for part in quote["parts"]]
@@ -273,10 +256,9 @@ def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list
     around = max(60, (quote_length - marked_length) // (2 * len(spans)))
     windows, shown = [], 0
     for start, end in spans:
-        windows.append(
-            (_word_boundary(text, start - around, -1), _word_boundary(text, end + around, 1))
-        )
-        shown += windows[-1][1] - windows[-1][0]
+        first = _word_boundary(text, start - around, -1)
+        windows.append((first, _word_boundary(text, end + around, 1)))
+        shown += windows[-1][1] - first
         if shown > 2 * quote_length:
             break
     return _segments(text, _merged(windows), spans)
