@@ -58,8 +58,8 @@ _MAX_REASON = 200
 
 
 class _Stored(Struct, frozen=True):
-    """A valid answer as it is stored: the text, what it cost, and the session that was asked
-    about; `tokens` are an upper bound of those of the question and the answers before."""
+    """A valid answer as it is stored, the session that was asked about, and what it cost;
+    `tokens` are an upper bound of those of the question and the answers before."""
 
     answer: str
     seconds: float = 0.0
@@ -154,45 +154,32 @@ def second_reading(
     most: int = MAX_TOKENS,
     refresh: bool = False,
 ) -> SecondReading:
-    """How a reader is asked. One that does not exist is a reader that gives no answer.
-
-    Args:
-        reader: a registered name (`claude`, `codex`), a command line that takes a question on
-            standard input and writes the answer to standard output, or a callable.
-    """
-    if not isinstance(reader, str):
-        name = getattr(reader, "__name__", type(reader).__name__)
-        return SecondReading(name, reader, folder, most, refresh)
-    return SecondReading(reader, _named(reader), folder, most, refresh)
+    """How a reader is asked: a registered name (`claude`, `codex`), a command line that takes a
+    question on standard input and writes the answer to standard output, or a callable. One that
+    does not exist is a reader that gives no answer."""
+    if isinstance(reader, str):
+        return SecondReading(reader, _named(reader), folder, most, refresh)
+    name = getattr(reader, "__name__", type(reader).__name__)
+    return SecondReading(name, reader, folder, most, refresh)
 
 
 def project_reading(
     reader: str, home: Path, *, refresh: bool = False, limit: float = TIME_LIMIT
 ) -> SecondReading:
-    """How a reader is asked whose answers are stored in a project.
-
-    Args:
-        home: leftoff's folder there.
-    """
+    """How a reader is asked whose answers are stored in leftoff's folder of a project."""
     found = second_reading(reader, folder=home / STORED, refresh=refresh)
     return replace(found, limit=limit)
 
 
 def stored_cost(home: Path, session: str) -> ReaderCost | None:
-    """What the answers about a session cost that are stored in a project; None if there are
-    none.
-
-    Args:
-        home: leftoff's folder there.
-    """
+    """What the answers about a session cost that are stored in leftoff's folder of a project;
+    None if there are none."""
     found: list[_Stored] = []
     for path in sorted((home / STORED).glob("*.json")):
         with suppress(OSError, ValueError):
             found.append(msgspec.json.decode(path.read_bytes(), type=_Stored))
     mine = [stored for stored in found if session and stored.session == session]
-    if not mine:
-        return None
-    return _cost(mine)
+    return _cost(mine) if mine else None
 
 
 def _cost(paid: Sequence[_Stored]) -> ReaderCost:

@@ -53,12 +53,9 @@ def growth(counts: Sequence[int]) -> float:
 
 
 def forecast(counts: Sequence[int], usable: int | None) -> Forecast | None:
-    """What is left of a window of `usable` tokens; None if `usable` is not known, if there are
-    fewer than `MIN_CALLS` calls, or if the window does not grow.
-
-    Args:
-        counts: tokens in the window at each call since the last compaction.
-    """
+    """What is left of a window of `usable` tokens, by what it held at each call since the last
+    compaction; None if `usable` is not known, if there are fewer than `MIN_CALLS` calls, or if
+    the window does not grow."""
     if not usable or len(counts) < MIN_CALLS:
         return None
     left = max(0, usable - counts[-1])

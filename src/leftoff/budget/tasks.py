@@ -26,10 +26,7 @@ class ContextMetrics(Struct, frozen=True):
     """Token usage of a session, as a resume log holds it.
 
     Attributes:
-        total_budget: the budget in tokens.
-        used_tokens: tokens used.
         percentage_used: of `total_budget`, 0 to 100 and more.
-        remaining_tokens: `total_budget` minus `used_tokens`.
         stop_reason: why the last response ended, e.g. "end_turn".
         timestamp: ISO 8601, "" where the caller gives none.
     """
@@ -75,10 +72,7 @@ class ContextMetrics(Struct, frozen=True):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextMetrics:
         """What `to_dict` gave; unknown keys are ignored, missing ones follow from the counts.
-
-        Raises:
-            StateError: a field has the wrong type, or a count is missing.
-        """
+        `StateError` where a field has the wrong type, or a count is missing."""
         total, used = data.get("total_budget"), data.get("used_tokens")
         if isinstance(total, int) and isinstance(used, int):
             made = cls.of(total, used).to_dict()
@@ -103,12 +97,7 @@ class Checkpoints(Struct, frozen=True, omit_defaults=True):
 
 
 class Decisions(Struct, frozen=True, omit_defaults=True):
-    """Measures taken because a budget ran out.
-
-    Attributes:
-        fallback_triggered_at: seconds since 1970.
-        force_handoff_at: ISO 8601.
-    """
+    """Measures taken because a budget ran out; times are seconds since 1970 and ISO 8601."""
 
     fallback_provider: str | None = None
     fallback_triggered_at: float | None = None
@@ -157,23 +146,15 @@ class TaskTokenBudget(Struct, frozen=True):
         """
         given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
-            task_id,
-            provider,
-            created_at,
-            total_allocated,
-            tokens_remaining=total_allocated,
-            **given,
-        )
+            task_id, provider, created_at, total_allocated,
+            tokens_remaining=total_allocated, **given,
+        )  # fmt: skip
 
     @property
     def shares(self) -> dict[str, float]:
         """The thresholds by their names in the preset `handoff`."""
-        return {
-            "warning": self.warning_threshold,
-            "checkpoint_90": self.checkpoint_90_threshold,
-            "checkpoint_95": self.checkpoint_95_threshold,
-            "checkpoint_98": self.checkpoint_98_threshold,
-        }
+        names = ("warning", "checkpoint_90", "checkpoint_95", "checkpoint_98")
+        return {name: getattr(self, f"{name}_threshold") for name in names}
 
     def used(self, tokens: int) -> TaskTokenBudget:
         """The budget with `tokens` used in all."""
@@ -202,11 +183,7 @@ class TaskTokenBudget(Struct, frozen=True):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TaskTokenBudget:
-        """What `to_dict` gave.
-
-        Raises:
-            StateError: a field is missing or has the wrong type.
-        """
+        """What `to_dict` gave; `StateError` where a field is missing or has the wrong type."""
         return _converted(data, cls, "task budget")
 
 
@@ -219,13 +196,8 @@ class Handoff(Struct, frozen=True):
 
 
 class Crossed(Struct, frozen=True):
-    """A task reached a threshold with a provider.
-
-    Attributes:
-        number: counts the crossings of the task, from 1.
-        threshold: its name in the preset.
-        at: ISO 8601.
-    """
+    """A task reached a threshold (its name in the preset) with a provider; `number` counts the
+    crossings of the task, from 1."""
 
     number: int
     provider: str
@@ -240,8 +212,7 @@ class TaskDocument(Struct, frozen=True):
         token_budget: the budget with the current provider.
         checkpoints: ids, oldest first.
         handoffs: how often the task was handed over since it last made progress.
-        budgets: the budget with each provider, the current one included.
-        armed: which thresholds have fired with each provider.
+        budgets, armed: the budget with each provider, and which thresholds have fired.
         crossed: the latest crossings, oldest first.
     """
 
@@ -256,11 +227,8 @@ class TaskDocument(Struct, frozen=True):
 
 
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
-    """Tokens that a task may use with a provider, or None if no limit is known.
-
-    Args:
-        more: limits that take precedence over the built-in ones.
-    """
+    """Tokens that a task may use with a provider, or None if no limit is known; `more` limits
+    take precedence over the built-in ones."""
     limits = {**PROVIDER_LIMITS, **(more or {})}
     return limits.get(provider, limits.get(provider.casefold()))
 

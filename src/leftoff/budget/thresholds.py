@@ -52,12 +52,8 @@ class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preset(Struct, frozen=True):
-    """Thresholds in ascending order, and the words around them.
-
-    Attributes:
-        says, heading: head of the instructions for an orchestrating agent, and the heading of
-            each threshold there.
-    """
+    """Thresholds in ascending order, the head of the instructions for an orchestrating agent,
+    and the heading of each threshold there."""
 
     name: str
     thresholds: tuple[Threshold, ...]
@@ -97,11 +93,7 @@ class FiredThresholds(Struct, frozen=True):
 
 
 class Crossing(Struct, frozen=True):
-    """A threshold was reached.
-
-    Attributes:
-        used, total: tokens.
-    """
+    """A threshold was reached; `used` and `total` are tokens."""
 
     threshold: Threshold
     used: int
@@ -164,7 +156,8 @@ def crossings(
     fired = list(armed.fired)
     found: list[Crossing] = []
     if whole:
-        for threshold in _thresholds(preset):
+        ordered = preset.thresholds if isinstance(preset, Preset) else _ordered(preset)
+        for threshold in ordered:
             at = threshold.at * whole - _TOLERANCE * whole
             if threshold.name not in fired and count >= at:
                 fired.append(threshold.name)
@@ -173,7 +166,6 @@ def crossings(
 
 
 def _count(value: Any) -> int | None:
-    """A count of tokens, or None for a value that is not one."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not math.isfinite(value) or value < 0:
@@ -181,16 +173,9 @@ def _count(value: Any) -> int | None:
     return int(value)
 
 
-def _thresholds(given: Preset | Iterable[Threshold]) -> tuple[Threshold, ...]:
-    return given.thresholds if isinstance(given, Preset) else _ordered(given)
-
-
 def _ordered(given: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Thresholds in ascending order.
-
-    Raises:
-        UsageError: a share outside of 0 to 1, or a name twice.
-    """
+    """Thresholds in ascending order; `UsageError` where a share is outside of 0 to 1, or a name
+    stands twice."""
     ordered = tuple(sorted(given, key=lambda t: (t.at, t.name)))
     for threshold in ordered:
         if not 0 < threshold.at <= 1:
@@ -239,11 +224,8 @@ def fill(template: str, at: float, used: int, total: int, names: Mapping[str, st
 
 
 def instructions(preset: Preset, total: int) -> str:
-    """The instructions for an orchestrating agent: what to say at which threshold.
-
-    Args:
-        total: the budget that the figures are of, in tokens.
-    """
+    """The instructions for an orchestrating agent: what to say at which threshold of a budget
+    of `total` tokens."""
     blocks = [preset.says.strip()] if preset.says else []
     for threshold in preset.thresholds:
         used = round(threshold.at * total)
@@ -270,11 +252,7 @@ _PRESETS: Mapping[str, Preset] = MappingProxyType({name: _load(name) for name in
 
 
 def preset(name: str) -> Preset:
-    """A built-in preset by name.
-
-    Raises:
-        UnknownName: there is none of that name.
-    """
+    """A built-in preset by name, or `UnknownName`."""
     if name not in _PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return _PRESETS[name]

@@ -82,10 +82,8 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
     Example: leftoff log show
     """
     made = _generator(budget)
-    if name:
-        found = made.load_resume_log(_meant(made, name))
-    else:
-        found = made.get_latest_resume_log()
+    loaded = made.load_resume_log
+    found = loaded(_meant(made, name)) if name else made.get_latest_resume_log()
     if found is None:
         raise StateError("there is no resume log yet; make one with `leftoff log create`")
     if as_json:

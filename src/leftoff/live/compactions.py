@@ -75,12 +75,8 @@ def _read(path: str) -> _Recording:
 
 
 def cuts(path: str, *, natural: bool = True, artificial: bool = True) -> Iterator[Cut]:
-    """The cuts of one recording, in file order.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """The cuts of one recording, in file order; `SourceError` or `FormatError` where it cannot
+    be read."""
     found = _read(path)
     summaries = [
         n
@@ -126,41 +122,21 @@ def place_of(message: Message) -> int:
 
 
 def audit_compactions(path: str) -> Iterator[Audit]:
-    """Audits every compaction of a recording whose summary can be read, in file order.
-
-    A compaction at the very beginning is left out, because the messages before it are in
-    another file.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """Audits every compaction of a recording whose summary can be read, in file order. One at
+    the very beginning is left out, because the messages before it are in another file."""
     for number, cut in enumerate(cuts(path, artificial=False), 1):
-        before = _before(cut, path)
-        if before is None:
-            continue
-        shares, lost = compare(points(before), cut.recorded)
-        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+        if before := _before(cut, path):
+            shares, lost = compare(points(before), cut.recorded)
+            yield Audit(number, cut.place, len(cut.recorded), shares, lost)
 
 
 def rework_after_compactions(path: str) -> Iterator[Rework]:
-    """What was found out again after every compaction whose summary can be read, in file order.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """What was found out again after every compaction whose summary can be read, in file
+    order."""
     for number, cut in enumerate(cuts(path, artificial=False), 1):
-        before = _before(cut, path)
-        if before is not None:
-            yield rework(
-                number,
-                cut.place,
-                cut.prefix,
-                cut.future,
-                handover=handover_of(before),
-                recorded=cut.recorded,
-            )
+        if before := _before(cut, path):
+            ends = (number, cut.place, cut.prefix, cut.future)
+            yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
 
 
 def _before(cut: Cut, path: str) -> ContextSummary | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from leftoff.live.session import SessionManager, get_session_manager, token_count
 from leftoff.live.telemetry import error_words, logger
@@ -32,12 +33,9 @@ _MAX_OPEN_STREAMS = 256
 
 
 class ResponseInfo(Struct, frozen=True):
-    """What a response or a stream event says; "" or None for what it does not say.
-
-    Attributes:
-        final: no later event of the stream holds usage or a stop reason.
-        nameless: the later events of the stream do not hold the response's id.
-    """
+    """What a response or a stream event says; "" or None for what it does not say. `final`: no
+    later event of the stream holds usage or a stop reason; `nameless`: the later events do not
+    hold the response's id."""
 
     id: str = ""
     model: str = ""
@@ -154,13 +152,8 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
     """Merges two events of one stream. Usage is cumulative: the maximum of each count."""
     usage = then.usage or first.usage
     if first.usage is not None and then.usage is not None:
-        usage = Usage(
-            max(first.usage.input, then.usage.input),
-            max(first.usage.output, then.usage.output),
-            max(first.usage.cache_read, then.usage.cache_read),
-            max(first.usage.cache_write, then.usage.cache_write),
-            max(first.usage.reasoning, then.usage.reasoning),
-        )
+        both = zip(astuple(first.usage), astuple(then.usage), strict=True)
+        usage = Usage(*(max(one, other) for one, other in both))
     return ResponseInfo(
         then.id or first.id,
         then.model or first.model,
@@ -174,7 +167,6 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
 
 
 def _get(value: Any, *names: str) -> Any:
-    """A field of a dict or an object, by the first of its names that it has."""
     for name in names:
         found = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
         if found is not None:
@@ -183,7 +175,6 @@ def _get(value: Any, *names: str) -> Any:
 
 
 def _word(value: Any) -> str:
-    """A string, or the value of an enumeration."""
     if value is None or isinstance(value, (dict, list)):
         return ""
     inner = getattr(value, "value", value)
@@ -234,12 +225,8 @@ def _anthropic(usage: Any) -> Usage | None:
         return None
     if _get(usage, "input_tokens_details") is not None:
         return _openai_usage(usage)
-    return Usage(
-        _tokens(usage, "input_tokens"),
-        _tokens(usage, "output_tokens"),
-        _tokens(usage, "cache_read_input_tokens"),
-        _tokens(usage, "cache_creation_input_tokens"),
-    )
+    kinds = ("input", "output", "cache_read_input", "cache_creation_input")
+    return Usage(*(_tokens(usage, f"{kind}_tokens") for kind in kinds))
 
 
 def _openai_usage(usage: Any) -> Usage | None:
@@ -289,12 +276,8 @@ def _gemini(response: Any) -> ResponseInfo:
     found: Usage | None = None
     if usage is not None:
         whole = _tokens(usage, "prompt_token_count", "promptTokenCount")
-        whole += token_count(
-            _get(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
-        )
-        cached = token_count(
-            _get(usage, "cached_content_token_count", "cachedContentTokenCount")
-        )
+        whole += _tokens(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
+        cached = _tokens(usage, "cached_content_token_count", "cachedContentTokenCount")
         thought = _tokens(usage, "thoughts_token_count", "thoughtsTokenCount")
         written = _tokens(usage, "candidates_token_count", "candidatesTokenCount")
         cached = min(cached, whole)

@@ -33,29 +33,14 @@ from leftoff.registry import Registry
 WHERE = "<input>"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _NOT_RECORDINGS = (
-    b"",
-    b"\n\n\n",
-    b"\x00" * 64,
-    bytes(range(256)),
-    b"Dear diary,\nnothing happened.\n",
-    b"{}",
-    b"[]",
-    b"[[[[",
-    b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
+    b"", b"\n\n\n", b"\x00" * 64, bytes(range(256)), b"Dear diary,\nnothing happened.\n",
+    b"{}", b"[]", b"[[[[", b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
     b'{"type": 7, "message": [], "role": {}, "content": 1}\n' * 3,
     b'[{"role": null, "content": {}}]',
-)
+)  # fmt: skip
 _ODD_TEXTS = (
-    "",
-    " ",
-    "\x00",
-    "a" * 100_000,
-    "\u202eabc",
-    "é" * 50,
-    "\n" * 500,
-    "{[(<" * 99,
-    "🙂👩‍👩‍👧",
-)
+    "", " ", "\x00", "a" * 100_000, "\u202eabc", "é" * 50, "\n" * 500, "{[(<" * 99, "🙂👩‍👩‍👧",
+)  # fmt: skip
 
 
 # -- formats ---------------------------------------------------------------------------------
@@ -109,7 +94,7 @@ class _RecordingPass(Pass):
     """A pass that records the messages that it reads."""
 
     def __init__(self, format: str | None, extra: Sequence[str] = ()) -> None:
-        super().__init__("<example>", format, extra)
+        super().__init__(WHERE, format, extra)
         self.messages: list[Message] = []
 
     def _message(self, m: Message) -> None:
@@ -134,9 +119,8 @@ def _check_positions(messages: Iterable[Message]) -> None:
             f"message {m.index} comes where {expected} is next: cursor.take()"
         )
         taken[m.agent] = expected + 1
-        assert (m.line is None) != (m.item is None), (
-            f"message {m.index}: line or item, not both"
-        )
+        placed = (m.line is None) != (m.item is None)
+        assert placed, f"message {m.index}: line or item, not both"
         assert m.raw, f"message {m.index} does not keep its raw bytes: raw=cursor.raw"
         for typed in m.typed:
             assert typed.part < len(m.parts), f"message {m.index}: typed names no part"
@@ -145,17 +129,27 @@ def _check_positions(messages: Iterable[Message]) -> None:
             assert inside, f"message {m.index}: typed {typed} lies outside its text"
 
 
+def _parted(data: bytes, end: int, name: str | None, extra: Sequence[str] = ()) -> Pass:
+    """A pass over data that was put aside after a byte and taken up again."""
+    first = Pass(WHERE, name, extra)
+    first.feed(data[:end])
+    state = first.save()
+    second = Pass.load(state, WHERE, extra) if state.offset else Pass(WHERE, name, extra)
+    second.feed(data[state.offset :])
+    second.close()
+    return second
+
+
+def _line_ends(example: bytes, most: int) -> list[int]:
+    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
+    return ends[:: max(1, len(ends) // most)]
+
+
 def _check_resume(name: str, example: bytes) -> None:
     whole = to_json(_read_example(name, example).conclude())
-    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
-    for end in ends[:: max(1, len(ends) // 20)]:
-        first = Pass("<example>", name)
-        first.feed(example[:end])
-        second = Pass.load(first.save(), "<example>")
-        second.feed(example[second.offset :])
-        second.close()
-        found = to_json(second.conclude())
-        assert found == whole, (
+    for end in _line_ends(example, 20):
+        same = to_json(_parted(example, end, name).conclude()) == whole
+        assert same, (
             f"put aside after byte {end} and taken up again, it reads otherwise: all state "
             "must stand in the reader's fields"
         )
@@ -180,11 +174,8 @@ def _damaged_copies(example: bytes) -> Iterator[bytes]:
 
 
 def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
-    """Checks that any bytes give a summary that accounts for every line and can be read again,
-    or a documented error.
-
-    Args:
-        format: the format to read them as; recognised by content if None.
+    """Checks that any bytes, read as a format or as what they look like, give a summary that
+    accounts for every line and can be read again, or a documented error.
 
     Returns:
         the summary as JSON, or None if the bytes were refused.
@@ -221,14 +212,8 @@ def check_prefix(data: bytes, cut: int, format: str | None = None) -> None:
     Raises:
         AssertionError: the summaries differ.
     """
-    first = Pass(WHERE, format)
     try:
-        first.feed(data[:cut])
-        state = first.save()
-        second = Pass.load(state, WHERE) if state.offset else Pass(WHERE, format)
-        second.feed(data[state.offset :])
-        second.close()
-        found = to_json(second.conclude())
+        found = to_json(_parted(data, cut, format).conclude())
     except FormatError:
         found = None
     whole = check_any_input(data, format)
@@ -296,14 +281,8 @@ def _new_evidence(before: list[Evidence], after: list[Evidence]) -> list[Evidenc
 
 
 def _check_extractor_resume(name: str, example: bytes, whole: list[Evidence]) -> None:
-    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
-    for end in ends[:: max(1, len(ends) // 12)]:
-        first = Pass("<example>", None, (name,))
-        first.feed(example[:end])
-        second = Pass.load(first.save(), "<example>", (name,))
-        second.feed(example[second.offset :])
-        second.close()
-        same = _evidence_of(second) == whole
+    for end in _line_ends(example, 12):
+        same = _evidence_of(_parted(example, end, None, (name,))) == whole
         assert same, f"put aside after byte {end}, it finds otherwise: state is in the fields"
 
 

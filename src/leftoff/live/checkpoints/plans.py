@@ -122,11 +122,7 @@ class Plans:
             return self._plans[task_id]
 
     def load(self, task_id: str) -> Plan | None:
-        """Loads a task from the store; None if there is none of that id.
-
-        Raises:
-            StateError: its document is damaged.
-        """
+        """Loads a task from the store; None if there is none of that id."""
         stored = self.store.load("task", task_id)
         if stored is None:
             return None
@@ -217,11 +213,8 @@ class Plans:
         self.save(task_id)
 
     def remove_head(self, task_id: str, *, elsewhere: bool) -> None:
-        """Removes the first pending item, which is handled.
-
-        Args:
-            elsewhere: the task left the provider; its other pending items are dropped, too.
-        """
+        """Removes the first pending item, which is handled. If the task went `elsewhere`, the
+        provider's other pending items are dropped, too."""
         with self._lock:
             plan = self[task_id]
             head, rest = plan.pending[0], plan.pending[1:]
