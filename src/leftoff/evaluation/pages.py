@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from html import escape
 
 from msgspec import Struct
 
@@ -15,7 +14,6 @@ from leftoff.evaluation.label_runs import (
     COUNTED,
     MATRICES,
     LabelRun,
-    Measured,
     Result,
     counts_table,
     figures_table,
@@ -25,16 +23,15 @@ from leftoff.evaluation.label_runs import (
 from leftoff.evaluation.matching import match_spans
 from leftoff.evaluation.metrics import (
     NO_LABEL,
-    Bin,
     calibration_points,
     confusion,
     reliability,
 )
 from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.report import Table
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html.frame import html_document, redacted_html
+from leftoff.rendering.html.engine import render_template
+from leftoff.rendering.html.frame import html_document
 
 _STYLE = """
 body { max-width: 68rem }
@@ -50,140 +47,69 @@ def page(
 ) -> str:
     """Renders the page; `sessions` and `predictions` are those that our figures were computed
     from, in the same order."""
-    ours = report.results[0]
-    gate = Redactor()
-    body = [
-        "<h1>Accuracy against labels</h1>",
-        (
-            f"<p>{len(ours.scores)} sessions · labels {escape(report.labels)} · recordings "
-            f"{escape(report.recordings)} · leftoff {escape(report.leftoff)}, rules "
-            f"{escape(report.rules)}"
-            + "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
-            + "</p>"
-        ),
-        *(
-            f"<p class=quiet>left out: {redacted_html(what, gate)}</p>"
-            for what in report.left_out
-        ),
-        f"<p class=quiet>{escape(training_note(report))}</p>",
-        "<h2>Figures</h2>",
-        _figures(ours),
-    ]
-    for part in report.apart:
-        body += [f"<h2>{escape(part.system)}</h2>", _figures(part)]
-    for other in report.results[1:]:
-        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _table(figures_table(other))]
-    body.append("<h2>Is confidence what it says?</h2>")
-    for name, title in (("calibration", "messages"), ("calibration_spans", "spans")):
-        rows = reliability(calibration_points(ours.scores, name))
-        body += [f"<h3>By {title}</h3>", _curve(rows)]
-        body.append(_table(reliability_table(ours, name, "confidence")))
-    for name, title in MATRICES:
-        body += [f"<h2>{title.capitalize()}</h2>", _matrix(confusion(ours.scores, name))]
-    for name, title in COUNTED:
-        body += [f"<h2>{title.capitalize()}</h2>", _table(counts_table(ours, name, ""))]
+    ours, gate = report.results[0], Redactor()
+    count = f"{len(ours.scores)} sessions"
+    words = [count, f"labels {report.labels}", f"recordings {report.recordings}"]
+    words += [f"leftoff {report.leftoff}, rules {report.rules}", report.date, report.machine]
+    shown = [("Figures", ours), *((part.system, part) for part in report.apart)]
+    shown += [(f"Baseline: {other.system}", other) for other in report.results[1:]]
+    lists: list[tuple[str, list[tuple[Mistake, str]]]] = []
     for name, (misses, alarms) in mistakes(sessions, predictions).items():
-        body += [f"<h2>{name.capitalize()}: worst misses</h2>", *_list(misses, "", gate)]
-        body += [f"<h2>{name.capitalize()}: worst false alarms</h2>", *_list(alarms, "", gate)]
-    body.append("<h2>Key decisions found with another type</h2>")
-    for mistake, kind in confused_types(sessions, predictions):
-        body += _list([mistake], f"said {kind}, labelled ", gate)
-    return html_document("Accuracy against labels", "\n".join(body), style=_STYLE)
-
-
-def _table(table: Table) -> str:
-    top = "".join(f"<th>{escape(head.strip())}</th>" for head in table.heads)
-    rows = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in table.rows)
-    lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><tr>{top}</tr>\n{lines}</table>"
-
-
-def _bar(found: Measured) -> str:
-    """The value and its interval between 0 and 1."""
-    if found.bounds is None or found.value is None:
-        return ""
-    low, high, at = (min(1.0, max(0.0, x)) * 160 for x in (*found.bounds, found.value))
-    return (
-        '<svg width="160" height="12" role="img" aria-label="interval">'
-        '<rect width="160" height="1" y="6" fill="currentColor" opacity=".2"/>'
-        f'<rect x="{low:.1f}" width="{max(1.0, high - low):.1f}" y="4" height="5"'
-        ' fill="var(--link)" opacity=".35"/>'
-        f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--link)"/></svg>'
+        lists.append((f"{name.capitalize()}: worst misses", [(m, "") for m in misses]))
+        lists.append((f"{name.capitalize()}: worst false alarms", [(m, "") for m in alarms]))
+    confused = [*confused_types(sessions, predictions)]
+    lists.append(("Key decisions found with another type", confused))
+    body = render_template(
+        "labels.html",
+        head=[word for word in words if word],
+        left_out=[gate.shown(what) for what in report.left_out],
+        note=training_note(report),
+        figures=[(title, figures_table(result), _bars(result)) for title, result in shown],
+        curves=[
+            (
+                title,
+                reliability(calibration_points(ours.scores, name)),
+                reliability_table(ours, name, "confidence"),
+            )
+            for name, title in (("calibration", "messages"), ("calibration_spans", "spans"))
+        ],
+        matrices=[(title, _matrix(confusion(ours.scores, name))) for name, title in MATRICES],
+        counts=[(title, counts_table(ours, name, "")) for name, title in COUNTED],
+        mistakes=[
+            (title, [(m, said, _marked(m, gate)) for m, said in found])
+            for title, found in lists
+        ],
     )
+    return html_document("Accuracy against labels", body, style=_STYLE)
 
 
-def _figures(result: Result) -> str:
-    text = _table(figures_table(result)).replace("</th></tr>", "</th><th>0 to 1</th></tr>", 1)
-    for found in result.figures.values():
-        text = text.replace("</td></tr>", f"</td><td>{_bar(found)}</td>\0", 1)
-    return text.replace("\0", "</tr>")
-
-
-def _curve(rows: Sequence[Bin]) -> str:
-    """The calibration curve: x: confidence, y: share that is right, size of a point: count."""
-    if not rows:
-        return "<p class=quiet>Nothing was said.</p>"
-    side = 260
-    most = max(row.count for row in rows)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return 30 + x * side, 10 + (1 - y) * side
-
-    points = [at(row.confidence, row.right) for row in rows]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    marks = [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + 5 * row.count / most:.1f}" '
-        f'fill="var(--link)"><title>{row.count} at {row.confidence:.3f}: {row.right:.3f} right'
-        "</title></circle>"
-        for (x, y), row in zip(points, rows, strict=True)
+def _bars(result: Result) -> list[tuple[float, ...]]:
+    """Where interval and value of each figure lie between 0 and 160; () without an interval."""
+    return [
+        tuple(round(160 * min(1.0, max(0.0, x)), 1) for x in (*found.bounds, found.value))
+        if found.bounds and found.value is not None
+        else ()
+        for found in result.figures.values()
     ]
-    ticks = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = at(tick, tick)
-        ticks.append(f'<text x="{x - 8:.0f}" y="{side + 26}">{tick:g}</text>')
-        ticks.append(f'<text x="0" y="{y + 4:.0f}">{tick:g}</text>')
-    return (
-        f'<svg width="{side + 50}" height="{side + 45}" role="img" '
-        'aria-label="share that is right by confidence">'
-        f'<rect x="30" y="10" width="{side}" height="{side}" fill="none" stroke="var(--line)"/>'
-        f'<line x1="30" y1="{10 + side}" x2="{30 + side}" y2="10" stroke="var(--line)"/>'
-        f'<polyline points="{path}" fill="none" stroke="var(--link)"/>'
-        + "".join(marks + ticks)
-        + f'<text x="{side // 2}" y="{side + 42}">confidence</text></svg>'
-    )
 
 
-def _matrix(found: Mapping[tuple[str, str], int]) -> str:
+def _matrix(found: Mapping[tuple[str, str], int]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """Each label with the counts of what was said, and how a cell is coloured."""
     names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
     most = max(found.values(), default=1)
-    lines = ["<table><tr><th>labelled \\ said</th>"]
-    lines += [f"<th>{escape(name)}</th>" for name in names]
-    for row in names:
-        lines.append(f"</tr>\n<tr><td>{escape(row)}</td>")
-        for column in names:
-            count = found.get((row, column), 0)
-            kind = "right" if row == column else "wrong"
-            shade = f" shade-{max(1, round(10 * count / most))}" if count else ""
-            lines.append(f'<td class="{kind}{shade}">{count or ""}</td>')
-    return "".join(lines) + "</tr></table>"
+
+    def shade(row: str, column: str) -> tuple[int, str]:
+        count = found.get((row, column), 0)
+        strength = f" shade-{max(1, round(10 * count / most))}" if count else ""
+        return count, ("right" if row == column else "wrong") + strength
+
+    return [(row, [shade(row, column) for column in names]) for row in names]
 
 
-def _list(found: Sequence[Mistake], prefix: str, gate: Redactor) -> list[str]:
-    if not found:
-        return ["<p class=quiet>None.</p>"]
-    blocks = []
-    for mistake in found:
-        context, words = (
-            redacted_html(mistake.context, gate),
-            redacted_html(mistake.words, gate),
-        )
-        marked = context.replace(words, f"<mark>{words}</mark>", 1) if words else context
-        blocks.append(
-            f"<details open><summary>{mistake.weight:g} {prefix}{escape(mistake.kind)} "
-            f"<small>{escape(mistake.file)} at {mistake.place}</small></summary>"
-            f"<blockquote>{marked}</blockquote></details>"
-        )
-    return blocks
+def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:
+    """The redacted context before the words, the words, and the context after them."""
+    context, words = gate.shown(mistake.context), gate.shown(mistake.words)
+    return context.partition(words) if words else (context, "", "")
 
 
 # -- the worst misses and false alarms, with the text around them ------------------------------

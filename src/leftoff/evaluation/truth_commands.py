@@ -14,89 +14,17 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.tables import table
 
 _OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", ";;", "(", ")", "\n"})
-_WRAPPERS = frozenset(
-    "sudo env time nice command exec npx bunx pnpx uvx xvfb-run stdbuf timeout".split()
+_TABLE = table(__file__, "truth.toml")
+_RUN_OF, _WITH, _SUMMARIES = _TABLE["run_of"], _TABLE["with"], _TABLE["summaries"]
+_WRAPPERS, _ALONE, _NO_RUN, _NOTHING = (
+    frozenset(_TABLE[name].split()) for name in ("wrappers", "alone", "no_run", "nothing")
 )
-_RUN_OF = {
-    "uv": "run",
-    "poetry": "run",
-    "pdm": "run",
-    "hatch": "run",
-    "pipenv": "run",
-    "pipx": "run",
-    "rye": "run",
-    "pnpm": "exec dlx",
-    "yarn": "exec dlx",
-    "npm": "exec",
-    "bun": "x",
-    "bundle": "exec",
-}
-_ALONE = frozenset(
-    "pytest jest vitest mocha tsc mypy pyright eslint rspec phpunit golangci-lint".split()
-)
-_WITH = {
-    "ruff": "check format",
-    "biome": "check lint ci",
-    "go": "test vet build",
-    "cargo": "test build check clippy nextest",
-    "dotnet": "test build",
-    "playwright": "test",
-    "cypress": "run",
-    "next": "build",
-    "vite": "build",
-    "bun": "test",
-    "mvn": "test verify package compile install",
-    "mvnw": "test verify package compile install",
-    "gradle": "test build check assemble",
-    "gradlew": "test build check assemble",
-    "make": "test check lint build all",
-}
 _SCRIPTS = re.compile(
     r"(?:test|tests|lint|build|typecheck|type-check|check-types|tsc)(?:[:\-]\w+)*\Z"
 )
-_NO_RUN = frozenset(
-    "--version -V --help -h --init --collect-only --co --list --listTests --watch".split()
-)
-_NOTHING = frozenset("cd export source . set pwd pushd popd unset true :".split())
-
-_SUMMARIES = {
-    "pytest": (r"\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+", r"\b\d+ passed\b.* in [\d.]+"),
-    "jest": (r"^(?:Tests|Test Suites): .*\b[1-9]\d* failed", r"^Tests: .*\b\d+ passed"),
-    "vitest": (r"^ *(?:Tests|Test Files) .*\b[1-9]\d* failed", r"^ *Tests .*\b\d+ passed"),
-    "mocha": (r"^ *[1-9]\d* failing", r"^ *[1-9]\d* passing"),
-    "go test": (r"^(?:FAIL|--- FAIL)\b", r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))"),
-    "node --test": (r"^not ok \d|^[#ℹ] fail [1-9]", r"^[#ℹ] pass [1-9]"),
-    "bun test": (r"^ *[1-9]\d* fail$", r"^ *[1-9]\d* pass$"),
-    "cargo test": (r"^test result: FAILED|^error(?:\[|:)", r"^test result: ok"),
-    "tsc": (r"\berror TS\d+:", r"(?!)"),
-    "mypy": (r"^Found [1-9]\d* errors?", r"^Success: no issues"),
-    "eslint": (
-        r"✖ \d+ problems? \([1-9]|^ESLint found too many warnings",
-        r"✖ \d+ problems? \(0 errors",
-    ),
-    "ruff check": (r"^Found [1-9]\d* errors?\.", r"^All checks passed!"),
-    "mvn": (r"BUILD FAILURE", r"BUILD SUCCESS"),
-    "gradle": (r"^BUILD FAILED", r"^BUILD SUCCESSFUL"),
-    "next build": (
-        r"Failed to compile|Build failed because",
-        r"^○ +\(Static\)|^ƒ +\(Dynamic\)",
-    ),
-    "vite build": (r"^error during build|Build failed in", r"✓ built in"),
-    "dotnet build": (r"^Build FAILED|: error [A-Z]+\d+:", r"^Build succeeded"),
-    "dotnet test": (r"^ *Failed! +-|: error [A-Z]+\d+:", r"^ *Passed! +-"),
-    "rspec": (r"\b[1-9]\d* failures?\b", r"\b\d+ examples?, 0 failures"),
-    "phpunit": (r"^(?:FAILURES|ERRORS)!", r"^OK \("),
-    "playwright test": (r"^ +[1-9]\d* failed", r"^ +\d+ passed"),
-    "cargo build": (r"^error(?:\[|:)", r"^ +Finished "),
-    "cargo check": (r"^error(?:\[|:)", r"^ +Finished "),
-    "cargo clippy": (r"^error(?:\[|:)", r"^ +Finished "),
-    "pyright": (r"^[1-9]\d* errors?,", r"^0 errors,"),
-    "biome check": (r"^Found [1-9]\d* errors?", r"^Checked \d+ files? in .*\. No fixes"),
-    "prettier": (r"^\[(?:warn|error)\]", r"^All matched files use Prettier"),
-    "unittest": (r"^FAILED \(", r"^OK\b"),
-}
 _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "nox")
 """They run other tools: any tool's summary line tells how they ended."""
 
@@ -257,12 +185,9 @@ def runner(words: Sequence[str]) -> str:
     if head in _WITH and first in _WITH[head].split():
         if head == "ruff" and first == "format" and "--check" not in left:
             return ""
-        if head in ("mvn", "mvnw", "gradle", "gradlew", "make"):
-            return head.removesuffix("w")
-        return f"{head} {first}"
-    if head == "make" and not rest:
-        return head
-    return ""
+        alone = head in ("mvn", "mvnw", "gradle", "gradlew", "make")
+        return head.removesuffix("w") if alone else f"{head} {first}"
+    return head if head == "make" and not rest else ""
 
 
 def _without_redirections(words: Sequence[str]) -> list[str]:

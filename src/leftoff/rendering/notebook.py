@@ -37,16 +37,11 @@ class RichSummary:
         yield Text.from_ansi(shown.rstrip("\n"))
 
 
-def repr_html(summary: ContextSummary) -> str | None:
-    """The summary as an HTML card, redacted; None if jinja2 is not installed, so that the
-    notebook falls back to the text."""
-    from leftoff.errors import UsageError
+def repr_html(summary: ContextSummary) -> str:
+    """The summary as an HTML card, redacted."""
     from leftoff.rendering.html.session import card
 
-    try:
-        return card(summary)
-    except UsageError:
-        return None
+    return card(summary)
 
 
 def repr_pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:

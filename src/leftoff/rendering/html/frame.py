@@ -9,7 +9,6 @@ import hashlib
 from html import escape
 from importlib.resources import files
 
-from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
 
 
@@ -48,11 +47,6 @@ def html_document(
         + (f"\n<script>{script}</script>" if script else "")
         + "\n</body>\n</html>\n"
     )
-
-
-def redacted_html(text: str, gate: Redactor) -> str:
-    """Recorded text as HTML: redacted, without control and invisible characters, escaped."""
-    return escape(gate.shown(text))
 
 
 def _hash(text: str) -> str:

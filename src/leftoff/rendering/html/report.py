@@ -163,9 +163,6 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
     Args:
         rows: what `report_row` returned.
         unread: sessions that could not be read and why, a line each, redacted.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     ordered = sorted(rows, key=lambda r: (_descending_key(r.started), r.path))
     body = render_template(

@@ -67,9 +67,6 @@ def page(
             that the summary itself holds is quoted.
         thresholds: drawn into the curve; the preset `advisory` by default.
         everything: the other statements that may be decisions are not folded.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     gate = gate or Redactor()
     raw = quotable_messages(summary, cited(summary, account), messages or {})
@@ -98,9 +95,6 @@ def _page(safe: SafeSummary, values: dict[str, Any]) -> str:
 def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
     """The summary as an HTML fragment for a notebook, redacted: it has no ids, and its CSS
     applies to nothing outside it.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     safe = safe_summary(summary, gate)
     values = _lists(safe, [], MAX_LIST_ITEMS)
