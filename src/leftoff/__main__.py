@@ -18,8 +18,8 @@ from typing import NoReturn
 
 from leftoff._version import __version__
 
+# Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`).
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-"""Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`)."""
 
 
 def run() -> NoReturn:

@@ -44,17 +44,14 @@ from leftoff.summary import ContextSummary, ReaderCost
 from leftoff.text.truncation import one_line
 from leftoff.tokens import max_tokens
 
+# How often a question is asked whose answer is not valid.
 ATTEMPTS = 2
-"""How often a question is asked whose answer is not valid."""
-
+# Seconds for all questions about a session. Chosen by hand; not measured.
 TIME_LIMIT = 600.0
-"""Seconds for all questions about a session. Chosen by hand; not measured."""
-
+# Where answers are stored, below leftoff's folder in a project.
 STORED = Path("state", "second-reader")
-"""Where answers are stored, below leftoff's folder in a project."""
-
+# Code points of what went wrong. Chosen by hand.
 _MAX_REASON = 200
-"""Code points of what went wrong. Chosen by hand."""
 
 
 class _Stored(Struct, frozen=True):
@@ -143,8 +140,8 @@ class SecondReading(Struct, frozen=True):
         raise AssertionError("unreachable")
 
 
+# A reader by name or command, a callable, or how one is asked.
 AnyReader: TypeAlias = str | Reader | SecondReading
-"""A reader by name or command, a callable, or how one is asked."""
 
 
 def second_reading(

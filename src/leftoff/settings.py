@@ -233,15 +233,12 @@ class LoadedSettings(Struct, frozen=True):
         return found
 
 
+# Names that the original designs give to a section.
 _ALIASES = {"tokenbudgetconfig": "token_budget"}
-"""Names that the original designs give to a section."""
-
+# Settings that run a program: a project's files cannot set them.
 _OWN = {"hooks.reader"}
-"""Settings that run a program: a project's files cannot set them."""
-
+# Settings whose value False is accepted and has no effect.
 _IGNORED = {"resume.enable_atomic_writes"}
-"""Settings whose value False is accepted and has no effect."""
-
 ENVIRONMENT = "LEFTOFF_"
 TOML = "leftoff.toml"
 YAML = ".claude-mpm/configuration.yaml"

@@ -23,21 +23,16 @@ from leftoff.errors import SourceError, UsageError
 from leftoff.sources.discover import SessionFile, session_files, session_files_in
 from leftoff.sources.multi_file import conversations, is_multi_file
 
+# Suffixes of recordings, before one of `COMPRESSED`.
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
-"""Suffixes of recordings, before one of `COMPRESSED`."""
-
 COMPRESSED = ("", ".gz", ".zst")
 _SUFFIXES = tuple(ending + packed for ending in SUFFIXES for packed in COMPRESSED)
-
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-
+# Levels of folders below one that is named; deeper ones are left out. Chosen by hand.
 MAX_DEPTH = 64
-"""Levels of folders below one that is named; deeper ones are left out. Chosen by hand."""
-
+# From so many files that are no recordings on, a folder is refused: it is a whole disk or the
+# like. Reading so many names takes about ten seconds. Chosen by hand.
 MAX_OTHERS = 1_000_000
-"""From so many files that are no recordings on, a folder is refused: it is a whole disk or the
-like. Reading so many names takes about ten seconds. Chosen by hand."""
-
 _WILDCARD = re.compile(r"[*?\[]")
 
 

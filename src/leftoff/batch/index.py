@@ -38,9 +38,9 @@ CREATE TABLE IF NOT EXISTS states (
 );
 """
 
+# Nanoseconds. A file modified less than this before it was examined can change again with the
+# same modification time, on file systems with a resolution of 1 s (FAT: 2 s).
 _MTIME_RESOLUTION = 2_000_000_000
-"""Nanoseconds. A file modified less than this before it was examined can change again with the
-same modification time, on file systems with a resolution of 1 s (FAT: 2 s)."""
 
 
 def path_digest(path: str) -> bytes:

@@ -25,9 +25,8 @@ from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.redaction.redactor import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
-
+# Incremented whenever the rows that a worker makes change their meaning.
 ROWS_VERSION = 2
-"""Incremented whenever the rows that a worker makes change their meaning."""
 
 _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
@@ -207,9 +206,9 @@ class ChunkResult(Struct, frozen=True):
     heads: tuple[FileHeader, ...] = ()
 
 
+# Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
+# measured.
 CHUNK, CHUNK_FILES = 16 << 20, 256
-"""Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
-measured."""
 
 
 def split_into_chunks(

@@ -26,8 +26,8 @@ from leftoff.batch.rows import TABLES, TIME_COLUMNS
 from leftoff.errors import SourceError, UsageError
 from leftoff.stores.atomic import Directory, NotSynced, file_stamp
 
+# Bytes of JSON after which a row group of a Parquet file is written.
 ROW_GROUP = 16 << 20
-"""Bytes of JSON after which a row group of a Parquet file is written."""
 
 
 def _kind_of(where: str) -> tuple[str, str, WriterFactory]:

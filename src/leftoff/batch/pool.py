@@ -24,18 +24,14 @@ from leftoff.batch.processes import ProcessEnded, Runner
 from leftoff.batch.work import failed_result, run_chunk
 from leftoff.errors import UsageError
 
+# Seconds that a session may take by default. Chosen by hand; not measured.
 TIME_LIMIT = 300.0
-"""Seconds that a session may take by default. Chosen by hand; not measured."""
-
+# Attempts at a session whose process is killed. Chosen by hand; not measured.
 MAX_ATTEMPTS = 3
-"""Attempts at a session whose process is killed. Chosen by hand; not measured."""
-
-
+# Exit code of a process that was killed with SIGKILL.
 _KILLED = -9
-"""Exit code of a process that was killed with SIGKILL."""
-
+# Seconds to wait for killed processes to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
-"""Seconds to wait for killed processes to end. Chosen by hand; not measured."""
 
 
 class Engine(Protocol):

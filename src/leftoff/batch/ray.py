@@ -25,12 +25,11 @@ from leftoff.batch.pool import TIME_LIMIT, failed_chunk, split_chunk
 from leftoff.batch.work import run_chunk
 from leftoff.errors import UsageError
 
+# How often Ray retries a task whose worker was lost. Chosen by hand; not measured.
 MAX_RETRIES = 2
-"""How often Ray retries a task whose worker was lost. Chosen by hand; not measured."""
-
+# Seconds after the time limit before a worker that has not stopped is killed. Chosen by hand;
+# not measured.
 _KILL_DELAY = 10.0
-"""Seconds after the time limit before a worker that has not stopped is killed. Chosen by
-hand; not measured."""
 
 
 class TimeLimitExceeded(Exception):

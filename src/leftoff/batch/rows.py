@@ -21,8 +21,8 @@ from leftoff.model import parse_time
 from leftoff.rendering.overview import overview
 from leftoff.text.truncation import one_line
 
+# Characters of a title, as in the report. Chosen by hand.
 MAX_TITLE = 260
-"""Characters of a title, as in the report. Chosen by hand."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -130,14 +130,15 @@ class FileRow(Struct, frozen=True, kw_only=True):
     branch: str | None
 
 
+# Every table by name, sessions first.
 TABLES: dict[str, type[Struct]] = {
     "sessions": SessionRow,
     "decisions": DecisionRow,
     "milestones": MilestoneRow,
     "files": FileRow,
 }
-"""Every table by name, sessions first."""
 
+# Columns of a session by the extractor that fills them.
 _COLUMNS_OF: dict[str, tuple[str, ...]] = {
     "decisions": ("decisions",),
     "progress": tuple(
@@ -148,10 +149,9 @@ _COLUMNS_OF: dict[str, tuple[str, ...]] = {
     "insights": ("errors", "left_open"),
     "requests": ("open_requests", "user_messages"),
 }
-"""Columns of a session by the extractor that fills them."""
 
+# Columns that hold points in time, UTC.
 TIME_COLUMNS = frozenset({"started", "ended"})
-"""Columns that hold points in time, UTC."""
 
 
 def session_key(path: str, number: int) -> str:

@@ -34,15 +34,13 @@ from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import create_and_open
 
+# Headers in one chunk. Chosen by hand; not measured.
 HEADERS_PER_CHUNK = 500
-"""Headers in one chunk. Chosen by hand; not measured."""
-
+# Seconds between two commits of the index: finished work that a killed run can lose. Chosen by
+# hand; not measured.
 COMMIT_INTERVAL = 2.0
-"""Seconds between two commits of the index: finished work that a killed run can lose. Chosen by
-hand; not measured."""
-
+# Number of slowest sessions in a report; failures: four times as many.
 SHOWN = 5
-"""Number of slowest sessions in a report; failures: four times as many."""
 
 
 class FailedFile(Struct, frozen=True):

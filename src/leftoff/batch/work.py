@@ -48,10 +48,10 @@ from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, open_regular, read_head
 from leftoff.summary import ContextSummary
 
+# Of the memory of projects: nanoseconds since the last change, and bytes, of a recording whose
+# state is saved, so that one more turn is added in less than 100 ms. From the figures in
+# docs/memory.md.
 RECENT, MIN_MEMORY_SIZE = 2 * 86_400_000_000_000, 1 << 18
-"""Of the memory of projects: nanoseconds since the last change, and bytes, of a recording whose
-state is saved, so that one more turn is added in less than 100 ms. From the figures in
-docs/memory.md."""
 
 
 def run_chunk(data: bytes) -> bytes:

@@ -7,22 +7,19 @@ from statistics import median
 
 from msgspec import Struct
 
+# Calls since the last compaction without which there is no forecast. Chosen by hand; not
+# measured.
 MIN_CALLS = 4
-"""Calls since the last compaction without which there is no forecast. Chosen by hand; not
-measured."""
-
+# Share of the first calls that is ignored: a session begins by reading, which fills the window
+# faster than the work after it. Chosen by hand; not measured.
 SKIPPED_SHARE = 0.25
-"""Share of the first calls that is ignored: a session begins by reading, which fills the window
-faster than the work after it. Chosen by hand; not measured."""
-
 PRIOR_GROWTH = 800
+# Prior of the growth: tokens that a call adds, and how many observed calls the prior weighs. A
+# short session is pulled towards it. From sessions of coding agents that ended in a compaction
+# (docs/budget.md).
 PRIOR_CALLS = 20
-"""Prior of the growth: tokens that a call adds, and how many observed calls the prior weighs. A
-short session is pulled towards it. From sessions of coding agents that ended in a compaction
-(docs/budget.md)."""
-
+# The latest calls that the slope is taken over: the number of pairs grows with the square.
 _MAX_CALLS = 240
-"""The latest calls that the slope is taken over: the number of pairs grows with the square."""
 
 
 class Forecast(Struct, frozen=True):

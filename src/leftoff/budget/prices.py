@@ -20,9 +20,8 @@ from leftoff.session_view import SessionView
 from leftoff.tables import table
 
 _MILLION = 1_000_000
+# The vendor itself. Under another name, such as ``copilot/``, other prices hold.
 _OWN_PREFIX = re.compile(r"(?:anthropic|openai|google|gemini|models)/")
-"""The vendor itself. Under another name, such as ``copilot/``, other prices hold."""
-
 _DATE = re.compile(r"(?:-20[0-9]{6}|\[1m\]|-latest)+")
 
 

@@ -14,12 +14,10 @@ from leftoff.errors import StateError
 from leftoff.model import parse_time
 
 T = TypeVar("T")
-
+# Tokens of a session's budget unless settings say otherwise.
 DEFAULT_BUDGET = 200_000
-"""Tokens of a session's budget unless settings say otherwise."""
-
+# `ContextMetrics.model` where the caller gives no model.
 DEFAULT_MODEL = "claude-sonnet-4.5"
-"""`ContextMetrics.model` where the caller gives no model."""
 
 
 class ContextMetrics(Struct, frozen=True):

@@ -21,11 +21,11 @@ from leftoff.tables import table
 # A share such as 0.7 is not exact in binary; counts are whole tokens. Relative to the total.
 _TOLERANCE = 1e-9
 
+# Two counts in a row below this share of the peak mean that the window was emptied: a
+# compaction or a restart that was not reported. A smaller drop (a rewound turn, a shorter
+# reply) does not, and a single low count may be a call beside the conversation. Chosen by hand;
+# not measured.
 RESTART = 0.5
-"""Two counts in a row below this share of the peak mean that the window was emptied: a
-compaction or a restart that was not reported. A smaller drop (a rewound turn, a shorter reply)
-does not, and a single low count may be a call beside the conversation. Chosen by hand; not
-measured."""
 
 
 class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
@@ -238,8 +238,8 @@ def instructions(preset: Preset, total: int) -> str:
 
 # -- presets ---------------------------------------------------------------------------------
 
+# 70, 85 and 95 % with words for the person; 80, 90, 95 and 98 % with checkpoints.
 PRESETS = ("advisory", "handoff")
-"""70, 85 and 95 % with words for the person; 80, 90, 95 and 98 % with checkpoints."""
 
 
 def _load(name: str) -> Preset:

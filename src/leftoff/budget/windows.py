@@ -58,9 +58,8 @@ class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _TABLES = convert(table(__file__, "windows.toml"), _Tables)
-
+# Tokens that a task may use with each provider, the provider's buffer already subtracted.
 PROVIDER_LIMITS: dict[str, int] = {row.match: row.limit for row in _TABLES.provider}
-"""Tokens that a task may use with each provider, the provider's buffer already subtracted."""
 
 
 def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:

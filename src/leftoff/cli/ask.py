@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CLIENTS = ("claude", "codex")
 
+# What became of resuming, in words; other failures are one.
 WHY = {
     "": "",
     "off": "asked with the full prompt, resuming is switched off",
@@ -34,7 +35,6 @@ WHY = {
     "wrong_model": "asked with the full prompt, the conversation is not this model's",
     "full": "asked with the full prompt, the conversation filled its window",
 }
-"""What became of resuming, in words; other failures are one."""
 
 FAILED = "asked with the full prompt, resuming failed"
 

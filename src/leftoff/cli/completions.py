@@ -68,6 +68,7 @@ def _roles(ctx: click.Context) -> Iterable[str]:
     return sorted(ROLES)
 
 
+# Which documents a command takes the ids of.
 _KINDS = {
     "leftoff ask": "review",
     "leftoff checkpoint inject": "checkpoint",
@@ -76,7 +77,6 @@ _KINDS = {
     "leftoff log show": "resume_log",
     "leftoff resume": "resume_state",
 }
-"""Which documents a command takes the ids of."""
 
 
 def _documents(ctx: click.Context) -> Iterable[str]:
@@ -92,6 +92,7 @@ def _documents(ctx: click.Context) -> Iterable[str]:
 
 
 _FILES = click.Path()
+# What is taken, by the name of an option or by the word for its value.
 _TAKES: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("FILE", "FILE|-", "F", "OUT", "PATH", "SUMMARY", "LABELS", "RUN"), _FILES),
     "DIR": click.Path(file_okay=False),
@@ -101,7 +102,6 @@ _TAKES: dict[str, click.ParamType[Any]] = {
     "--redactor": Offer(_plugins("redactor")),
     "--role": Offer(_roles),
 }
-"""What is taken, by the name of an option or by the word for its value."""
 
 
 def offering(command: click.Command, path: str) -> None:

@@ -22,8 +22,8 @@ from leftoff.sources.open import read_whole
 if TYPE_CHECKING:
     from leftoff.second_reading import SecondReading
 
+# A labelled source repository that is not looked at while rules are built; on demand only.
 HELD_OUT = "marot__spotter"
-"""A labelled source repository that is not looked at while rules are built; on demand only."""
 
 
 class RunOptions(Struct, frozen=True):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from leftoff.redaction.redactor import SafeText
 
+# Name of each command: where it is, and its line in the help.
 _COMMANDS = {
     "ask": ("leftoff.cli.ask:ask", "Ask Claude Code or Codex, and continue later."),
     "audit": ("leftoff.cli.audit:audit", "What the compactions of a session lost."),
@@ -58,8 +59,8 @@ _COMMANDS = {
     "show": ("leftoff.cli.show:show", "Print messages of a session by number."),
     "verify": ("leftoff.cli.verify:verify", "Check the references of a saved summary."),
 }
-"""Name of each command: where it is, and its line in the help."""
 
+# The sections of the help, with their commands, the most used first.
 _SECTIONS = {
     "A session": ("summarize", "show", "export", "follow", "budget", "verify", "audit"),
     "Many sessions": (
@@ -70,7 +71,6 @@ _SECTIONS = {
         "convert", "redact", "eval", "memory", "config", "plugins", "schema", "completion",
     ),
 }  # fmt: skip
-"""The sections of the help, with their commands, the most used first."""
 
 
 class Commands(click.Group):

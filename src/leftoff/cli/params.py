@@ -46,6 +46,7 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(incomplete, type="file"), *found]
 
 
+# Which recorder wrote the recording. `--format` is the older name.
 recorder_option = click.option(
     "--from",
     "--format",
@@ -53,7 +54,6 @@ recorder_option = click.option(
     metavar="NAME",
     help="Read as this format.  [default: detected from the content]",
 )
-"""Which recorder wrote the recording. `--format` is the older name."""
 
 
 def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:

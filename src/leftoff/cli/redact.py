@@ -20,11 +20,9 @@ from leftoff.sources.encodings import Utf8Reader, holds_wide_text
 from leftoff.sources.open import lines_of, open_recoded
 from leftoff.text.sanitize import clean
 
+# Characters of text that are looked at together.
 CHUNK = 1 << 20
-"""Characters of text that are looked at together."""
-
 FORMS = ("auto", "text", "json", "jsonl")
-
 _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 

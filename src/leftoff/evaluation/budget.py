@@ -34,8 +34,8 @@ from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
 from leftoff.sources.open import STDIN, session_paths
 
+# The forecast is made after these shares of the calls before a compaction. Chosen by hand.
 FORECAST_SHARES = (0.5, 0.75)
-"""The forecast is made after these shares of the calls before a compaction. Chosen by hand."""
 
 
 class ForecastError(Struct, frozen=True):

@@ -38,8 +38,8 @@ from leftoff.model import Message
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
+# Output of ``git commit``: branch and abbreviated hash of the new commit.
 _COMMIT_OUTPUT = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
-"""Output of ``git commit``: branch and abbreviated hash of the new commit."""
 
 
 class CommittedFiles(Struct, frozen=True):
@@ -68,8 +68,8 @@ class CommittedFiles(Struct, frozen=True):
     uncommitted_shown: int
 
 
+# The numbers of one figure by name, an interval as its two bounds.
 Row: TypeAlias = dict[str, int | float | tuple[float, float] | None]
-"""The numbers of one figure by name, an interval as its two bounds."""
 
 
 class FileRun(Run, frozen=True, kw_only=True, tag="leftoff.files/1"):
@@ -218,8 +218,8 @@ def _against_patches(
     return ours, seeds
 
 
+# Formats whose recordings may hold the final patch.
 _WITH_PATCHES = ("swe_agent", "openhands", "openai_rows", "chat")
-"""Formats whose recordings may hold the final patch."""
 
 
 def _against_commits(

@@ -15,19 +15,18 @@ from leftoff import codec
 from leftoff.errors import SourceError
 from leftoff.sources.open import open_lines
 
+# Suffix of a file of commits, after the name of its recording (without ``.gz``).
 SIDECAR = ".groundtruth.json"
-"""Suffix of a file of commits, after the name of its recording (without ``.gz``)."""
 
+# Output of builds and test runs: most projects ignore it, and no tool call names it.
 _GENERATED = re.compile(
     r"(?:^|/)(?:build|_build|dist|__pycache__|node_modules|\.pytest_cache|[^/]+\.egg-info)/"
     r"|\.(?:pyc|pyo|so|o|class)$"
 )
-"""Output of builds and test runs: most projects ignore it, and no tool call names it."""
 
+# Files in a final diff that the task's environment changed before the agent began, by a word in
+# the recording's name. This is known about the data sets; no recording states it.
 _SET_UP: dict[str, tuple[str, ...]] = {"sphinx": ("setup.py", "tox.ini")}
-"""Files in a final diff that the task's environment changed before the agent began, by a word
-in the recording's name. This is known about the data sets; no recording states it."""
-
 _FILE_HEADER = re.compile(r"^diff --git ", re.MULTILINE)
 _IS_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
 _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}

@@ -30,6 +30,7 @@ from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
+# Every measure is a share; of "outdated", "noise" and "repeated" less is better.
 MEASURES = (
     "state of the open turn",
     "state of the closed turn",
@@ -49,15 +50,12 @@ MEASURES = (
     "grounded",
     "repeated",
 )
-"""Every measure is a share; of "outdated", "noise" and "repeated" less is better."""
 
+# Code points of the person's last message that have to be there. From docs/handover.md.
 MAX_WHOLE = 1600
-"""Code points of the person's last message that have to be there. From docs/handover.md."""
-
+# Share of `MAX_WHOLE` that has to be there of a longer message: white space, a mark of what was
+# left out and a border between words take the rest. Chosen by hand.
 SHORTENED = 0.9
-"""Share of `MAX_WHOLE` that has to be there of a longer message: white space, a mark of what
-was left out and a border between words take the rest. Chosen by hand."""
-
 _STATE = re.compile(r"^State: (.+)$", re.MULTILINE)
 _OPEN = re.compile(r"still at work|in the middle|was not finished", re.IGNORECASE)
 _CLOSED = re.compile(r"ended its turn|waits for the person|interrupted", re.IGNORECASE)
@@ -65,10 +63,8 @@ _WORD = re.compile(r"\w+")
 _PLACEHOLDER = re.compile(r"\[REDACTED:[\w-]+(?::\d+)?\]")
 _COMMAND = re.compile(r"/[\w:-]+")
 _COUNTS = re.compile(r"\+\d+ [-\N{MINUS SIGN}]\d+")
-
-
+# Decisions below this importance are minor and do not count.
 MIN_IMPORTANCE = 2
-"""Decisions below this importance are minor and do not count."""
 
 
 class Share(Struct, frozen=True):
@@ -327,8 +323,8 @@ def _place(text: str, path: str, known: Sequence[str]) -> int | None:
 # The person's words are never noise unless they are a notice. Every text is treated alike,
 # whatever its headings are called.
 
+# Words of a statement. Chosen by hand.
 MIN_WORDS = 4
-"""Words of a statement. Chosen by hand."""
 
 _HEADING = re.compile(
     r"(?:#+ +(?P<marks>.+)|(?:\d+\. +)?\*\*(?P<bold>[^*]+)\*\*:?"

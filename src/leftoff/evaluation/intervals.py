@@ -10,7 +10,6 @@ from typing import TypeVar
 from msgspec import Struct
 
 S = TypeVar("S")
-
 RESAMPLES = 2000
 SWAPS = 10_000
 SEED = 20_261

@@ -199,17 +199,17 @@ def training_note(report: LabelRun) -> str:
     )
 
 
+# Prefixes of the titles of figures that depend on the decision weights.
 _TRAINED_FIGURES = ("key decisions", "types of the decisions", "confidence")
-"""Prefixes of the titles of figures that depend on the decision weights."""
+# Counts by name of a session's scores, each with its title.
 COUNTED = (
     ("milestone_kinds", "milestones by kind"),
     ("milestone_evidence", "milestones by evidence"),
     ("directive_kinds", "directives by kind"),
 )
-"""Counts by name of a session's scores, each with its title."""
 
+# Confusion matrices of a session's scores, each with its title.
 MATRICES = (("types", "types of decisions"), ("stages", "stages by turn"))
-"""Confusion matrices of a session's scores, each with its title."""
 
 
 def figures_table(result: Result, *, trained: bool = False) -> Table:
@@ -277,8 +277,8 @@ def sum_by_name(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
 
 # -- the evaluation
 
+# Predicts for a session: our engine, a baseline, an experiment.
 Predictor: TypeAlias = Callable[[LabelledSession], Predictions]
-"""Predicts for a session: our engine, a baseline, an experiment."""
 
 
 class Evaluation(Struct, frozen=True):

@@ -34,12 +34,11 @@ class Decision(Struct, frozen=True):
     source_line: int | None = None
 
 
+# Why a statement that looks like a key decision is none: a next step, what happened or is so,
+# weighing without a commitment, what was settled before, a suggestion that is not taken up.
 NEAR_MISSES = ("move", "report", "analysis", "repeat", "offer")
-"""Why a statement that looks like a key decision is none: a next step, what happened or is so,
-weighing without a commitment, what was settled before, a suggestion that is not taken up."""
-
+# Readers differ on whether it is a key decision: it is scored neither way.
 UNSURE = "unsure"
-"""Readers differ on whether it is a key decision: it is scored neither way."""
 
 
 class NearMiss(Struct, frozen=True):
@@ -211,12 +210,11 @@ def _says(text: str, quote: str) -> bool:
 
 # -- labels whose quotes stand at another place by now ---------------------------------------
 
+# Characters; a shorter quote may stand in many places and is not looked for far away.
 SHORT_QUOTE = 12
-"""Characters; a shorter quote may stand in many places and is not looked for far away."""
-
+# Messages with words on each side in which a short quote is looked for. Both were chosen by
+# hand; not measured.
 NEAR = 5
-"""Messages with words on each side in which a short quote is looked for. Both were chosen by
-hand; not measured."""
 
 
 class Move(Struct, frozen=True):

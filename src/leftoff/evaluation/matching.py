@@ -8,16 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+# Minimum similarity of two spans that match. Chosen by hand.
 MIN_SIMILARITY = 0.5
-"""Minimum similarity of two spans that match. Chosen by hand."""
-
+# Least share of the shorter one's words that two mentions of one item have in common, in one
+# message and in two. Chosen by hand; not measured.
 SAME_PLACE, ANYWHERE = 0.3, 0.6
-"""Least share of the shorter one's words that two mentions of one item have in common, in one
-message and in two. Chosen by hand; not measured."""
-
+# Least number of words that mentions in two messages share. Chosen by hand.
 MIN_SHARED = 3
-"""Least number of words that mentions in two messages share. Chosen by hand."""
-
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -71,10 +68,9 @@ def tokens(text: str) -> Counter[str]:
     return Counter(_TOKEN.findall(text.casefold()))
 
 
+# Least share of the words of the shorter of two statements, and of both together, that they
+# have in common. Set by hand: a sentence around a labelled clause, or the other way round.
 SAME_SHORTER, SAME_BOTH = 0.7, 0.3
-"""Least share of the words of the shorter of two statements, and of both together, that they
-have in common. Set by hand: a sentence around a labelled clause, or the other way round."""
-
 _WORDS = re.compile(r"\w+")
 
 
@@ -187,8 +183,8 @@ def match_statements(
     return found
 
 
+# Statements of a session that a person is shown at most.
 FIRST = 5
-"""Statements of a session that a person is shown at most."""
 
 
 def count_statements(
@@ -255,9 +251,9 @@ def match_items(
     return Counts(len(found), wrong, len(labelled) - len(found))
 
 
+# Characters on each side of a labelled quote whose sentences speak of the same item. Chosen by
+# hand; not measured.
 BESIDE = 200
-"""Characters on each side of a labelled quote whose sentences speak of the same item. Chosen by
-hand; not measured."""
 
 
 def beside(text: str, quote: str) -> str:

@@ -23,29 +23,22 @@ from leftoff.evaluation.matching import (
 from leftoff.evaluation.predictions import TO_DO, Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 
+# The k of precision and recall at k: decisions that a reader sees first.
 TOP_K = 10
-"""The k of precision and recall at k: decisions that a reader sees first."""
-
+# Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand.
 MIN_DECISIONS = 5
-"""Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand."""
-
+# Tolerance of stage boundaries in turns. Chosen by hand.
 BOUNDARY_TOLERANCE = 2
-"""Tolerance of stage boundaries in turns. Chosen by hand."""
-
+# Bins of equal mass in the reliability table.
 BINS = 10
-"""Bins of equal mass in the reliability table."""
-
+# The three kinds of milestones that readers disputed most, as one.
 DONE = {"bug_fixed": "done", "feature_done": "done", "task_done": "done"}
-"""The three kinds of milestones that readers disputed most, as one."""
-
+# Kinds of milestones that the labelling guideline has under another name.
 _LABELLED_AS = {"typecheck_passes": "lint_passes"}
-"""Kinds of milestones that the labelling guideline has under another name."""
-
+# Kinds of the person's words that are no directives to the labelling guideline.
 _NOT_LABELLED = frozenset({"question", "remark", "command"})
-"""Kinds of the person's words that are no directives to the labelling guideline."""
-
+# In a confusion matrix: no label, or no prediction.
 NO_LABEL = "-"
-"""In a confusion matrix: no label, or no prediction."""
 
 
 class Ranked(Struct, frozen=True):
@@ -457,6 +450,7 @@ def _turns(scores: Scores) -> int:
     return sum(sum((s.stages or {}).values()) for s in scores)
 
 
+# Every figure, in the order of the report.
 FIGURES: tuple[Figure, ...] = (
     *_prf("statements", "key decisions, statements"),
     *(_firsts(count) for count in (3, FIRST)),
@@ -509,8 +503,8 @@ FIGURES: tuple[Figure, ...] = (
     *_prf("open_items_by_item", "open items by item, any mention"),
     _one("open_item_spans_f1", "open items, spans: F1", "open_item_spans"),
 )
-"""Every figure, in the order of the report."""
 
+# Figures for which a baseline is compared in a paired test.
 PAIRED = (
     "decisions_f1",
     "decision_spans_f1",
@@ -520,7 +514,6 @@ PAIRED = (
     "directives_f1",
     "open_items_f1",
 )
-"""Figures for which a baseline is compared in a paired test."""
 
 
 def figure_named(name: str) -> Figure:

@@ -114,8 +114,8 @@ def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:
 
 # -- the worst misses and false alarms, with the text around them ------------------------------
 
+# Code points of context on each side of the words. Chosen by hand.
 CONTEXT_CHARACTERS = 240
-"""Code points of context on each side of the words. Chosen by hand."""
 
 
 class Mistake(Struct, frozen=True):

@@ -9,8 +9,8 @@ from msgspec import UNSET, Struct
 from leftoff.model import Ref
 from leftoff.summary import ContextSummary, UserRequest
 
+# Kinds of open items that come from a to-do list.
 TO_DO = frozenset({"in_progress", "pending"})
-"""Kinds of open items that come from a to-do list."""
 
 
 class Prediction(Struct, frozen=True):
@@ -75,8 +75,8 @@ def from_summary(
     )
 
 
+# Kinds of requests that the labels call directives.
 _DIRECTIVES = frozenset({"task", "plan", "constraint", "correction", "choice", "approval"})
-"""Kinds of requests that the labels call directives."""
 
 
 def _is_directive(request: UserRequest) -> bool:

@@ -13,9 +13,8 @@ from leftoff.evaluation.file_truth import SIDECAR
 from leftoff.model import Message
 
 T = TypeVar("T")
-
+# Endings of files that stand beside recordings.
 _BESIDE = (SIDECAR, ".metadata.json", ".tsv", "README.md")
-"""Endings of files that stand beside recordings."""
 
 
 def recording_paths(paths: Iterable[str]) -> list[str]:

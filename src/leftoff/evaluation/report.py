@@ -15,11 +15,10 @@ from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.evaluation.intervals import Interval
 
+# The lower and the upper bound of a 95 % interval.
 Bounds: TypeAlias = tuple[float, float] | None
-"""The lower and the upper bound of a 95 % interval."""
-
+# Most lines of one kind in a text; the JSON has all. Chosen by hand.
 MAX_LISTED = 20
-"""Most lines of one kind in a text; the JSON has all. Chosen by hand."""
 
 
 class Run(Struct, frozen=True, kw_only=True, tag_field="schema"):

@@ -22,19 +22,15 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
 
+# Makes a text from a cut and leftoff's summary of what stands before it; None where the form
+# does not exist (no recorder's summary).
 Form: TypeAlias = Callable[[Cut, ContextSummary], "str | None"]
-"""Makes a text from a cut and leftoff's summary of what stands before it; None where the form
-does not exist (no recorder's summary)."""
-
+# Budgets of the log and of the prompt form.
 LOG_TOKENS, PROMPT_TOKENS = 10_000, 1_500
-"""Budgets of the log and of the prompt form."""
-
+# The file that the hook's block names; a made-up one of usual length.
 WHERE = "/home/user/project/.leftoff/resume-logs/session.md"
-"""The file that the hook's block names; a made-up one of usual length."""
-
+# Titles of what only fills room.
 FILLERS = ("Also said", "Names in use")
-"""Titles of what only fills room."""
-
 RECORDED, TAIL = "recorder's summary", "tail"
 BOTH, BOTH_WHOLE = "both, equal length", "both, as given"
 HOOK, LOG = "hook", "log"
@@ -153,8 +149,8 @@ def _fitting(text: str, room: int) -> list[str]:
 
 # -- the tail: the last messages that fit a budget ---------------------------------------------
 
+# Characters of a tool call's arguments in a tail. Chosen by hand.
 MAX_ARGUMENTS = 200
-"""Characters of a tool call's arguments in a tail. Chosen by hand."""
 
 
 def tail(cut: Cut, budget: int, count_tokens: Callable[[str], int]) -> str:

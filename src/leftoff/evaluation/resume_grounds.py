@@ -19,7 +19,6 @@ from leftoff.text.sanitize import clean
 
 _CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
 _SPACE = re.compile(r"\s+")
-
 _SECRET = re.compile(r"\[REDACTED:[\w-]+:\d+\]")
 _NOT_CLAIMS = re.compile(
     rf"{_SECRET.pattern}"

@@ -43,9 +43,9 @@ from leftoff.live.compactions import Cut, cuts
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, Source
 
+# Messages before a cut. A file that begins with a compaction has nothing to measure there.
+# Chosen by hand.
 MIN_MESSAGES = 10
-"""Messages before a cut. A file that begins with a compaction has nothing to measure there.
-Chosen by hand."""
 
 
 class MeasuredCut(Struct, frozen=True):
@@ -174,8 +174,8 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
         return Table(("", *names, "items"), rows)
 
 
+# Columns of the name of a form in the table.
 WIDTH = 10
-"""Columns of the name of a form in the table."""
 
 
 class Miss(Struct, frozen=True):
@@ -317,9 +317,8 @@ def _score_cut(
 
 # -- figures ---------------------------------------------------------------------------------
 
+# Forms that are compared in every measure, the second being what an agent has anyway.
 COMPARED = ((BOTH, RECORDED),)
-"""Forms that are compared in every measure, the second being what an agent has anyway."""
-
 SWAPS = 2000
 
 

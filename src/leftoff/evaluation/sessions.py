@@ -12,8 +12,8 @@ from leftoff.evaluation.matching import beside
 from leftoff.live.compactions import place_of
 from leftoff.model import Message
 
+# Random cuts in each session at which the current stage is scored. Chosen by hand.
 CUTS = 10
-"""Random cuts in each session at which the current stage is scored. Chosen by hand."""
 
 
 class LabelledSession:

@@ -17,8 +17,8 @@ from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
+# Keys of the list of messages in a JSON document, in the order of the labelling guideline.
 _LISTS = ("history", "messages", "trajectory")
-"""Keys of the list of messages in a JSON document, in the order of the labelling guideline."""
 
 
 def sessions(

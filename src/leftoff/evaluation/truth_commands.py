@@ -25,20 +25,19 @@ _WRAPPERS, _ALONE, _NO_RUN, _NOTHING = (
 _SCRIPTS = re.compile(
     r"(?:test|tests|lint|build|typecheck|type-check|check-types|tsc)(?:[:\-]\w+)*\Z"
 )
+# They run other tools: any tool's summary line tells how they ended.
 _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "nox")
-"""They run other tools: any tool's summary line tells how they ended."""
-
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What a shell, npm or a client prints where the program never ran.
 _NOT_STARTED = re.compile(
     r"command not found|: not found$|No module named (?:pytest|mypy|ruff)\b|[Mm]issing script:"
     r"|cd: (?:\S+: )?[Nn]o such file|^The system cannot find the path"
     r"|is not a valid statement separator|npm (?:ERR!|error) enoent|Sibling tool call errored",
     re.MULTILINE,
 )
-"""What a shell, npm or a client prints where the program never ran."""
 
+# Options and results of a run of `go test` that runs no test: benchmarks, a build.
 _NO_TESTS = re.compile(r"-run[= ]['\"]?(?:\^\$|XXX\b|NONE\b)|\[no tests to run\]\s*\Z")
-"""Options and results of a run of `go test` that runs no test: benchmarks, a build."""
 
 _STOPPED = re.compile(
     r"timed out|interrupted|moved to (?:the )?background"
@@ -255,12 +254,11 @@ _COMMIT_LINE = re.compile(
     r"(?P<changed>(?:\n (?:Author|Date):.*)*\n \d+ files? changed)?",
     re.MULTILINE,
 )
+# What Aider writes of a commit of its own.
 _AIDER_LINE = re.compile(r"^Commit (?P<hash>[0-9a-f]{7,40}) (?P<subject>.*\S)")
-"""What Aider writes of a commit of its own."""
-
+# What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
+# this machine is no remote.
 _PUSHED = re.compile(r"^To (?![/~.])\S+\n((?:[ *+!=-].*\n?)+)", re.MULTILINE)
-"""What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
-this machine is no remote."""
 
 _MOVED = re.compile(
     r" (?:\* \[new (?:branch|tag)\]|[ +] ?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}"

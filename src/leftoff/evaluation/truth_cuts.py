@@ -21,15 +21,12 @@ from msgspec import Struct
 from leftoff.formats import native
 from leftoff.model import Message, Text, ToolCall, ToolResult
 
+# Most places taken of each kind in a session. Chosen by hand.
 OPEN_CUTS, CLOSED_CUTS = 4, 4
-"""Most places taken of each kind in a session. Chosen by hand."""
-
+# Most sessions taken of a recording that holds many. Chosen by hand.
 MAX_SESSIONS = 12
-"""Most sessions taken of a recording that holds many. Chosen by hand."""
-
-
+# Nobody reads an output and types an answer in so short a time. Chosen by hand.
 AT_ONCE = timedelta(seconds=2)
-"""Nobody reads an output and types an answer in so short a time. Chosen by hand."""
 
 
 class CutPlace(Struct, frozen=True):

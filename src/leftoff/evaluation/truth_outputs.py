@@ -19,9 +19,8 @@ from leftoff.model import Message, Part, Text, ToolCall, ToolResult
 from leftoff.summary import ContextSummary
 from leftoff.tables import table as toml_table
 
+# False claims planted, over all tools in turn.
 PLANTED = 100
-"""False claims planted, over all tools in turn."""
-
 _CLAIMS: dict[str, list[str]] = toml_table(__file__, "truth.toml")["claims"]
 
 

@@ -24,24 +24,19 @@ from typing import Any, NamedTuple
 from leftoff import codec
 from leftoff.hooks import queue
 
+# The events for which `leftoff hook install` registers the hook.
 EVENTS = tuple("SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd".split())
-"""The events for which `leftoff hook install` registers the hook."""
-
+# Seconds after which a hook exits without a reply.
 TIME_LIMIT = 2.0
-"""Seconds after which a hook exits without a reply."""
-
+# Seconds that a starting session waits for a worker that is still running.
 WORKER_TIMEOUT = 0.2
-"""Seconds that a starting session waits for a worker that is still running."""
-
+# Maximum size of an event on standard input, in bytes.
 MAX_INPUT_BYTES = 16 << 20
-"""Maximum size of an event on standard input, in bytes."""
-
+# Bytes at the end of a transcript in which `last_call` searches, first and second try.
 TAIL, LONG_TAIL = 256 << 10, 4 << 20
-"""Bytes at the end of a transcript in which `last_call` searches, first and second try."""
-
+# Seconds after which a worker's marker is ignored: its worker was killed. Three times the time
+# limit of a worker.
 STALE_SECONDS = 900
-"""Seconds after which a worker's marker is ignored: its worker was killed. Three times the
-time limit of a worker."""
 
 
 def main() -> int:

@@ -16,10 +16,9 @@ from leftoff.errors import SourceError
 from leftoff.incremental.cursor import Cursor, Tail
 from leftoff.sources.open import open_regular
 
+# Bytes of a transcript, after the place where the block was given, that are searched: clients
+# record it at once. Chosen by hand.
 MAX_BYTES = 8 << 20
-"""Bytes of a transcript, after the place where the block was given, that are searched: clients
-record it at once. Chosen by hand."""
-
 _MARK = b"<leftoff session="
 
 

@@ -26,9 +26,8 @@ from leftoff.sources.discover import home_folder
 
 CLIENTS = ("claude", "codex")
 SCOPES = ("user", "project", "local")
-
+# Seconds after which a client stops our hook; it ends by itself after 2.
 TIMEOUTS = {"claude": 10, "codex": 3}
-"""Seconds after which a client stops our hook; it ends by itself after 2."""
 
 HINTS = {
     "claude": "",

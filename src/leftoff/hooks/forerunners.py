@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 from leftoff.hooks import queue
 
+# Maximum age in seconds of the session whose block a new one gets.
 MAX_AGE = 30 * 86_400
-"""Maximum age in seconds of the session whose block a new one gets."""
-
+# Sessions of a project that are looked at, the newest first. Chosen by hand.
 MAX_FOLDERS = 200
-"""Sessions of a project that are looked at, the newest first. Chosen by hand."""
 
 
 class Forerunner(NamedTuple):

@@ -27,12 +27,11 @@ from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError
 from leftoff.stores.atomic import NotSynced, write_atomic
 
+# Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
+# hook itself exits after 2 seconds (`answer.TIME_LIMIT`).
 TIMEOUT = 10
-"""Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
-hook itself exits after 2 seconds (`answer.TIME_LIMIT`)."""
-
+# Suffix of the backup of the settings from before the first change.
 BEFORE = ".before-leftoff"
-"""Suffix of the backup of the settings from before the first change."""
 
 _OURS = re.compile(
     r"""(?:^|[/\\\s"'])leftoff(?:\.exe)?["']?\s+hook\s*$|-m\s+leftoff\s+hook\s*$"""

@@ -9,22 +9,18 @@ from typing import Any
 from leftoff.handover import recall
 from leftoff.hooks import forerunners, queue
 
+# Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand.
 MAX_INDEXES = 3
-"""Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand."""
-
+# Bytes of an index; a larger file is not ours.
 MAX_INDEX_BYTES = 512 << 10
-"""Bytes of an index; a larger file is not ours."""
-
+# Lines given by earlier prompts that are remembered, the last ones. Chosen by hand.
 MAX_REMEMBERED = 200
-"""Lines given by earlier prompts that are remembered, the last ones. Chosen by hand."""
-
+# Prompts of the first session after installing that look for earlier recordings, which a worker
+# prepares. Chosen by hand.
 MAX_WAITING = 3
-"""Prompts of the first session after installing that look for earlier recordings, which a
-worker prepares. Chosen by hand."""
-
+# Title of the part for which a block is given after a compaction: what its summary lacks stood
+# in the block that the session got when it began again.
 WRONG = "The compaction's summary is wrong about:"
-"""Title of the part for which a block is given after a compaction: what its summary lacks stood
-in the block that the session got when it began again."""
 
 
 def block_for(

@@ -14,21 +14,17 @@ from leftoff.hooks.forerunners import branch_of, earlier_sessions
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import short
 
+# A session of so many typed messages counts as work without an edit. Chosen by hand.
 MIN_PROMPTS = 3
-"""A session of so many typed messages counts as work without an edit. Chosen by hand."""
-
+# An open point of fewer content words says nothing without its session. Chosen by hand.
 MIN_WORDS = 3
-"""An open point of fewer content words says nothing without its session. Chosen by hand."""
-
+# Earlier sessions whose open points are looked at: older ones are rarely still open, and each
+# costs the worker 10 ms. Chosen by hand.
 MAX_EARLIER = 5
-"""Earlier sessions whose open points are looked at: older ones are rarely still open, and each
-costs the worker 10 ms. Chosen by hand."""
-
+# Code points of an open point. Chosen by hand.
 MAX_POINT_LENGTH = 600
-"""Code points of an open point. Chosen by hand."""
-
+# Open points of earlier sessions in a block. Chosen by hand.
 MAX_OPEN = 6
-"""Open points of earlier sessions in a block. Chosen by hand."""
 
 
 def about_session(

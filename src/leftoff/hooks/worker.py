@@ -38,33 +38,26 @@ from leftoff.sources.place import place_of
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
 
+# Seconds after which a worker dequeues no further job and reads no further.
 TIME_LIMIT = 300.0
-"""Seconds after which a worker dequeues no further job and reads no further."""
-
+# Seconds to wait for a compaction's summary that is not yet in the transcript.
 SUMMARY_TIMEOUT = 3.0
-"""Seconds to wait for a compaction's summary that is not yet in the transcript."""
-
+# After a turn the session is summarised again only when this many times the duration of the
+# last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
+# not measured.
 MIN_INTERVAL_FACTOR = 20
-"""After a turn the session is summarised again only when this many times the duration of the
-last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
-not measured."""
-
+# Recordings from before the first hook that are read. Chosen by hand.
 MAX_IMPORTED = 3
-"""Recordings from before the first hook that are read. Chosen by hand."""
-
+# Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
+# messages would be a second pass over the file.
 MAX_HISTORY_BYTES = 64 << 20
-"""Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
-messages would be a second pass over the file."""
-
+# Bytes of the block of what holds in the project, frame included.
 MAX_LEDGER_BYTES = 1_200
-"""Bytes of the block of what holds in the project, frame included."""
-
+# Jobs after which a second reader is asked: when a later session, or the same one after a
+# compaction, is going to be given what was found.
 JUDGED = ("end", "post_compact", "pre_compact")
-"""Jobs after which a second reader is asked: when a later session, or the same one after a
-compaction, is going to be given what was found."""
-
+# Days without a change after which the folder of a session is removed.
 STATE_RETENTION_DAYS = 30
-"""Days without a change after which the folder of a session is removed."""
 
 
 def process_jobs(home: Path, session: str) -> None:

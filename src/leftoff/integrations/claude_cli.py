@@ -21,6 +21,8 @@ from leftoff.stores.protocol import Store
 
 PROGRAM = "claude"
 
+# Patterns of error messages, on standard error or in the result of a failed call; a message
+# that matches none is `other`.
 FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("unknown", r"No conversation found with session ID"),
     ("unknown", r"--resume requires a valid session"),
@@ -28,8 +30,6 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"Invalid `?signature`? in `?thinking`? block"),
     ("full", r"Prompt is too long"),
 )
-"""Patterns of error messages, on standard error or in the result of a failed call; a message
-that matches none is `other`."""
 
 
 class ClaudeClient:

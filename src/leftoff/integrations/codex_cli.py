@@ -23,6 +23,8 @@ from leftoff.stores.protocol import Store
 
 PROGRAM = "codex"
 
+# Patterns of error messages, in the last error event or on standard error; a message that
+# matches none is `other`.
 FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("unknown", r"no rollout found for (?:thread|conversation) id"),
     ("unknown", r"No saved session found with ID"),
@@ -31,8 +33,6 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"encrypted content could not be verified"),
     ("full", r"ran out of room in the model's context window"),
 )
-"""Patterns of error messages, in the last error event or on standard error; a message that
-matches none is `other`."""
 
 
 class CodexClient:

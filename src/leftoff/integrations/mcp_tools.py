@@ -34,23 +34,18 @@ from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
 from leftoff.summary import ContextSummary
 
+# Seconds that a call waits for a recording to be read. Chosen by hand; not measured.
 REPLY_TIMEOUT = 15.0
-"""Seconds that a call waits for a recording to be read. Chosen by hand; not measured."""
-
+# Maximum length of an answer in characters.
 MAX_ANSWER_CHARS = 40_000
-"""Maximum length of an answer in characters."""
-
+# Maximum number of items of a list in an answer.
 MAX_ITEMS = 200
-"""Maximum number of items of a list in an answer."""
-
+# Maximum length of a text in a list, in characters.
 MAX_ITEM_CHARS = 1_000
-"""Maximum length of a text in a list, in characters."""
-
+# Other places of a statement that was repeated. Chosen by hand.
 MAX_OTHERS = 3
-"""Other places of a statement that was repeated. Chosen by hand."""
-
+# Number of recordings that are cached in memory.
 CACHE_SIZE = 8
-"""Number of recordings that are cached in memory."""
 
 
 class _CachedRecording(GrowingSession):

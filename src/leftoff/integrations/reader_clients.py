@@ -16,11 +16,10 @@ from leftoff.live.reviews.clients import Answer, Client, ReviewCalls
 from leftoff.live.reviews.subprocesses import run
 from leftoff.text.truncation import one_line
 
+# Seconds that a reader may take for one question. Chosen by hand; not measured.
 TIME_LIMIT = 180.0
-"""Seconds that a reader may take for one question. Chosen by hand; not measured."""
-
+# Bytes of an answer.
 MAX_ANSWER = 256 * 1024
-"""Bytes of an answer."""
 
 
 class _Program(Struct, frozen=True, kw_only=True):

@@ -29,15 +29,13 @@ from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text.truncation import short, whole
 
+# Maximum length of a captured streamed result, in code points.
 _MAX_STREAM_CHARS = 100_000
-"""Maximum length of a captured streamed result, in code points."""
-
+# Maximum length of a parameter that is not a JSON value, in code points.
 _MAX_PARAMETER_CHARS = 2_000
-"""Maximum length of a parameter that is not a JSON value, in code points."""
-
+# Arguments that are for us and not parameters of the function: the workflow that a call belongs
+# to, and why it is made.
 _OWN_ARGUMENTS = frozenset({"workflow_id", "reasoning"})
-"""Arguments that are for us and not parameters of the function: the workflow that a call
-belongs to, and why it is made."""
 
 
 class Captured(Struct, frozen=True):
@@ -53,8 +51,8 @@ class Captured(Struct, frozen=True):
     workflow: str | None = None
 
 
+# Receives the calls: a `FileResumeStateManager`, or any function.
 Taker: TypeAlias = Tracker | Callable[[Captured], object]
-"""Receives the calls: a `FileResumeStateManager`, or any function."""
 
 
 class ToolCapture:

@@ -23,11 +23,10 @@ from leftoff.model import Message
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
+# Minimum length of a summary; a shorter text only announces one. Chosen by hand.
 MIN_SUMMARY_CHARACTERS = 500
-"""Minimum length of a summary; a shorter text only announces one. Chosen by hand."""
-
+# Shares of a session's messages before the artificial cuts. Chosen by hand.
 CUT_SHARES = (0.25, 0.5, 0.75)
-"""Shares of a session's messages before the artificial cuts. Chosen by hand."""
 
 
 class Cut(Struct, frozen=True):

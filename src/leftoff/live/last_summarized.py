@@ -9,8 +9,8 @@ from msgspec import Struct
 from leftoff.stores.locked_file import LockedFile
 from leftoff.summary import ContextSummary
 
+# Maximum number of sessions in the file; the least recently summarized are dropped first.
 MAX_SESSIONS = 1000
-"""Maximum number of sessions in the file; the least recently summarized are dropped first."""
 
 
 class Position(Struct, frozen=True):

@@ -17,6 +17,7 @@ from leftoff.live.session import SessionManager, get_session_manager, token_coun
 from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Usage
 
+# The vendors' names of stop reasons that differ from those of session managers.
 STOP_REASONS = {
     "stop": "end_turn",
     "completed": "end_turn",
@@ -26,10 +27,9 @@ STOP_REASONS = {
     "function_call": "tool_use",
     "context_length_exceeded": "model_context_window_exceeded",
 }
-"""The vendors' names of stop reasons that differ from those of session managers."""
 
+# Maximum number of open streams that are tracked; beyond it the oldest is dropped.
 _MAX_OPEN_STREAMS = 256
-"""Maximum number of open streams that are tracked; beyond it the oldest is dropped."""
 
 
 class ResponseInfo(Struct, frozen=True):

@@ -20,8 +20,8 @@ from leftoff.model import Usage
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
 
+# Number of calls that are saved for the forecast.
 _MAX_COUNTS = 512
-"""Number of calls that are saved for the forecast."""
 
 
 class Generator(Protocol):

@@ -39,11 +39,10 @@ from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
 from leftoff.stores.locked_file import HeldFile, LockedFile
 
+# Number of threshold crossings that are saved for a task.
 MAX_CROSSINGS = 32
-"""Number of threshold crossings that are saved for a task."""
-
+# Number of API responses whose usage is saved, to recognise repeated reports.
 RECENT = 256
-"""Number of API responses whose usage is saved, to recognise repeated reports."""
 
 
 class SessionState(Struct):
@@ -78,8 +77,8 @@ class SessionState(Struct):
     tasks: dict[str, TaskDocument] = field(default_factory=dict)
 
 
+# Returns the current time, with its zone.
 Clock: TypeAlias = Callable[[], datetime]
-"""Returns the current time, with its zone."""
 
 
 def now() -> datetime:

@@ -24,6 +24,8 @@ HANDOFF_DECISION = "HANDOFF_DECISION"
 CONTEXT_DUMP_REQUESTED = "CONTEXT_DUMP_REQUESTED"
 CONTEXT_THRESHOLD = "CONTEXT_THRESHOLD"
 
+# The fields of each event. The last event is about the session's budget, the others about a
+# task.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     TOKEN_BUDGET: ("task_id", "provider", "consumed", "remaining", "percent", "threshold"),
     CHECKPOINT_CREATED: ("checkpoint_id", "reason", "capacity_percent"),
@@ -31,8 +33,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     CONTEXT_DUMP_REQUESTED: ("task_id", "paths", "status"),
     CONTEXT_THRESHOLD: ("session_id", "used", "remaining", "percent", "threshold"),
 }
-"""The fields of each event. The last event is about the session's budget, the others about a
-task."""
 
 telemetry = logging.getLogger("leftoff.telemetry")
 logger = logging.getLogger("leftoff.live")

@@ -17,10 +17,9 @@ from leftoff.summary import ReaderCost
 from leftoff.text.sanitize import clean
 
 SCHEMA = "leftoff.budget/1"
-
 _BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+# Lines of the chart. Chosen by hand.
 _CHART_HEIGHT = 4
-"""Lines of the chart. Chosen by hand."""
 
 
 def plain(

@@ -19,9 +19,8 @@ from leftoff.summary import SessionInfo
 from leftoff.text.markdown import code_spans
 from leftoff.text.truncation import one_line
 
+# How tool calls and results are shown: folded, open, or not at all.
 TOOLS = ("folded", "shown", "hidden")
-"""How tool calls and results are shown: folded, open, or not at all."""
-
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<after>[^\n]*)$")
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")

@@ -20,8 +20,8 @@ from leftoff.model import Ref
 from leftoff.rendering.overview import Item, Turn, overview, turns
 from leftoff.summary import ContextInfo
 
+# Files named for one turn of the time line. Chosen by hand.
 MAX_TURN_FILES = 6
-"""Files named for one turn of the time line. Chosen by hand."""
 
 
 def render_markdown(summary: SafeSummary, *, everything: bool = False) -> str:

@@ -11,10 +11,9 @@ from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.text.sanitize import clean
 
+# Code points of a tool call, result or thought that are shown unless `full` is set. Chosen by
+# hand; not measured.
 MAX_PART_LENGTH = 1200
-"""Code points of a tool call, result or thought that are shown unless `full` is set. Chosen by
-hand; not measured."""
-
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "yellow": "33", "cyan": "36"}
 _OLD_TEXT_KEYS = frozenset({"old_string", "old_str", "old_text", "oldText", "search"})
 _NEW_TEXT_KEYS = frozenset({"new_string", "new_str", "new_text", "newText", "replace"})

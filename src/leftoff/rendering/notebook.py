@@ -15,8 +15,8 @@ from leftoff.summary import ContextSummary
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
+# Columns; wider lines are hard to read. Chosen by hand.
 MAX_WIDTH = 110
-"""Columns; wider lines are hard to read. Chosen by hand."""
 
 
 class RichSummary:

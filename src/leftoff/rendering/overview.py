@@ -35,18 +35,16 @@ from leftoff.summary import (
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
+# Kinds of requests under "You asked": answers and approvals are decisions; remarks and commands
+# are listed where the agent was still at work on them, or if there is nothing else.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
-"""Kinds of requests under "You asked": answers and approvals are decisions; remarks and
-commands are listed where the agent was still at work on them, or if there is nothing else."""
-
-
+# Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
+# on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
-"""Items of a part that are shown without `--all`. Chosen by hand, so that all parts together
-fit on a screen of sixty lines."""
-
+# Code points of a check with what it ran on. Chosen by hand.
 MAX_SCOPE = 60
-"""Code points of a check with what it ran on. Chosen by hand."""
 
+# The outcome of an item by the status of a request or the verdict of a check.
 OUTCOMES = {
     "done": "good",
     "open": "open",
@@ -55,30 +53,24 @@ OUTCOMES = {
     "passed": "good",
     "failed": "bad",
 }
-"""The outcome of an item by the status of a request or the verdict of a check."""
 
+# A word; an error of two ("no output", "exit code") says nothing but that there was one.
 _WORD = re.compile(r"[^\W\d_]{2,}")
-"""A word; an error of two ("no output", "exit code") says nothing but that there was one."""
-
+# Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
+# hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
-"""Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
-hand: a line such as "Implement the following plan:" says nothing alone."""
-
+# Words by which a question asks for work.
 _POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.IGNORECASE)
-"""Words by which a question asks for work."""
-
+# Where a command line hands on its output.
 _PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
-"""Where a command line hands on its output."""
 
+# The change of directory before a command.
 _GO_TO = re.compile(
     r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
 )
-"""The change of directory before a command."""
 
 _FOLDER = re.compile(r"\bcd +(\S+)")
-
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
-
 GIT_NAMES = {"pull_request": "pull request"}
 
 

@@ -19,14 +19,12 @@ from leftoff.rendering.overview import (
 )
 from leftoff.text.truncation import path_end
 
+# Columns; narrower and wider terminals get these.
 MIN_WIDTH, MAX_WIDTH = 40, 200
-"""Columns; narrower and wider terminals get these."""
-
+# Lines of an item.
 MAX_LINES = 2
-"""Lines of an item."""
-
+# Characters; a longer word may be broken after a slash. Chosen by hand.
 LONG_WORD = 24
-"""Characters; a longer word may be broken after a slash. Chosen by hand."""
 
 _MARKS = {
     "good": ("✓", "green"),

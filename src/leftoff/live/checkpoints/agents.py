@@ -11,11 +11,10 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct
 
 T = TypeVar("T")
-
+# Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
+# `project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
+# files itself.
 Agent: TypeAlias = Callable[[str], Any]
-"""Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
-`project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
-files itself."""
 
 
 class Answer(Struct, frozen=True):

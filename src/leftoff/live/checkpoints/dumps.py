@@ -22,8 +22,8 @@ from leftoff.live.tasks import Clock
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 
+# No dump of an agent: the sections are generated.
 NO_ANSWER = Answer()
-"""No dump of an agent: the sections are generated."""
 
 
 class Ask(Struct, frozen=True):

@@ -15,14 +15,12 @@ from leftoff.redaction.redactor import Redactor, is_secret_path
 from leftoff.stores.atomic import Directory
 from leftoff.stores.locked_file import state_errors
 
+# Maximum size in bytes of a markdown file that we change; a larger one is an error.
 MAX_FILE_BYTES = 16 << 20
-"""Maximum size in bytes of a markdown file that we change; a larger one is an error."""
-
+# Time limit of git in seconds.
 GIT_TIMEOUT = 1.0
-"""Time limit of git in seconds."""
-
+# Maximum size of a diff in bytes.
 MAX_DIFF_BYTES = 256 * 1024
-"""Maximum size of a diff in bytes."""
 
 
 class Sandbox:

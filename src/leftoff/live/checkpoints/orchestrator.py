@@ -56,9 +56,9 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
 
+# Seconds to wait for a recording to be read; after that the checkpoint is made from the budget
+# alone. Below the 5 seconds within which a checkpoint has to be on disk.
 RECORDING_TIMEOUT = 3.0
-"""Seconds to wait for a recording to be read; after that the checkpoint is made from the budget
-alone. Below the 5 seconds within which a checkpoint has to be on disk."""
 
 
 class Outcome(Struct, frozen=True):

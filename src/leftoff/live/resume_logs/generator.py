@@ -25,9 +25,8 @@ from leftoff.stores.protocol import Entry, Store, list_together, load_first
 from leftoff.stores.retention import Retention, pin, prune
 from leftoff.summary import ContextSummary
 
+# The triggers that settings may name.
 BUILT_IN: tuple[str, ...] = get_args(Trigger)
-"""The triggers that settings may name."""
-
 _LEVELS = {"threshold_warning": "warning", "threshold_critical": "critical"}
 
 

@@ -24,14 +24,14 @@ from leftoff.workspace import inspect_workspace
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
+# The names under which `migration_strategies` offers two of them.
 _MIGRATION_STRATEGIES: dict[str, Strategy] = {
     "partial_context": "context_migration",
     "reset_workflow": "fresh_start",
 }
-"""The names under which `migration_strategies` offers two of them."""
 
+# Called as run(workflow_file, context, chat_history, is_resume=True).
 Run = Callable[..., Any | Awaitable[Any]]
-"""Called as run(workflow_file, context, chat_history, is_resume=True)."""
 
 
 class Resumption(Struct, frozen=True):

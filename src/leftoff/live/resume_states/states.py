@@ -62,15 +62,11 @@ from leftoff.stores.retention import drop
 from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
-
+# The file beside the states that records the last cleanup.
 CLEANUP = "cleanup_metadata.json"
-"""The file beside the states that records the last cleanup."""
-
+# The folder of dotnet-prompt's states (seed 004). They are read, and written only if
+# `storage_location` names this folder.
 DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
-"""The folder of dotnet-prompt's states (seed 004). They are read, and written only if
-`storage_location` names this folder."""
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -15,10 +15,8 @@ from leftoff.live.tasks import now
 from leftoff.live.telemetry import error_words, logger
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
+# The reasoning of a failed call that gave none.
 FAILED = "Tool execution failed"
-"""The reasoning of a failed call that gave none."""
 
 
 class Tracker(Protocol):

@@ -17,9 +17,8 @@ from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
 
+# Maximum length of a client's error message, in code points.
 _MAX_MESSAGE_CHARS = 400
-"""Maximum length of a client's error message, in code points."""
-
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
 

@@ -37,11 +37,10 @@ from leftoff.stores.locked_file import lock_file
 from leftoff.stores.protocol import Store
 from leftoff.tokens import estimate_tokens
 
+# The kind under which a store keeps reviews.
 KIND = "review"
-"""The kind under which a store keeps reviews."""
-
+# Time limit of a review in seconds, with the attempt to resume.
 TIME_LIMIT = 600.0
-"""Time limit of a review in seconds, with the attempt to resume."""
 
 
 class ReviewRequest(Struct, frozen=True):

@@ -14,13 +14,11 @@ from typing import IO
 
 from msgspec import Struct
 
+# Maximum output of a program on each stream, in bytes; at the limit it is stopped.
 MOST_OUTPUT = 32 * 1024 * 1024
-"""Maximum output of a program on each stream, in bytes; at the limit it is stopped."""
-
+# Seconds to wait for a program to end after SIGTERM, and for its output to be closed: its own
+# child processes may hold it open. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 2.0
-"""Seconds to wait for a program to end after SIGTERM, and for its output to be closed: its own
-child processes may hold it open. Chosen by hand; not measured."""
-
 _CHUNK = 65_536
 
 

@@ -14,15 +14,13 @@ from leftoff.handover.wording import number
 from leftoff.rendering.messages import abbreviated
 from leftoff.summary import StageChange
 
+# Pixels of the occupancy curve, without the axis labels below it. Chosen by hand.
 HEIGHT = 190
-"""Pixels of the occupancy curve, without the axis labels below it. Chosen by hand."""
-
+# Ranges of messages into which the curve is downsampled; the peak of each is preserved. Chosen
+# by hand.
 MAX_COLUMNS = 320
-"""Ranges of messages into which the curve is downsampled; the peak of each is preserved. Chosen
-by hand."""
-
+# A stage, its first message (from 0) and the end, exclusive.
 StageRun = tuple[str, int, int]
-"""A stage, its first message (from 0) and the end, exclusive."""
 
 
 def stage_runs(timeline: Sequence[StageChange], count: int) -> list[StageRun]:

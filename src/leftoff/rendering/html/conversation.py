@@ -15,8 +15,8 @@ from leftoff.rendering.html.frame import html_document, template_text
 from leftoff.rendering.messages import call_text
 from leftoff.text.markdown import FENCE, TABLE, blocks_of
 
+# Characters of a prompt in the table of contents. Chosen by hand.
 MAX_PROMPT_LENGTH = 70
-"""Characters of a prompt in the table of contents. Chosen by hand."""
 
 _FILTERS = {
     "agent": "the agent",

@@ -18,24 +18,19 @@ from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
+# Messages that one page quotes.
 MAX_QUOTES = 1_500
-"""Messages that one page quotes."""
-
+# Characters of all quotes together, approximately. With the other limits here it keeps a page
+# below `session.MAX_PAGE_BYTES`; chosen by hand.
 MAX_TOTAL_LENGTH = 400_000
-"""Characters of all quotes together, approximately. With the other limits here it keeps a page
-below `session.MAX_PAGE_BYTES`; chosen by hand."""
-
+# Characters of one quoted message; less where there are many.
 MAX_QUOTE_LENGTH = 1_600
-"""Characters of one quoted message; less where there are many."""
-
+# Characters before and after a cited span that are given to the redactor: enough context for
+# its rules without redacting megabytes. Chosen by hand.
 GATE_MARGIN = 20_000
-"""Characters before and after a cited span that are given to the redactor: enough context for
-its rules without redacting megabytes. Chosen by hand."""
-
 _SPACE = re.compile(r"\s")
-
+# Source index and message index.
 MessageKey: TypeAlias = tuple[int, int]
-"""Source index and message index."""
 
 
 class Segment(Struct, frozen=True):

@@ -23,12 +23,10 @@ from leftoff.rendering.overview import Item, overview
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import one_line
 
+# Open items and changed files shown for each session. Chosen by hand.
 MAX_ITEMS = 5
-"""Open items and changed files shown for each session. Chosen by hand."""
-
+# Characters of a decision, an open item or a title. Chosen by hand.
 MAX_ITEM_LENGTH = 260
-"""Characters of a decision, an open item or a title. Chosen by hand."""
-
 _WORD = re.compile(r"\w(?:[\w.-]*\w)?")
 _STYLE = template_text("session.css") + template_text("report.css")
 _SCRIPT = template_text("search.js").strip()

@@ -28,18 +28,14 @@ from leftoff.rendering.overview import Item, Overview, main_source, overview, tu
 from leftoff.summary import ContextInfo, ContextSummary, Spend, StageChange
 from leftoff.text.truncation import one_line
 
+# Items of one list; what is left out is counted. Chosen by hand.
 MAX_LIST_ITEMS = 150
-"""Items of one list; what is left out is counted. Chosen by hand."""
-
+# Size limit of a page (docs/pages.md); a larger one is rendered again with the next of
+# `SIZE_FACTORS`. Chosen by hand.
 MAX_PAGE_BYTES = 950_000
-"""Size limit of a page (docs/pages.md); a larger one is rendered again with the next of
-`SIZE_FACTORS`. Chosen by hand."""
-
+# Fractions of the list and quote limits, tried in order.
 SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
-"""Fractions of the list and quote limits, tried in order."""
-
 EVIDENCE_MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
-
 _STYLE = template_text("session.css")
 
 
