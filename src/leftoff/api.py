@@ -130,7 +130,7 @@ def paths_given(paths: Any) -> list[str]:
     return [path_given(path) for path in paths]
 
 
-def path_given(place: Any) -> str:
+def path_given(place: object) -> str:
     """A path as a string; where it is something else, a `UsageError` says which function takes
     that."""
     if isinstance(place, (str, PathLike)):
@@ -374,7 +374,7 @@ def _is_of(ref: Ref, message: Message) -> bool:
 # -- checking --------------------------------------------------------------------------------
 
 
-def refs_of(value: Any) -> Iterator[tuple[Ref, str]]:
+def refs_of(value: object) -> Iterator[tuple[Ref, str]]:
     """Every reference in a summary (or part of one) with the words that stand beside it."""
     if isinstance(value, Ref):
         yield value, ""

@@ -22,6 +22,7 @@ from msgspec import Meta, Struct, field
 from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, UsageError, nearest
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
@@ -221,9 +222,9 @@ class LoadedSettings(Struct, frozen=True):
     origins: dict[str, str]
     notices: tuple[str, ...] = ()
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """Every setting by its path, as plain values, home filled in."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for path, _ in setting_types():
             value = _value_at(self.settings, path)
             plain = msgspec.to_builtins(value)
@@ -268,12 +269,12 @@ class _Collected:
     """Values by path, later ones over earlier ones."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: JsonObject = {}
         self.origins: dict[str, str] = {}
         self.notices: list[str] = []
         self.types = dict(setting_types())
 
-    def put(self, path: str, value: Any, origin: str, where: str) -> None:
+    def put(self, path: str, value: object, origin: str, where: str) -> None:
         type_ = self.types[path]
         try:
             converted = msgspec.convert(value, type_)
@@ -310,7 +311,7 @@ class _Collected:
                 self.put(path, value, origin, f"{origin}: {path}")
 
     def done(self) -> LoadedSettings:
-        tree: dict[str, Any] = {}
+        tree: JsonObject = {}
         for path, value in self.values.items():
             place = tree
             *sections, name = path.split(".")
@@ -325,7 +326,7 @@ class _Collected:
         return LoadedSettings(settings, origins, tuple(self.notices))
 
 
-def _value_at(value: Any, path: str) -> Any:
+def _value_at(value: object, path: str) -> Any:
     for name in path.split("."):
         value = getattr(value, name)
     return value
@@ -367,7 +368,7 @@ def nearest_valid(type_: Any, value: Any, default: Any) -> str:
     return repr(default)
 
 
-def _nearest_word(value: Any, known: Sequence[str]) -> str | None:
+def _nearest_word(value: object, known: Sequence[str]) -> str | None:
     folded = {normalized_key(k): k for k in known}
     near = nearest(normalized_key(str(value)), folded)
     return folded[near] if near is not None else None
@@ -506,7 +507,7 @@ _BOOLEANS = {"yes": True, "on": True, "true": True, "1": True}
 _BOOLEANS |= {"no": False, "off": False, "false": False, "0": False}
 
 
-def _parse_variable(text: str, type_: Any, where: str) -> Any:
+def _parse_variable(text: str, type_: object, where: str) -> Any:
     """The value that a variable's text means; lists separated by commas, tables as a=1,b=2."""
     base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]

@@ -94,7 +94,7 @@ class Cluster:
         self._ray = ray
         self._ours = not ray.is_initialized()
         if self._ours:
-            options: dict[str, Any] = {"address": address} if address else {}
+            options: codec.JsonObject = {"address": address} if address else {}
             if workers and not address:
                 options["num_cpus"] = workers
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

@@ -196,7 +196,7 @@ class Rows:
         number: int,
         summary: SafeSummary,
         plain: Mapping[str, Any],
-        document: Any,
+        document: object,
         ran: Collection[str],
         cost: Cost,
     ) -> None:
@@ -227,10 +227,10 @@ def _session(
     subagents = spend["subagents"].values()
     kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
     # Without a recorded call the sums are unknown, not zero.
-    tokens: dict[str, Any] = {
+    tokens: codec.JsonObject = {
         f"{k}_tokens": spend[k] if spend["by_model"] else None for k in kinds
     }
-    read: dict[str, Any] = {
+    read: codec.JsonObject = {
         f"lines_{k}": lines[k] for k in ("parsed", "unknown", "repaired", "skipped")
     }
     return SessionRow(

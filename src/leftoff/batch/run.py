@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -332,9 +332,9 @@ def index_beside(where: str, home: str) -> str:
         return str(folder / f"batch-{path_digest(where).hex()}.index")
 
 
-def report_to_builtins(report: Report) -> dict[str, Any]:
+def report_to_builtins(report: Report) -> codec.JsonObject:
     """A report as plain values."""
-    value: dict[str, Any] = codec.to_builtins(report)
+    value: codec.JsonObject = codec.to_builtins(report)
     if not report.counts.unanswered:
         del value["counts"]["unanswered"]
     return value

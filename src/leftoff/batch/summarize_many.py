@@ -148,7 +148,7 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
             await loop.run_in_executor(thread, closing.close)
 
 
-_ROWS: dict[str, Any] = {
+_ROWS: codec.JsonObject = {
     name: msgspec.json.Decoder(type_).decode_lines for name, type_ in TABLES.items()
 }
 
@@ -181,7 +181,7 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
         )
 
 
-def to_dataframe(sessions: Any, table: str = "sessions", *, library: str = "") -> Any:
+def to_dataframe(sessions: object, table: str = "sessions", *, library: str = "") -> Any:
     """One of the tables as a data frame, without the column `document`.
 
     Args:

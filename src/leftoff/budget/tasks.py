@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from leftoff.budget.thresholds import FiredThresholds, percent
 from leftoff.budget.windows import PROVIDER_LIMITS
+from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.model import parse_time
 
@@ -63,12 +64,12 @@ class ContextMetrics(Struct, frozen=True):
         """`timestamp` as a datetime with its zone; None where there is none."""
         return parse_time(self.timestamp)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The fields as plain values."""
         return msgspec.structs.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ContextMetrics:
+    def from_dict(cls, data: JsonObject) -> ContextMetrics:
         """What `to_dict` gave; unknown keys are ignored, missing ones follow from the counts.
         `StateError` where a field has the wrong type, or a count is missing."""
         total, used = data.get("total_budget"), data.get("used_tokens")
@@ -142,7 +143,7 @@ class TaskTokenBudget(Struct, frozen=True):
             total_allocated: tokens.
             shares: thresholds other than the defaults, by name: warning, checkpoint_90, ...
         """
-        given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
+        given: JsonObject = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
             task_id, provider, created_at, total_allocated,
             tokens_remaining=total_allocated, **given,
@@ -165,7 +166,7 @@ class TaskTokenBudget(Struct, frozen=True):
 
     def with_checkpoint(self, capacity: str, made: CheckpointMetadata) -> TaskTokenBudget:
         """The budget with a checkpoint at "90", "95" or "98" percent."""
-        named: dict[str, Any] = {f"checkpoint_{capacity}": made}
+        named: JsonObject = {f"checkpoint_{capacity}": made}
         checkpoints = msgspec.structs.replace(self.checkpoints, **named)
         return msgspec.structs.replace(self, checkpoints=checkpoints)
 
@@ -174,13 +175,13 @@ class TaskTokenBudget(Struct, frozen=True):
         decisions = msgspec.structs.replace(self.decisions, **decision)
         return msgspec.structs.replace(self, decisions=decisions)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The fields as plain values."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: JsonObject = msgspec.to_builtins(self)
         return plain
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TaskTokenBudget:
+    def from_dict(cls, data: JsonObject) -> TaskTokenBudget:
         """What `to_dict` gave; `StateError` where a field is missing or has the wrong type."""
         return _converted(data, cls, "task budget")
 
@@ -231,7 +232,7 @@ def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
     return limits.get(provider, limits.get(provider.casefold()))
 
 
-def _converted(data: Any, type_: type[T], what: str) -> T:
+def _converted(data: object, type_: type[T], what: str) -> T:
     try:
         return msgspec.convert(data, type_)
     except msgspec.ValidationError as error:

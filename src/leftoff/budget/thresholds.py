@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from leftoff.codec import JsonObject
 from leftoff.errors import UnknownName, UsageError
 from leftoff.tables import table
 
@@ -165,7 +165,7 @@ def crossings(
     return tuple(found), FiredThresholds(tuple(fired), max(armed.peak, count), fallen)
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not math.isfinite(value) or value < 0:
@@ -200,7 +200,7 @@ def thousands(count: int) -> str:
     return f"{count / 1000:.1f}".removesuffix(".0")
 
 
-class _Placeholders(dict[str, Any]):
+class _Placeholders(JsonObject):
     """Values for `str.format_map`; a placeholder without a value is left as it is."""
 
     def __missing__(self, name: str) -> str:

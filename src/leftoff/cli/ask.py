@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -112,7 +112,7 @@ def ask(
     if result.unsaved:
         complain(f"the answer could not be saved: {gate.text(result.unsaved)}")
     if as_json:
-        value: dict[str, Any] = {
+        value: codec.JsonObject = {
             "review_id": result.review_id,
             "resumed": result.resumed,
             "text": result.text,

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 
 
 class Offer(click.types.StringParamType):
@@ -113,7 +114,7 @@ def offering(command: click.Command, path: str) -> None:
     for param in command.params:
         if isinstance(param.type, click.types.StringParamType):
             param.type = _taken(param, path) or param.type
-    below: dict[str, Any] = getattr(command, "commands", {})
+    below: JsonObject = getattr(command, "commands", {})
     for name, inner in below.items():
         offering(inner, f"{path} {name}")
 

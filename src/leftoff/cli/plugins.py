@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from leftoff import codec
@@ -20,7 +18,7 @@ from leftoff.stores.protocol import stores
 KINDS = ("format", "extractor", "redactor", "reader", "store")
 
 
-def registries() -> dict[str, Any]:
+def registries() -> codec.JsonObject:
     """Every registry by the kind of thing that it holds."""
     return {
         "format": formats,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from leftoff import codec
@@ -28,20 +26,20 @@ def schema(document: str) -> None:
     deliver(codec.dumps({**draft, **made}, indent=2).decode(), None)
 
 
-def _summary() -> dict[str, Any]:
+def _summary() -> codec.JsonObject:
     return {"title": SCHEMA, **numbered_schema(codec.schema(ContextSummary))}
 
 
-def _resume_state() -> dict[str, Any]:
+def _resume_state() -> codec.JsonObject:
     return resume_state.schema()
 
 
-def _session() -> dict[str, Any]:
+def _session() -> codec.JsonObject:
     made = codec.schema(native.Line)
     fields = made["$defs"]["Line"]["properties"]
     fields["role"]["enum"] = [*sorted(native.ROLES), None]
     text = {"type": "string"}
-    parts: dict[str, dict[str, Any]] = {
+    parts: dict[str, codec.JsonObject] = {
         "text": text,
         "reasoning": text,
         "media": text,

@@ -113,7 +113,7 @@ def _rows(data: bytes) -> Iterator[Any]:
         yield document
 
 
-def _patch(row: Any) -> str:
+def _patch(row: object) -> str:
     """The agent's own final patch (never the reference solution of the task)."""
     if not isinstance(row, dict):
         return ""

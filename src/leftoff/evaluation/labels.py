@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, StateError
 from leftoff.sources.open import open_lines, read_whole
 from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
@@ -306,10 +307,10 @@ def digest(labels: Iterable[Labels]) -> str:
     return state.hexdigest()
 
 
-def _plain(label: Labels) -> dict[str, Any]:
+def _plain(label: Labels) -> JsonObject:
     """The labels without the fields that few files have, where they are unused: the digests of
     the others were published without them."""
-    plain: dict[str, Any] = msgspec.to_builtins(label)
+    plain: JsonObject = msgspec.to_builtins(label)
     for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]

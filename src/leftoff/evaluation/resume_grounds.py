@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -136,7 +135,7 @@ def _normalised(text: str) -> str:
     return _SPACE.sub(" ", clean(text).translate(_CHARACTERS))
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """Every string, number and key of a JSON value."""
     if isinstance(value, str):
         yield value

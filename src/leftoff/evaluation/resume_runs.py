@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 from msgspec import Struct
 
@@ -512,7 +511,7 @@ _METADATA_FIELDS = frozenset(
 )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """The strings in a part of a summary, each without line feeds."""
     if isinstance(value, str):
         yield " ".join(value.split())

@@ -283,7 +283,7 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
             yield Fact(kind, kind, tuple(values), used)
 
 
-def flatten_text(value: Any) -> str:
+def flatten_text(value: object) -> str:
     """All strings in a call's arguments, joined by line feeds."""
     if isinstance(value, str):
         return value

@@ -80,7 +80,7 @@ def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
     the last one. Stages are left out: a message index, by which they are scored, is that of
     several messages."""
     found = [from_summary(summary, {}) for summary in summaries]
-    together: dict[str, Any] = {
+    together: codec.JsonObject = {
         name: tuple(one for predictions in found for one in getattr(predictions, name))
         for name in ("decisions", "milestones", "directives")
     }

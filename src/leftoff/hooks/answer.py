@@ -100,7 +100,7 @@ class _HookCall:
 
     def __init__(
         self,
-        event: dict[str, Any],
+        event: codec.JsonObject,
         project: Path,
         home: Path,
         folder: Path,
@@ -127,7 +127,7 @@ def start_worker(home: Path, folder: Path) -> None:
     # -P: modules in the current folder must not be imported.
     program = "leftoff.hooks.entry"
     command = [sys.executable, "-P", "-m", program, str(home), folder.name]
-    options: dict[str, Any] = {"start_new_session": True}
+    options: codec.JsonObject = {"start_new_session": True}
     if os.name == "nt":  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
         options = {"creationflags": 0x00000008 | 0x00000200}
     quiet = subprocess.DEVNULL
@@ -139,7 +139,7 @@ def start_worker(home: Path, folder: Path) -> None:
 # -- events ----------------------------------------------------------------------------------
 
 
-def _session_start(call: _HookCall) -> dict[str, Any]:
+def _session_start(call: _HookCall) -> codec.JsonObject:
     from leftoff.hooks import forerunners
 
     event = call.event.get("source")
@@ -147,7 +147,7 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     source: Path | None = folder
     ledger: Path | None = None
     name = queue.BRIEFING
-    state: dict[str, Any] = {}
+    state: codec.JsonObject = {}
     if event == "compact":
         with suppress(OSError):
             (folder / queue.REPORTED).unlink()
@@ -183,14 +183,14 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     return _context("SessionStart", block)
 
 
-def _context(event: str, block: str) -> dict[str, Any]:
+def _context(event: str, block: str) -> codec.JsonObject:
     if not block:
         return {}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}
 
 
 def _note_given(
-    call: _HookCall, state: dict[str, Any], block: str, source: Path, name: str
+    call: _HookCall, state: codec.JsonObject, block: str, source: Path, name: str
 ) -> None:
     """Notes what was given beside `state`, from which session's folder and file, and where the
     transcript ended: so its arrival can be checked."""
@@ -212,7 +212,7 @@ def _note_given(
     queue.write(call.folder / queue.GIVEN, codec.dumps(state))
 
 
-def _prompt_submit(call: _HookCall) -> dict[str, Any]:
+def _prompt_submit(call: _HookCall) -> codec.JsonObject:
     from leftoff.hooks import prompt
 
     text = call.event.get("prompt")
@@ -240,21 +240,21 @@ def _busy(folder: Path) -> bool:
         return False
 
 
-def _stop(call: _HookCall) -> dict[str, Any]:
+def _stop(call: _HookCall) -> codec.JsonObject:
     lines = _threshold_messages(call) if call.transcript else []
     call.enqueue("stop")
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _enqueues(name: str) -> Callable[[_HookCall], dict[str, Any]]:
-    def handler(call: _HookCall) -> dict[str, Any]:
+def _enqueues(name: str) -> Callable[[_HookCall], codec.JsonObject]:
+    def handler(call: _HookCall) -> codec.JsonObject:
         call.enqueue(name)
         return {}
 
     return handler
 
 
-def _after_compaction(call: _HookCall) -> dict[str, Any]:
+def _after_compaction(call: _HookCall) -> codec.JsonObject:
     from leftoff.redaction.redactor import Redactor
 
     with suppress(OSError):
@@ -395,11 +395,11 @@ def _call(line: bytes) -> Call | None:
     return None
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _dict(value: object) -> codec.JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _sum(usage: dict[str, Any], names: tuple[str, ...]) -> int:
+def _sum(usage: codec.JsonObject, names: tuple[str, ...]) -> int:
     counts = (usage.get(name) for name in names)
     return sum(count for count in counts if isinstance(count, int))
 

@@ -7,8 +7,6 @@ a message of the role `developer`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from leftoff import codec
@@ -22,7 +20,7 @@ MAX_BYTES = 8 << 20
 _MARK = b"<leftoff session="
 
 
-def is_in_transcript(given: dict[str, Any], path: str) -> bool | None:
+def is_in_transcript(given: codec.JsonObject, path: str) -> bool | None:
     """Whether the block of a record in `given.json` arrived in the transcript at `path`; None
     where that cannot be said: it is missing or nothing was written since."""
     first, start = given.get("first"), given.get("from")
@@ -66,7 +64,7 @@ def _holds(line: bytes, first: str) -> bool:
     return False
 
 
-def _begins(content: Any, first: str) -> bool:
+def _begins(content: object, first: str) -> bool:
     """Whether a text, or a text in a list of parts, holds the line; results of tools do not
     count."""
     if isinstance(content, str):

@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from leftoff.codec import JsonObject
 from leftoff.hooks import queue
 
 # Maximum age in seconds of the session whose block a new one gets.
@@ -25,7 +26,7 @@ class Forerunner(NamedTuple):
     """An earlier session: its folder and what `about.json` says."""
 
     folder: Path
-    about: dict[str, Any]
+    about: JsonObject
 
 
 def earlier_sessions(home: Path, but: str) -> Iterator[Forerunner]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover import recall
 from leftoff.hooks import forerunners, queue
 
@@ -25,7 +26,7 @@ WRONG = "The compaction's summary is wrong about:"
 
 def block_for(
     home: Path, folder: Path, prompt: str, project: Path, environ: Mapping[str, str]
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, JsonObject]:
     """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for
     none."""
     given = queue.load(folder / queue.GIVEN)
@@ -44,10 +45,10 @@ def block_for(
     return _looked_up(home, folder, given, words, most, project, environ)
 
 
-_Chosen = tuple[str, dict[str, Any]]
+_Chosen = tuple[str, JsonObject]
 
 
-def _again(home: Path, folder: Path, given: dict[str, Any], _: Any) -> _Chosen:
+def _again(home: Path, folder: Path, given: JsonObject, _: object) -> _Chosen:
     """The block of the session's start, if the worker did not find it in the transcript."""
     start = given.get("SessionStart")
     seen = queue.load(folder / queue.SEEN).get("SessionStart")
@@ -68,7 +69,7 @@ def _block_name(record: Mapping[str, Any]) -> str:
 
 
 def _imported(
-    home: Path, folder: Path, given: dict[str, Any], branch: Callable[[], str]
+    home: Path, folder: Path, given: JsonObject, branch: Callable[[], str]
 ) -> _Chosen:
     """The block of the last recording from before the installation, once it is prepared."""
     waiting = given.get("waiting")
@@ -83,7 +84,7 @@ def _imported(
     return block, rest
 
 
-def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _Chosen:
+def _contradictions(_: Path, folder: Path, given: JsonObject, __: object) -> _Chosen:
     """The block beside a compaction's summary, if that summary states something wrongly."""
     if not given.get("compacted"):
         return "", {}
@@ -93,9 +94,7 @@ def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _C
     return block, {**given, "compacted": False}
 
 
-def _recalled(
-    home: Path, folder: Path, given: dict[str, Any], words: str, most: int
-) -> _Chosen:
+def _recalled(home: Path, folder: Path, given: JsonObject, words: str, most: int) -> _Chosen:
     """What the last sessions say about the prompt."""
     own = _index(folder)
     if own is not None and own["compacted"] < 0:
@@ -111,7 +110,7 @@ def _recalled(
 
 
 def _chosen(
-    home: Path, folder: Path, given: dict[str, Any], words: str, indexes: Any, **more: Any
+    home: Path, folder: Path, given: JsonObject, words: str, indexes: Any, **more: Any
 ) -> _Chosen:
     lines = _strings(given.get("recalled"))
     known = "\n".join((*lines, *_strings(given.get("ledger"))))
@@ -125,7 +124,7 @@ def _chosen(
 def _looked_up(
     home: Path,
     folder: Path,
-    given: dict[str, Any],
+    given: JsonObject,
     words: str,
     most: int,
     project: Path,
@@ -158,7 +157,7 @@ def with_ledger(
     return block + "".join((*head, *lines, *end) if lines else ()), before + lines
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
@@ -182,7 +181,7 @@ def _index(folder: Path) -> Mapping[str, Any] | None:
     return recall.loaded_index(queue.load(path))
 
 
-def _given_before(home: Path, folder: Path, given: dict[str, Any]) -> str:
+def _given_before(home: Path, folder: Path, given: JsonObject) -> str:
     start = given.get("SessionStart")
     if isinstance(start, dict) and isinstance(start.get("source"), str):
         source = queue.folder_of(home, start["source"])

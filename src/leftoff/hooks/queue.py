@@ -60,7 +60,7 @@ def home_of(project: Path, environ: Mapping[str, str]) -> Path:
     return project / (environ.get("LEFTOFF_HOME") or ".leftoff")
 
 
-def folder_of(home: Path, session: Any) -> Path | None:
+def folder_of(home: Path, session: object) -> Path | None:
     """The folder of a session; None for an id that is not one safe path component."""
     if not isinstance(session, str) or not _SAFE_NAME.fullmatch(session):
         return None
@@ -130,7 +130,7 @@ def sweep(home: Path, folder: Path) -> None:
             opened_folder.remove_stale_temporaries()
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(path: Path) -> codec.JsonObject:
     """Reads a JSON object; {} if the file is missing or damaged."""
     with suppress(OSError, ValueError):
         value = codec.parse(path.read_bytes()) if path.is_file() else {}
@@ -177,7 +177,7 @@ def read_briefing(folder: Path, name: str = BRIEFING) -> str:
     return content if well_formed else ""
 
 
-def enqueue(folder: Path, name: str, job: dict[str, Any]) -> None:
+def enqueue(folder: Path, name: str, job: codec.JsonObject) -> None:
     """Adds a job for the worker; it replaces a pending job of the same name."""
     write(folder / f"{PENDING}{name}", codec.dumps(job))
 
@@ -193,7 +193,7 @@ def pending_jobs(folder: Path) -> list[str]:
     return []
 
 
-def dequeue(folder: Path, name: str) -> dict[str, Any]:
+def dequeue(folder: Path, name: str) -> codec.JsonObject:
     """Takes a job from the queue; {} if there is none of that name or it is damaged.
 
     The job stays on disk until `acknowledge`: if the worker is killed, the next one dequeues it

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover.facts import Fact, Handover
 from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.hooks.forerunners import branch_of, earlier_sessions
@@ -29,7 +29,7 @@ MAX_OPEN = 6
 
 def about_session(
     summary: ContextSummary, handover: Handover, project: Path, ended: float
-) -> dict[str, Any]:
+) -> JsonObject:
     """What later sessions have to know to choose: `about.json`, from the redacted handover of
     the summary, and when the recording last changed (`ended`, seconds since 1970)."""
     return {
@@ -106,7 +106,7 @@ def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fac
     return tuple(found)
 
 
-def _is_point(point: Any) -> bool:
+def _is_point(point: object) -> bool:
     """Whether a point has the shape that we write: the file may come with a repository."""
     return (
         isinstance(point, list)

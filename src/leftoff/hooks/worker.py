@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -69,7 +68,7 @@ def process_jobs(home: Path, session: str) -> None:
         os.nice(5)
     end = time.monotonic() + TIME_LIMIT
     failed: set[str] = set()
-    done: dict[str, dict[str, Any]] = {}
+    done: dict[str, codec.JsonObject] = {}
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
             with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
@@ -125,7 +124,7 @@ def _in_order(names: list[str]) -> list[str]:
     return sorted(names, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
 
 
-def _run_job(home: Path, folder: Path, name: str, job: dict[str, Any], end: float) -> bool:
+def _run_job(home: Path, folder: Path, name: str, job: codec.JsonObject, end: float) -> bool:
     """Runs a job and logs its outcome; returns whether to acknowledge it. A job that failed
     with an `OSError` (a full disk, for example) stays for the next worker."""
     began = time.monotonic()
@@ -147,7 +146,7 @@ _HOLDS = "What the person required or decided in this project (leftoff show SESS
 class _Job:
     """One job of the queue."""
 
-    def __init__(self, home: Path, folder: Path, job: dict[str, Any], end: float) -> None:
+    def __init__(self, home: Path, folder: Path, job: codec.JsonObject, end: float) -> None:
         self.home, self.folder, self.job, self.end = home, folder, job, end
         self.project = Path(str(job.get("project") or home.parent))
         self.transcript = str(job.get("transcript") or "")
@@ -296,10 +295,10 @@ class _Job:
         self._write(queue.LEDGER, f"{head}{chosen}</leftoff>\n".encode() if chosen else b"")
         return f"{len(existing)} recordings looked at"
 
-    def planned(self, report: Any, todo: int, size: int) -> None:
+    def planned(self, report: object, todo: int, size: int) -> None:
         """As a listener to the progress of the index: does nothing."""
 
-    def job_done(self, job: Any, report: Any) -> None:
+    def job_done(self, job: object, report: object) -> None:
         """Stops the update of the index at the time limit; what is done stays stored."""
         if time.monotonic() > self.end:
             raise KeyboardInterrupt

@@ -91,7 +91,7 @@ def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure
     return Failure("other", message)
 
 
-def _result(stdout: bytes) -> dict[str, Any] | None:
+def _result(stdout: bytes) -> codec.JsonObject | None:
     """The result object: the whole output, or with verbose output the last item of a list."""
     try:
         value = codec.parse(stdout)
@@ -102,7 +102,7 @@ def _result(stdout: bytes) -> dict[str, Any] | None:
     return found[-1] if found else None
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
     kinds = ("input", "output", "cache_read_input", "cache_creation_input")

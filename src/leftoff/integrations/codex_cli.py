@@ -101,12 +101,12 @@ class CodexClient:
         return Answer(texts[-1] if texts else "", thread, usage)
 
 
-def _message(value: Any) -> str:
+def _message(value: object) -> str:
     message = value.get("message") if isinstance(value, dict) else None
     return message if isinstance(message, str) else ""
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     """Usage in our terms: Codex counts cached tokens as part of `input_tokens`."""
     if not isinstance(value, dict):
         return None

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from leftoff._version import __version__
+from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.integrations.mcp_tools import REPLY_TIMEOUT, Answers
 from leftoff.redaction.redactor import Redactor
@@ -93,7 +94,7 @@ def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) ->
 
     class Strict(server_class):  # type: ignore[misc]
         async def call_tool(
-            self, name: str, arguments: dict[str, Any], *others: Any, **options: Any
+            self, name: str, arguments: JsonObject, *others: Any, **options: Any
         ) -> Any:
             if name in TOOLS:
                 known = list(inspect.signature(getattr(Answers, name)).parameters)[1:]

@@ -75,7 +75,7 @@ class _CachedRecording(GrowingSession):
         return found.summary("")
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: object) -> Any:
     """A value with its texts cut to what stands in a list."""
     if isinstance(value, str):
         return brief(value, MAX_ITEM_CHARS)
@@ -133,7 +133,7 @@ class Answers:
 
         fields = ("path", "action", "certainty", "renamed_from", "touch_count")
 
-        def build(summary: ContextSummary) -> dict[str, Any]:
+        def build(summary: ContextSummary) -> codec.JsonObject:
             rows = [
                 {**_fields(f, *fields), "messages": [r.message + 1 for r in f.refs[-5:]]}
                 for f in summary.file_modifications
@@ -179,7 +179,7 @@ class Answers:
         if not query.split():
             raise UsageError("query: say which words to look for")
         end, most = time.monotonic() + self._timeout, _checked_limit(limit)
-        found: list[dict[str, Any]] = []
+        found: list[codec.JsonObject] = []
         searched, left, damaged = 0, 0, 0
         for listed in self._listed(project):
             time_left = end - time.monotonic()
@@ -252,7 +252,7 @@ class Answers:
             found = [self._cache[path] for path in paths if path in self._cache]
         return min((_percent(recording) for recording in found if recording.size), default=None)
 
-    def _about(self, session: str, build: Callable[[ContextSummary], dict[str, Any]]) -> str:
+    def _about(self, session: str, build: Callable[[ContextSummary], codec.JsonObject]) -> str:
         """The answer that `build` makes of a session's summary, or the reading progress."""
         path = self._path(session)
         found = self._summary(path)
@@ -304,7 +304,7 @@ class Answers:
 
     def _summary(
         self, path: str, timeout: float | None = None
-    ) -> ContextSummary | dict[str, Any]:
+    ) -> ContextSummary | codec.JsonObject:
         with self._lock:
             recording = self._cache.pop(path, None) or _CachedRecording(path)
             self._cache[path] = recording
@@ -341,7 +341,7 @@ def _percent(recording: _CachedRecording) -> int:
 # -- answers ---------------------------------------------------------------------------------
 
 
-def _overview(summary: ContextSummary) -> dict[str, Any]:
+def _overview(summary: ContextSummary) -> codec.JsonObject:
     session, progress = summary.session, summary.progress
     return {
         "project": session.cwd,
@@ -387,15 +387,15 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
     }
 
 
-def _fields(value: Any, *names: str) -> dict[str, Any]:
+def _fields(value: object, *names: str) -> codec.JsonObject:
     return {name: getattr(value, name) for name in names}
 
 
-def _item(text: str, note: str, message: int) -> dict[str, Any]:
+def _item(text: str, note: str, message: int) -> codec.JsonObject:
     return {"text": brief(text, MAX_ITEM_CHARS), "note": note, "message": message + 1}
 
 
-def _decisions(summary: ContextSummary, query: str) -> list[dict[str, Any]]:
+def _decisions(summary: ContextSummary, query: str) -> list[codec.JsonObject]:
     """Decisions that contain all words of a query, latest first."""
     terms = query.casefold().split()
     shown = ("text", "type", "confidence", "status", "owner", "rationale", "alternative")
@@ -434,7 +434,7 @@ def _checked_limit(limit: int) -> int:
     return min(limit, MAX_ITEMS)
 
 
-def _answer(value: dict[str, Any]) -> str:
+def _answer(value: codec.JsonObject) -> str:
     """An answer as redacted JSON: lists are cut to `MAX_ITEMS`, then the largest list is
     halved until the text fits into `MAX_ANSWER_CHARS`."""
     lists = {k: v for k, v in value.items() if isinstance(v, list)}

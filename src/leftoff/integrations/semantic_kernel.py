@@ -44,7 +44,7 @@ class Captured(Struct, frozen=True):
     `workflow_id` argument, else that of the filter."""
 
     name: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: codec.JsonObject = field(default_factory=dict)
     result: str | None = None
     error: str = ""
     seconds: float = 0
@@ -156,7 +156,7 @@ class _StreamText:
         self._pieces: list[str] = []
         self._room_left = _MAX_STREAM_CHARS
 
-    def add(self, piece: Any) -> None:
+    def add(self, piece: object) -> None:
         words = "".join(map(str, piece)) if isinstance(piece, list) else str(piece)
         if self._room_left > 0:
             self._pieces.append(words)
@@ -166,14 +166,14 @@ class _StreamText:
         return whole("".join(self._pieces), _MAX_STREAM_CHARS)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     """A result as text; a list of model contents as their texts, one on each line."""
     if isinstance(value, list) and value and all(hasattr(v, "content_type") for v in value):
         return "\n".join(map(str, value))
     return result_text(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A parameter as a JSON value; another object as its text, truncated."""
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
         return truncate_values(codec.to_valid_json(value))
@@ -198,7 +198,7 @@ def messages_of(history: Any) -> list[Message]:
     return _read(history.serialize().encode())
 
 
-def remembered(history: Any) -> tuple[ChatMessage, ...]:
+def remembered(history: object) -> tuple[ChatMessage, ...]:
     """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results, raw;
     stores redact them."""
     conversation = ConversationTail()

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from leftoff.codec import JsonObject
 from leftoff.live.session import SessionManager, get_session_manager, token_count
 from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Usage
@@ -68,16 +69,16 @@ class ResponseTracker:
 
     def track_stop_response(
         self,
-        event: Any,
+        event: object,
         session_id: str,
-        metadata: dict[str, Any],
+        metadata: JsonObject,
         pending_prompts: Sequence[Any] = (),
     ) -> None:
         """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
         usage to the manager."""
         self._safely(lambda: self._stop(event, session_id, metadata))
 
-    def track(self, response: Any, *, session_id: str = "", **task: str) -> None:
+    def track(self, response: object, *, session_id: str = "", **task: str) -> None:
         """Reports a response, or one event of a stream, to the manager.
 
         Args:
@@ -94,7 +95,7 @@ class ResponseTracker:
         except Exception as error:  # noqa: BLE001 - the caller must not fail
             logger.warning("a response could not be tracked: %s", error_words(error))
 
-    def _stop(self, event: Any, session_id: str, metadata: dict[str, Any]) -> None:
+    def _stop(self, event: object, session_id: str, metadata: JsonObject) -> None:
         info = read(event)
         if info.stop_reason:
             metadata["stop_reason"] = info.stop_reason
@@ -109,7 +110,7 @@ class ResponseTracker:
         reason = info.stop_reason or str(metadata.get("stop_reason") or "")
         self._report(ResponseInfo(info.id, info.model, reason, usage), session_id, {})
 
-    def _track(self, response: Any, session_id: str, task: dict[str, str]) -> None:
+    def _track(self, response: object, session_id: str, task: dict[str, str]) -> None:
         info = read(response)
         with self._lock:
             # Of a stream the first event holds the response's id, the last one its usage.
@@ -166,7 +167,7 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _get(value: Any, *names: str) -> Any:
+def _get(value: object, *names: str) -> Any:
     for name in names:
         found = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
         if found is not None:
@@ -174,22 +175,22 @@ def _get(value: Any, *names: str) -> Any:
     return None
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if value is None or isinstance(value, (dict, list)):
         return ""
     inner = getattr(value, "value", value)
     return inner if isinstance(inner, str) else ""
 
 
-def _tokens(value: Any, *names: str) -> int:
+def _tokens(value: object, *names: str) -> int:
     return token_count(_get(value, *names))
 
 
-def _first(value: Any) -> Any:
+def _first(value: object) -> Any:
     return value[0] if isinstance(value, (list, tuple)) and value else None
 
 
-def read(response: Any) -> ResponseInfo:
+def read(response: object) -> ResponseInfo:
     """Parses a response or a stream event of any of the vendors. Does not raise."""
     kind = _word(_get(response, "type"))
     if kind == "message_start":
@@ -220,7 +221,7 @@ def read(response: Any) -> ResponseInfo:
     )
 
 
-def _anthropic(usage: Any) -> Usage | None:
+def _anthropic(usage: object) -> Usage | None:
     if usage is None:
         return None
     if _get(usage, "input_tokens_details") is not None:
@@ -229,7 +230,7 @@ def _anthropic(usage: Any) -> Usage | None:
     return Usage(*(_tokens(usage, f"{kind}_tokens") for kind in kinds))
 
 
-def _openai_usage(usage: Any) -> Usage | None:
+def _openai_usage(usage: object) -> Usage | None:
     """Usage in our terms: OpenAI counts cached tokens as part of the input."""
     if usage is None:
         return None
@@ -245,7 +246,7 @@ def _openai_usage(usage: Any) -> Usage | None:
     )
 
 
-def _openai_chat(response: Any) -> ResponseInfo:
+def _openai_chat(response: object) -> ResponseInfo:
     choice = _first(_get(response, "choices"))
     usage = _openai_usage(_get(response, "usage"))
     # In a stream the usage is in the last chunk, after the one with the reason.
@@ -259,7 +260,7 @@ def _openai_chat(response: Any) -> ResponseInfo:
     )
 
 
-def _openai_response(response: Any) -> ResponseInfo:
+def _openai_response(response: object) -> ResponseInfo:
     reason = _word(_get(_get(response, "incomplete_details"), "reason"))
     reason = reason or _word(_get(_get(response, "error"), "code"))
     return ResponseInfo(
@@ -270,7 +271,7 @@ def _openai_response(response: Any) -> ResponseInfo:
     )
 
 
-def _gemini(response: Any) -> ResponseInfo:
+def _gemini(response: object) -> ResponseInfo:
     usage = _get(response, "usage_metadata", "usageMetadata")
     candidate = _first(_get(response, "candidates"))
     found: Usage | None = None

@@ -14,6 +14,7 @@ from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
+from leftoff.codec import JsonObject
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
 from leftoff.model import Usage
@@ -30,7 +31,7 @@ class Generator(Protocol):
     @property
     def enabled(self) -> bool: ...
     def generate_from_session_state(
-        self, session_id: str, session_state: dict[str, Any], stop_reason: str = "end_turn"
+        self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
     ) -> Any: ...
     def save_resume_log(self, resume_log: Any) -> Path: ...
     def get_latest_resume_log(self) -> Any: ...
@@ -101,7 +102,7 @@ class SessionManager(TaskBudgets):
         """The latest resume log, or None if there is none."""
         return self.generator.get_latest_resume_log()
 
-    def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
+    def pause_session(self, session_state: JsonObject | None = None) -> Path | None:
         """Marks the session as paused and writes a resume log, whatever was used; returns its
         path, None if writing it fails, which is logged as a warning."""
         with self._changing() as state:
@@ -114,7 +115,7 @@ class SessionManager(TaskBudgets):
             state.status = "active"
         return self.load_resume_log_on_startup()
 
-    def end_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
+    def end_session(self, session_state: JsonObject | None = None) -> Path | None:
         """Marks the session as ended; writes a resume log if a threshold was reached and no
         log has been written since the last call."""
         with self._changing() as state:
@@ -268,7 +269,7 @@ class SessionManager(TaskBudgets):
             total = self.settings.context_management.budget_total
             return self._state.used >= (threshold - 1e-9) * total
 
-    def get_context_metrics(self) -> dict[str, Any]:
+    def get_context_metrics(self) -> JsonObject:
         """The fields of `ContextMetrics` as a dict, with `basis` (sum | occupancy)."""
         with self._lock:
             return {**self.context_metrics().to_dict(), "basis": self._state.basis or "sum"}
@@ -297,7 +298,7 @@ class SessionManager(TaskBudgets):
 
     # -- resume logs -----------------------------------------------------------------------
 
-    def generate_resume_log(self, session_state: dict[str, Any] | None = None) -> Path | None:
+    def generate_resume_log(self, session_state: JsonObject | None = None) -> Path | None:
         """Writes a resume log of the session; None if settings or generator disable it.
 
         Args:
@@ -319,7 +320,7 @@ class SessionManager(TaskBudgets):
             state.unlogged = False
         return where
 
-    def _session_state(self) -> dict[str, Any]:
+    def _session_state(self) -> JsonObject:
         state = self._state
         return {
             "context_metrics": self.context_metrics().to_dict(),
@@ -330,7 +331,7 @@ class SessionManager(TaskBudgets):
             },
         }
 
-    def _try_log(self, reason: str, session_state: dict[str, Any] | None) -> Path | None:
+    def _try_log(self, reason: str, session_state: JsonObject | None) -> Path | None:
         """Writes a resume log; a failure is logged and not raised."""
         try:
             return self.generate_resume_log(session_state)
@@ -339,7 +340,7 @@ class SessionManager(TaskBudgets):
             return None
 
 
-def token_count(value: Any) -> int:
+def token_count(value: object) -> int:
     """A token count; 0 for anything that is not a finite non-negative number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0

@@ -11,11 +11,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from leftoff.budget.thresholds import Crossing
+from leftoff.codec import JsonObject
 from leftoff.redaction.redactor import Redactor
 
 TOKEN_BUDGET = "TOKEN_BUDGET"  # noqa: S105 - a name
@@ -49,7 +50,7 @@ class Event(Struct, frozen=True):
     """
 
     name: str
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
     crossing: Crossing | None = None
     logged: bool = True
     line: str = ""
@@ -125,7 +126,7 @@ def record(event: Event) -> None:
         if logger.isEnabledFor(level):
             logger.log(level, "%s", gate.text(event.line))
     if event.logged and telemetry.isEnabledFor(logging.INFO):
-        fields: dict[str, Any] = gate.value(event.fields)
+        fields: JsonObject = gate.value(event.fields)
         words = " ".join(f"{name}={value}" for name, value in fields.items())
         telemetry.info(
             "%s %s", event.name, words, extra={"event": event.name, "fields": fields, **fields}

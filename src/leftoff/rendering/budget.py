@@ -32,7 +32,7 @@ def plain(
     preset: str = "",
     reader: ReaderCost | None = None,
     gate: Redactor | None = None,
-) -> dict[str, Any]:
+) -> codec.JsonObject:
     """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
     there only where one was asked about the session."""
     total = _sum([*account.spend.values(), *account.subagents.values()])

@@ -4,7 +4,6 @@ candidates that were rejected."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.decisions.explain import Explanation
@@ -16,7 +15,7 @@ from leftoff.text.truncation import one_line
 _INDENT = " " * 6
 
 
-def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
+def plain(explanation: Explanation, gate: Redactor | None = None) -> codec.JsonObject:
     """The explanation as plain JSON values, redacted."""
     return dict(numbered((gate or Redactor()).value(codec.to_builtins(explanation))))
 
@@ -43,11 +42,11 @@ def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = N
     return "\n".join(lines) + "\n"
 
 
-def _quoted(item: dict[str, Any], head: str, width: int) -> str:
+def _quoted(item: codec.JsonObject, head: str, width: int) -> str:
     return f"  {head}  {one_line(item['text'], max(20, width - len(head) - 4))}"
 
 
-def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
+def _decision(item: codec.JsonObject, width: int) -> Iterable[str]:
     owner = "" if item["owner"] == "agent" else f" {item['owner']}"
     head = f"{message_label(item['ref'])}  {item['confidence']:.2f} {item['type']}{owner}"
     yield _quoted(item, head, width)
@@ -67,7 +66,7 @@ def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
     yield f"{_INDENT}confidence: {item['how']}{needed}"
 
 
-def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
+def _milestone(item: codec.JsonObject, width: int) -> Iterable[str]:
     evidence = f" {item['evidence']}" if item["evidence"] else ""
     yield _quoted(item, f"{message_label(item['ref'])}  {item['kind']}{evidence}", width)
     fired = f"fired: {item['rule']}; " if item["rule"] else ""
@@ -77,7 +76,7 @@ def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
         yield f"{_INDENT}result {message_label(item['shown_at'])}: {shown}"
 
 
-def _stage(item: dict[str, Any], width: int) -> Iterable[str]:
+def _stage(item: codec.JsonObject, width: int) -> Iterable[str]:
     turns = plural(item["turns"], "turn")
     yield f"  {message_label(item['ref'])}  {item['stage']}  {turns}: {item['why']}"
     did = ", ".join(f"{name} {count}" for name, count in item["did"].items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument, tool_of
@@ -33,7 +32,7 @@ def status_of(result: ToolResult) -> str:
     return result.status if result.exit_code is None else f"exit {result.exit_code}"
 
 
-def call_text(name: str, arguments: Any) -> str:
+def call_text(name: str, arguments: object) -> str:
     """A call's arguments as text: a command line after `$`, others as `name: value`, the old
     and new text of an edit as lines with `-` and `+`."""
     if not isinstance(arguments, dict):
@@ -60,7 +59,7 @@ def call_text(name: str, arguments: Any) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     compact = codec.dumps(value).decode().strip()
     return compact if len(compact) <= 80 else codec.dumps(value, indent=2).decode().strip()
 

@@ -351,7 +351,7 @@ def check_reader(reader: Reader) -> None:
 
 
 @contextmanager
-def registered(registry: Registry[Any], name: str, thing: Any) -> Iterator[None]:
+def registered(registry: Registry[Any], name: str, thing: object) -> Iterator[None]:
     """Registers `thing` under a name while the block runs; does nothing if it is registered
     already.
 

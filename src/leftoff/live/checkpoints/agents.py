@@ -25,7 +25,7 @@ class Answer(Struct, frozen=True):
     why: str = ""
 
 
-def to_answer(given: Any) -> Answer:
+def to_answer(given: object) -> Answer:
     """Converts the return value of an agent."""
     if isinstance(given, str):
         return Answer(given)

@@ -73,18 +73,18 @@ class Plan(Struct, frozen=True):
     seen: int = 0
     session: str = ""
     reached: TaskProgress = TaskProgress()
-    extra: dict[str, Any] = {}
+    extra: codec.JsonObject = {}
 
 
-def document(task: TaskDocument, plan: Plan) -> dict[str, Any]:
+def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
     """The task document: the budgets of a task, its plan and unknown keys."""
-    budgets: dict[str, Any] = codec.to_builtins(task)
+    budgets: codec.JsonObject = codec.to_builtins(task)
     planned = codec.to_builtins(plan)
     others = {k: v for k, v in planned.pop("extra").items() if k not in budgets}
     return {**budgets, "plan": planned, **others}
 
 
-def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
+def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
     """Parses a task document.
 
     Raises:

@@ -14,6 +14,7 @@ import msgspec
 
 from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
+from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
 from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
@@ -41,7 +42,7 @@ class SectionProvider(Protocol):
         """Its token budget, of 10,000; the other sections shrink for it."""
         ...
 
-    def generate_content(self, session_state: dict[str, Any]) -> str:
+    def generate_content(self, session_state: JsonObject) -> str:
         """Its markdown."""
         ...
 
@@ -50,7 +51,7 @@ class TriggerCondition(Protocol):
     """A custom condition for writing a log."""
 
     def should_trigger(
-        self, context_metrics: ContextMetrics, session_state: dict[str, Any]
+        self, context_metrics: ContextMetrics, session_state: JsonObject
     ) -> bool:
         """Whether a log should be written now."""
         ...
@@ -142,7 +143,7 @@ class ResumeLogGenerator:
     def generate_from_session_state(
         self,
         session_id: str,
-        session_state: dict[str, Any],
+        session_state: JsonObject,
         stop_reason: str = "end_turn",
         *,
         trigger: str = "",
@@ -194,7 +195,7 @@ class ResumeLogGenerator:
         log = ResumeLog.from_summary(summary, session_id=session_id)
         return self._finish(log, log.to_dict(), trigger)
 
-    def _finish(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
+    def _finish(self, log: ResumeLog, state: JsonObject, trigger: str) -> ResumeLog:
         """Adds the providers' sections and the trigger. If a provider fails, only its section
         is missing."""
         sections: list[OwnSection] = []
@@ -218,7 +219,7 @@ class ResumeLogGenerator:
         self,
         context_metrics: ContextMetrics,
         trigger: str = "",
-        session_state: dict[str, Any] | None = None,
+        session_state: JsonObject | None = None,
     ) -> bool:
         """Whether a log should be written now, at one of the events `BUILT_IN`, or "" to check
         only the registered conditions. A threshold counts only if the metrics have reached
@@ -239,7 +240,7 @@ class ResumeLogGenerator:
         )
 
     def _is_met(
-        self, condition: TriggerCondition, metrics: ContextMetrics, state: dict[str, Any]
+        self, condition: TriggerCondition, metrics: ContextMetrics, state: JsonObject
     ) -> bool:
         try:
             return bool(condition.should_trigger(metrics, state))
@@ -342,7 +343,7 @@ class ResumeLogGenerator:
         done = prune(store, KIND, retention, now=now, dry_run=dry_run, spare=spare)
         return tuple(Path(entry.where) for entry in done.removed)
 
-    def get_stats(self) -> dict[str, Any]:
+    def get_stats(self) -> JsonObject:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and
         `by_trigger`: how many logs were made for which reason."""
         entries = self.entries()

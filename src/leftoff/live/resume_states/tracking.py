@@ -75,7 +75,7 @@ class Tracking:
             logger.warning("a call of %s is not saved: %s", self._name, error_words(failure))
 
 
-def result_text(result: Any) -> str | None:
+def result_text(result: object) -> str | None:
     """A result as text; None if there is none."""
     if result is None or isinstance(result, str):
         return result
@@ -125,7 +125,7 @@ class Tracked:
         return cast("F", called)
 
     def _tracking(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: codec.JsonObject
     ) -> Tracking:
         signature = inspect.signature(function)
         try:

@@ -52,7 +52,7 @@ def _brief(text: str, limit: int) -> Any:
     )
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> Any:
     # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, speaker_of, status_of
 from leftoff.rendering.overview import main_source
@@ -75,7 +76,7 @@ def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[R
 
 def quotable_messages(
     summary: ContextSummary, wanted: list[Ref], messages: Mapping[Ref, Message]
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """The messages to quote as plain values, not yet redacted, in the order of `wanted`.
 
     Each is `{key, who, notes, parts: [{kind, title, text}], marks: [[part, words, at]]}`; `at`
@@ -83,7 +84,7 @@ def quotable_messages(
     parts are the texts that the summary itself holds.
     """
     summary_texts = dict(_summary_texts(summary))
-    quotes: dict[MessageKey, dict[str, Any]] = {}
+    quotes: dict[MessageKey, JsonObject] = {}
     refs_of_message: dict[MessageKey, list[Ref]] = {}
     for ref in wanted:
         key = (ref.source, ref.message)
@@ -118,13 +119,13 @@ def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
         yield Ref(main_source(s), message=last.message), last.text
 
 
-def _raw_quote(message: Message, refs: list[Ref]) -> dict[str, Any]:
+def _raw_quote(message: Message, refs: list[Ref]) -> JsonObject:
     marks: list[list[Any]] = []
     spans: dict[int, list[tuple[int, int]]] = {}
     for ref in refs:
         if ref.part is not None and ref.start is not None and ref.end is not None:
             spans.setdefault(ref.part, []).append((ref.start, ref.end))
-    parts: list[dict[str, Any]] = []
+    parts: list[JsonObject] = []
     for number, part in enumerate(message.parts):
         shown = _raw_part(part)
         if shown is None:
@@ -155,7 +156,7 @@ def _redaction_window(text: str, cited_spans: list[tuple[int, int]]) -> tuple[in
     return begin.end() if begin else first, max(end, cited_spans[-1][1]) if cited_spans else end
 
 
-def _raw_part(part: Any) -> dict[str, Any] | None:
+def _raw_part(part: object) -> JsonObject | None:
     if isinstance(part, Text):
         return {"kind": "text", "title": "", "text": part.text}
     if isinstance(part, Reasoning):
@@ -191,7 +192,7 @@ def anchor(source: int, message: int) -> str:
     return f"m{message + 1}" if source == 0 else f"s{source}-m{message + 1}"
 
 
-def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]:
+def build_quotes(found: list[JsonObject], share: float = 1.0) -> list[Quote]:
     """The quotes of what `quotable_messages` returned, redacted, in order of their messages,
     truncated to a share of the limits of a page."""
     chosen = found[: max(1, round(MAX_QUOTES * share))]
@@ -218,7 +219,7 @@ def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]
     return quotes
 
 
-def _part_text(part: dict[str, Any]) -> str:
+def _part_text(part: JsonObject) -> str:
     text = call_text(part["title"], part["input"]) if part["kind"] == "call" else part["text"]
     return clean(text).strip("\n")
 

@@ -214,7 +214,7 @@ _SUMMED_FIELDS = (
 )
 
 
-def _total(name: str, rows: Sequence[ReportRow]) -> dict[str, Any]:
+def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
     sums = {}
     for key in _SUMMED_FIELDS:
         known = [n for row in rows if (n := getattr(row, key)) is not None]
@@ -224,7 +224,7 @@ def _total(name: str, rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 def _grouped_totals(
     rows: Sequence[ReportRow], key: Callable[[ReportRow], str]
-) -> list[dict[str, Any]]:
+) -> list[codec.JsonObject]:
     """Totals of the rows grouped by `key`, in order of first occurrence."""
     groups: dict[str, list[ReportRow]] = {}
     for found in rows:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import astuple
 
 from leftoff.analysis.summary_json import SafeSummary, safe_summary, safe_with
 from leftoff.budget.account import Account
 from leftoff.budget.thresholds import Preset, preset
+from leftoff.codec import JsonObject
 from leftoff.handover.wording import duration, number, plural
 from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
@@ -79,7 +79,7 @@ def page(
     return html
 
 
-def _page(safe: SafeSummary, values: dict[str, Any]) -> str:
+def _page(safe: SafeSummary, values: JsonObject) -> str:
     title = _title(safe, values["overview"])
     values = {**values, "title": title, "facts": _facts(safe)}
     values["figures"] = _key_figures(safe, values)
@@ -102,7 +102,7 @@ def _title(safe: SafeSummary, shown: Overview) -> str:
     return shown.title(safe) or safe.session.id or "Session"
 
 
-def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> dict[str, Any]:
+def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> JsonObject:
     """Template values of the page's lists, of which it shows `most` items each."""
     by_key = {quote.key: quote for quote in quotes}
 
@@ -154,9 +154,7 @@ def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
     return rows
 
 
-def _timeline(
-    safe: SafeSummary, account: Account | None, preset_drawn: Preset
-) -> dict[str, Any]:
+def _timeline(safe: SafeSummary, account: Account | None, preset_drawn: Preset) -> JsonObject:
     """Template values of the stages and the occupancy curve."""
     points = account.curve if account else ()
     timeline = safe.progress.timeline
@@ -180,9 +178,9 @@ def _timeline(
 
 def _stages(
     stages: Sequence[charts.StageRun], timeline: Sequence[StageChange], count: int
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     source = timeline[0].ref.source if timeline else 0
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for name, start, end in stages:
         ref = Ref(source, message=start)
         stage = found.setdefault(name, {"name": name, "size": 0, "runs": 0, "ref": ref})
@@ -230,7 +228,7 @@ def _times(started: str, ended: str) -> str:
     return " to ".join(t for t in (first, last) if t)
 
 
-def _key_figures(safe: SafeSummary, values: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _key_figures(safe: SafeSummary, values: JsonObject) -> list[tuple[str, str, str]]:
     parts = {part.key: part for part in values["overview"].parts}
     counts = {key: len(part.items) for key, part in parts.items()}
     decided = sum(len(parts[key].first) for key in ("decided", "likely") if key in parts)
@@ -252,7 +250,7 @@ def _counted(count: int, word: str, rest: str = "") -> tuple[str, str]:
     return figure, words + rest
 
 
-def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
+def _table_of_contents(values: JsonObject) -> list[tuple[str, str, int]]:
     rows = []
     for part in values["overview"].parts:
         few = part.key in {"decided", "likely"}
