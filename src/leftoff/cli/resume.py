@@ -8,9 +8,10 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -110,15 +111,16 @@ def resume(
     if clean:
         return _clean(manager, dry_run=dry_run)
     options = RecordingOptions(which=which, reading=reading)
+    resumed = partial(
+        _resume, manager, file=file, command=command, force=force, quiet=prompt_only
+    )
     if recording is not None:
         state = _made(recording, file, options)
         _note(f"saved {manager.save(state)}")
         _say(state.workflow_id)
         return 0
     if checkpoint is not None:
-        return _from_file(
-            manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
-        )
+        return _from_file(Path(checkpoint), resumed, command, quiet=prompt_only)
     if not workflow:
         return _refuse("no_argument")
     found = _find(manager, workflow)
@@ -126,13 +128,11 @@ def resume(
         made = _of_recording(manager, workflow, file, options)
         if made is None:
             return _refuse("no_state", workflow=workflow)
-        return _resume(manager, made, workflow, file, command, force=force, quiet=prompt_only)
+        return resumed(made, workflow)
     _fault(found.issues, quiet=prompt_only)
-    exists = os.path.isfile(workflow)  # noqa: PTH113 - a name may be too long for one
-    content = file or (workflow if exists else None)
-    return _resume(
-        manager, found.state, workflow, content, command, force=force, quiet=prompt_only
-    )
+    if not file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long for one
+        return resumed(found.state, workflow, file=workflow)
+    return resumed(found.state, workflow)
 
 
 def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
@@ -192,24 +192,25 @@ def _resume(
     manager: FileResumeStateManager,
     state: ResumeState,
     name: str,
+    *,
     file: str | None,
     command: str | None,
-    *,
     force: bool,
     quiet: bool,
 ) -> int:
-    verdict = assess(
-        state, inspect_workspace(state, workflow=file), limits=manager.limits, force=force
-    )
+    workspace = inspect_workspace(state, workflow=file)
+    verdict = assess(state, workspace, limits=manager.limits, force=force)
     if not verdict.can_resume:
         _refused(verdict)
         return 1
     if not quiet:
         _notices(state, name, verdict)
-    strategy: Any = "partial_resume" if verdict.missing_tools else "continue"
     missing = verdict.missing_tools
     message = resume_message(
-        state, strategy=strategy, changed=verdict.warnings, missing_tools=missing
+        state,
+        strategy="partial_resume" if missing else "continue",
+        changed=verdict.warnings,
+        missing_tools=missing,
     )
     return _deliver(message, command)
 
@@ -290,13 +291,7 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
 
 
 def _from_file(
-    manager: FileResumeStateManager,
-    path: Path,
-    file: str | None,
-    command: str | None,
-    *,
-    force: bool,
-    quiet: bool,
+    path: Path, resumed: Callable[..., int], command: str | None, *, quiet: bool
 ) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
@@ -312,7 +307,7 @@ def _from_file(
         state = ResumeState.from_dict(opened.document)
     except StateError as error:
         raise StateError(f"{path}: {error}") from error
-    return _resume(manager, state, str(path), file, command, force=force, quiet=quiet)
+    return resumed(state, str(path))
 
 
 def _refuse(word: str, **values: str) -> int:

@@ -142,12 +142,7 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
             yield self._forms(group)
             for which, figures in group.differences.items():
                 rows = [
-                    (
-                        f"    {name}",
-                        cell(f.value, "+.3f"),
-                        span(f.interval, "+.3f"),
-                        f"p {f.p}",
-                    )
+                    (f"    {name}", cell(f.value, "+.3f"), span(f.interval, "+.3f"), f"p {f.p}")
                     for name, f in figures.items()
                 ]
                 yield Table((f"  {which}", "", "", ""), rows)
@@ -476,11 +471,9 @@ class _MissFinder:
             ("decision", labelled.decisions),
             ("directive", labelled.directives),
         ):
-            for statement in statements:
-                if not states(matcher, statement):
-                    yield self.miss(
-                        what, statement.kind, statement.text, self._fields_stating(statement)
-                    )
+            for s in statements:
+                if not states(matcher, s):
+                    yield self.miss(what, s.kind, s.text, self._fields_stating(s))
         for path in true.files:
             if not names_file(text, path, true.files):
                 yield self.miss("file", "", path, self._fields_naming(names(path) or {path}))
@@ -492,12 +485,10 @@ class _MissFinder:
             if fact.used and fact.value != "unknown" and not states_fact(listed, fact):
                 where = self._fields_stating(LabelledStatement("", fact.subject))
                 yield self.miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
-        for fact in stated_and_outdated(
-            listed, [f for f in true.facts if f.value != "unknown"]
-        )[1]:
-            yield self.miss(
-                "outdated", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}", ()
-            )
+        known = [f for f in true.facts if f.value != "unknown"]
+        for fact in stated_and_outdated(listed, known)[1]:
+            stated = f"{fact.subject}: {' > '.join(fact.values)}"
+            yield self.miss("outdated", fact.kind, stated, ())
 
     def _fields_stating(self, statement: LabelledStatement) -> list[str]:
         return [name for name, field in self._fields.items() if states(field, statement)]

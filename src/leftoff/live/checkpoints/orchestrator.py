@@ -212,8 +212,7 @@ class CheckpointOrchestrator:
         return self._plans[task_id]
 
     def complete(self, task_id: str) -> int:
-        """Marks a task as completed and deletes its checkpoints; returns how many. Its document
-        stays."""
+        """Marks a task as completed and deletes its checkpoints; returns how many."""
         self._plans.change(task_id, status="completed", pending=())
         self.collect(task_id)
         names = self.manager.task(task_id).checkpoints
@@ -311,9 +310,8 @@ class CheckpointOrchestrator:
         if decided:
             decision = _saved_decision(checkpoint)
         else:
-            need = max_tokens(prompt or self._plans[task_id].goal) + max_tokens(
-                block(checkpoint)
-            )
+            goal = self._plans[task_id].goal
+            need = max_tokens(prompt or goal) + max_tokens(block(checkpoint))
             decision = self._decide(task_id, pending, need, growth, role)
             checkpoint = checkpoint.with_action(decision.action())
         payload = self._dumping.payload(checkpoint, source)
@@ -327,15 +325,12 @@ class CheckpointOrchestrator:
         self._record(checkpoint)
         dumped = DumpResult(checkpoint)
         agent = self._attached[task_id].agent
+        later = self._plans[task_id].pending[1:]
         if markdown and pending.asked:  # killed while the agent wrote
             late = Answer(why="it was not waited for")
             dumped = self._dumping.accept(checkpoint, source, pending.before, late)
         # Of several crossings at once the agent is asked for the highest only.
-        elif (
-            markdown
-            and agent is not None
-            and not any(p.capacity for p in self._plans[task_id].pending[1:])
-        ):
+        elif markdown and agent and not any(p.capacity for p in later):
             dumped = yield from self._dumping.asked(checkpoint, source, agent, role)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
@@ -350,9 +345,8 @@ class CheckpointOrchestrator:
         try:
             found = run_with_timeout(RECORDING_TIMEOUT, reading)
         except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
-            logger.warning(
-                "the recording of %s cannot be read: %s", task_id, error_words(error)
-            )
+            words = "the recording of %s cannot be read: %s"
+            logger.warning(words, task_id, error_words(error))
             return None
         if found is None:
             words = "the recording of %s takes more than %g s"
@@ -386,11 +380,7 @@ class CheckpointOrchestrator:
             return None
 
     def _new_checkpoint(
-        self,
-        task_id: str,
-        pending: Pending,
-        recorded: Recorded | None,
-        role: roles.Role | None,
+        self, task_id: str, pending: Pending, recorded: Recorded | None, role: roles.Role | None
     ) -> ContextCheckpoint:
         plan = self._plans[task_id]
         budget = self.manager.task(task_id).budgets[pending.provider]
@@ -411,12 +401,7 @@ class CheckpointOrchestrator:
         )
 
     def _decide(
-        self,
-        task_id: str,
-        pending: Pending,
-        need: int,
-        growth: int,
-        role: roles.Role | None,
+        self, task_id: str, pending: Pending, need: int, growth: int, role: roles.Role | None
     ) -> Decision:
         name, task = pending.provider, self.manager.task(task_id)
         if not self._options.handoff.enabled:
@@ -444,21 +429,16 @@ class CheckpointOrchestrator:
         )
 
     def _save(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
-        page = payload.project_md
-        return self.store.save(
-            "checkpoint",
-            checkpoint.checkpoint_id,
-            checkpoint.to_dict(),
-            text=f"{page.section}\n{page.content}\n",
-        )
+        page, name = payload.project_md, checkpoint.checkpoint_id
+        text = f"{page.section}\n{page.content}\n"
+        return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
     def _record(self, checkpoint: ContextCheckpoint) -> None:
-        """Adds a checkpoint to its task, unless it is already there."""
-        c, task = checkpoint, self.manager.task(checkpoint.task_id)
-        if c.checkpoint_id not in task.checkpoints:
-            self.manager.record_checkpoint(
-                c.task_id, c.checkpoint_id, c.capacity_threshold, c.reason
-            )
+        # Repeated after a kill: it may be there already.
+        c = checkpoint
+        if c.checkpoint_id not in self.manager.task(c.task_id).checkpoints:
+            capacity, reason = c.capacity_threshold, c.reason
+            self.manager.record_checkpoint(c.task_id, c.checkpoint_id, capacity, reason)
             self._plans.save(c.task_id)
 
     def _note_progress(self, task_id: str, source: CheckpointSource) -> None:
