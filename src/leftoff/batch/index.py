@@ -182,8 +182,7 @@ class Index:
     def tables(self, job: Job) -> tuple[bytes, ...] | None:
         """The stored rows of a job, None if there are none for its files as they are now."""
         row = self._db.execute(
-            "SELECT tables FROM jobs WHERE files = ? AND rules = ?",
-            (job_key(job), self._rules),
+            "SELECT tables FROM jobs WHERE files = ? AND rules = ?", (job_key(job), self._rules)
         ).fetchone()
         if row is None:
             return None

@@ -32,10 +32,7 @@ _COMMANDS = {
         "leftoff.cli.checkpoint:checkpoint",
         "Save where a task stands, for the next agent.",
     ),
-    "completion": (
-        "leftoff.cli.completion:completion",
-        "Completion for bash, zsh or fish.",
-    ),
+    "completion": ("leftoff.cli.completion:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.config:config", "Show the settings and where they come from."),
     "convert": ("leftoff.cli.convert:convert", "Convert a session to another format."),
     "eval": ("leftoff.cli.eval:evaluate", "Measure how accurate leftoff is."),

@@ -42,12 +42,7 @@ def log() -> None:
 @click.option("--stdout", is_flag=True, help="Print it instead of saving it.")
 @recording_options
 def create(
-    session: str,
-    *,
-    budget: int | None,
-    name: str,
-    stdout: bool,
-    recording: RecordingOptions,
+    session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
 ) -> None:
     """Write the log of SESSION (default: the newest of this directory) and print its path.
 

@@ -24,11 +24,7 @@ from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.compatibility import assess
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
-from leftoff.handover.resume_state.templates import (
-    ADDED_TEXTS,
-    COMMAND_TEXTS,
-    format_elapsed,
-)
+from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, format_elapsed
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.resume_states.transcripts import of_transcript
 from leftoff.model import parse_time

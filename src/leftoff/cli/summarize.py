@@ -49,9 +49,7 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 )
 @click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
 @click.option(
-    "--alone",
-    is_flag=True,
-    help="Only this file, without the recordings that it continues.",
+    "--alone", is_flag=True, help="Only this file, without the recordings that it continues."
 )
 @recording_options
 @extractor_option

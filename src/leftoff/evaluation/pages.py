@@ -21,12 +21,7 @@ from leftoff.evaluation.label_runs import (
     training_note,
 )
 from leftoff.evaluation.matching import match_spans
-from leftoff.evaluation.metrics import (
-    NO_LABEL,
-    calibration_points,
-    confusion,
-    reliability,
-)
+from leftoff.evaluation.metrics import NO_LABEL, calibration_points, confusion, reliability
 from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor

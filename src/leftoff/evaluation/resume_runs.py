@@ -317,10 +317,7 @@ SWAPS = 2000
 
 
 def run_of(
-    report: ResumeReport,
-    *,
-    tuned: Collection[str] = (),
-    resamples: int = RESAMPLES,
+    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
 ) -> ResumeRun:
     """The figures of a report with intervals, and shares by cut; those of repositories that
     were not `tuned` (looked at while leftoff was built) also by themselves."""

@@ -29,10 +29,7 @@ SCOPES = ("user", "project", "local")
 # Seconds after which a client stops our hook; it ends by itself after 2.
 TIMEOUTS = {"claude": 10, "codex": 3}
 
-HINTS = {
-    "claude": "",
-    "codex": "Codex asks you to trust a new hook: type /hooks in it once.",
-}
+HINTS = {"claude": "", "codex": "Codex asks you to trust a new hook: type /hooks in it once."}
 
 
 def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:

@@ -15,11 +15,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import own_command
-from leftoff.analysis.decisions.shown import (
-    MAX_SHOWN,
-    person_decisions_shown,
-    shown_decisions,
-)
+from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
 from leftoff.handover.wording import duration, number, plural, unnamed_changes

@@ -9,14 +9,7 @@ from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
 from leftoff.rendering.messages import style
-from leftoff.rendering.overview import (
-    Item,
-    Part,
-    flat,
-    notes,
-    overview,
-    session_facts,
-)
+from leftoff.rendering.overview import Item, Part, flat, notes, overview, session_facts
 from leftoff.text.truncation import path_end
 
 # Columns; narrower and wider terminals get these.
